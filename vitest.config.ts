@@ -155,7 +155,7 @@ export default defineConfig({
     provide: { isThorough: false, clientKind: 'redis' },
     coverage: {
       provider: 'v8',
-      include: ['src/domain/**/*.ts'],
+      include: ['src/domain/**/*.ts', 'src/compaction/**/*.ts'],
       reporter: ['text-summary', 'json-summary'],
       thresholds: { branches: 95 },
     },

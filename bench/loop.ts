@@ -4,11 +4,11 @@
  * for each input.
  */
 
-import { planInSlices } from '../src/domain/compaction/plan.ts';
-import { evictNewer } from '../src/domain/compaction/restore.ts';
-import { settleInSlices } from '../src/domain/compaction/settle.ts';
-import { buildContext } from '../src/domain/context.ts';
-import { diffInSlices } from '../src/domain/diff.ts';
+import { buildContext } from '../src/compaction/context.ts';
+import { diffInSlices } from '../src/compaction/diff.ts';
+import { planInSlices } from '../src/compaction/plan.ts';
+import { evictNewer } from '../src/compaction/restore.ts';
+import { settleInSlices } from '../src/compaction/settle.ts';
 import { adoptMessages } from '../src/domain/history.ts';
 import { resolveLimits } from '../src/domain/limits.ts';
 import { buildLog, type Message } from '../src/domain/message.ts';
@@ -26,7 +26,7 @@ import { eventLoopShare } from '../src/wire/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../src/wire/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../src/wire/tokens/token-counter.ts';
 import { checkVersion } from '../src/workers/compaction/check-version.ts';
-import { clipResult } from '../src/workers/turn/tool-result-clip.ts';
+import { clipResult } from '../src/workers/turn/tool-output.ts';
 
 interface Row {
   readonly input: string;

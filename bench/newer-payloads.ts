@@ -3,10 +3,10 @@
  */
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { TurnHandler } from '../src/domain/ports/queue.ts';
 import { openQueueWorkers } from '../src/jobs/bullmq/queue-workers.ts';
 import { openWakeQueue } from '../src/jobs/bullmq/wake-queue.ts';
 import { PAYLOAD_VERSION } from '../src/jobs/job.ts';
+import type { TurnHandler } from '../src/jobs/ports.ts';
 import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/queues.ts';
 import { openBenchRedis } from './redis.ts';
 import { sampleSize } from './sample-size.ts';

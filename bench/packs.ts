@@ -4,8 +4,8 @@
  */
 import type { Redis } from 'ioredis';
 import type { Message } from '../src/domain/message.ts';
-import type { Store } from '../src/domain/ports/store.ts';
 import { Keyspace } from '../src/store/keys.ts';
+import type { Store } from '../src/store/open-store.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { openConnection } from '../src/store/redis/connection.ts';
 import { appendOf } from '../test/store/pass-samples.ts';

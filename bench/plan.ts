@@ -3,13 +3,14 @@
  * takes at most 10 ms, and a settlement at most 20 ms. The messages of most rows have no text, so that the rows measure what
  * the number of messages costs. The messages of rows `… with text` have 200 to 1,600 characters, 8 MB in all.
  */
-import type { Weigh } from '../src/domain/compaction/clip.ts';
-import { type PassPlan, type PlanRequest, planInSlices } from '../src/domain/compaction/plan.ts';
-import { type AcceptedSummary, type SettleOutcome, settleInSlices } from '../src/domain/compaction/settle.ts';
-import type { Reason } from '../src/domain/compaction/thresholds.ts';
-import { contextOfLog } from '../src/domain/context.ts';
+import type { Weigh } from '../src/compaction/clip.ts';
+import { contextOfLog } from '../src/compaction/context.ts';
+import { type PlanRequest, planInSlices } from '../src/compaction/plan.ts';
+import { type AcceptedSummary, type SettleOutcome, settleInSlices } from '../src/compaction/settle.ts';
 import { resolveLimits } from '../src/domain/limits.ts';
 import { buildLog, type Message, type WeighedMessage } from '../src/domain/message.ts';
+import type { Reason } from '../src/domain/pass.ts';
+import type { PassPlan } from '../src/domain/pass-plan.ts';
 import { completePolicy, type PolicyInput } from '../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../src/domain/size.ts';
 import { runToEnd } from '../src/domain/sliced.ts';

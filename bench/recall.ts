@@ -7,7 +7,7 @@
 import type { ToolContext } from '../src/domain/agent.ts';
 import type { ConversationRef } from '../src/domain/ids.ts';
 import type { Message, WeighedMessage } from '../src/domain/message.ts';
-import type { ContextStore } from '../src/domain/ports/context-store.ts';
+import type { ContextStore } from '../src/store/contexts.ts';
 import { openContextStore } from '../src/store/contexts.ts';
 import { Keyspace } from '../src/store/keys.ts';
 import { openEmbeddedStore } from '../src/store/open-embedded-store.ts';

@@ -3,8 +3,8 @@
  * `node bench/tool-results.ts [--json]`. Redis times its scripts itself, so the network does not count.
  */
 import type { Redis } from 'ioredis';
-import type { Store } from '../src/domain/ports/store.ts';
 import { Keyspace } from '../src/store/keys.ts';
+import type { Store } from '../src/store/open-store.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { openConnection } from '../src/store/redis/connection.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from '../test/store/samples.ts';

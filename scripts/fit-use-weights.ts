@@ -16,7 +16,7 @@ import { digestOf, FITTED_GROUPS, readSamples } from './use-weights/samples.ts';
 import { meanAuc } from './use-weights/scores.ts';
 import { writeTable } from './use-weights/table-file.ts';
 
-const file = new URL('../src/domain/evidence/use-weights.ts', import.meta.url);
+const file = new URL('../src/compaction/evidence/use-weights.ts', import.meta.url);
 const { values } = parseArgs({
   options: { check: { type: 'boolean', default: false }, compare: { type: 'boolean', default: false } },
 });

@@ -7,23 +7,25 @@ import type { IForbiddenRuleType } from 'dependency-cruiser';
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   wire: ['domain'],
+  compaction: ['domain'],
   store: ['wire', 'domain'],
   // `store/redis` for connections. BullMQ needs them, too.
   jobs: ['store', 'wire', 'domain'],
-  workers: ['jobs', 'wire', 'domain'],
+  // Workers, telemetry and evaluation import only types of `store` (rule `types-of-store`).
+  workers: ['store', 'jobs', 'compaction', 'wire', 'domain'],
   providers: ['jobs', 'wire', 'domain'],
-  summarize: ['providers', 'wire', 'domain'],
-  telemetry: ['jobs', 'wire', 'domain'],
-  evaluation: ['workers', 'summarize', 'providers', 'jobs', 'wire', 'domain'],
+  summarize: ['providers', 'compaction', 'wire', 'domain'],
+  telemetry: ['store', 'jobs', 'wire', 'domain'],
+  evaluation: ['workers', 'summarize', 'providers', 'store', 'jobs', 'compaction', 'wire', 'domain'],
   // `summarize` for the structural summarizer of `/v1/responses/compact`.
-  api: ['store', 'jobs', 'summarize', 'telemetry', 'wire', 'domain'],
+  api: ['store', 'jobs', 'summarize', 'telemetry', 'compaction', 'wire', 'domain'],
   host: ['api', 'workers', 'store', 'jobs', 'summarize', 'providers', 'telemetry', 'wire', 'domain'],
-  cli: ['api', 'host', 'evaluation', 'store', 'jobs', 'providers', 'telemetry', 'wire', 'domain'],
+  cli: ['api', 'host', 'evaluation', 'store', 'jobs', 'providers', 'telemetry', 'compaction', 'wire', 'domain'],
   // The modules that the package exports.
   index: ['host', 'store', 'providers', 'workers', 'telemetry', 'jobs', 'domain'],
   'ai-sdk': ['providers', 'domain'],
   mcp: ['providers', 'domain'],
-  compact: ['evaluation', 'wire', 'domain'],
+  compact: ['evaluation', 'compaction', 'wire', 'domain'],
   testing: ['api', 'host', 'store', 'workers', 'jobs', 'wire', 'domain'],
 };
 
@@ -91,14 +93,17 @@ function ownerRules(): IForbiddenRuleType[] {
 /** The only module of src whose code the inspector may contain. It has no imports. */
 const SHARED_WITH_PAGE = '^src/api/http-client/event-frames\\.ts$';
 
+/** Rooms that receive an opened store, and import no code of it. */
+const TYPES_ONLY = ['workers', 'telemetry', 'evaluation'].map(roomPath);
+
 export const rules: readonly IForbiddenRuleType[] = [
   ...directionRules(),
   ...ownerRules(),
   {
-    name: 'domain-pure',
-    comment: 'domain imports no built-in and no package but zod',
+    name: 'pure',
+    comment: 'domain and compaction import no built-in and no package but zod',
     severity: 'error',
-    from: { path: roomPath('domain') },
+    from: { path: ['domain', 'compaction'].map(roomPath) },
     to: { pathNot: ['^src/', packagePath('zod')] },
   },
   {
@@ -123,6 +128,20 @@ export const rules: readonly IForbiddenRuleType[] = [
     to: { path: roomPath('store'), pathNot: roomPath('store/redis') },
   },
   {
+    name: 'types-of-store',
+    comment: 'workers, telemetry and evaluation use types of the store only, so they call it through their ports',
+    severity: 'error',
+    from: { path: TYPES_ONLY },
+    to: { path: roomPath('store'), dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'redis-behind-store',
+    comment: 'workers, telemetry and evaluation know no Redis, neither by type nor by code',
+    severity: 'error',
+    from: { path: TYPES_ONLY },
+    to: { path: ['store/redis', 'store/embedded'].map(roomPath) },
+  },
+  {
     name: 'src-alone',
     comment: 'src imports nothing of the project outside src',
     severity: 'error',
@@ -145,17 +164,17 @@ export const rules: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'inspector-types',
-    comment: 'the inspector uses types of api/http/answers and domain only, so that no server code is in the page',
+    comment: 'the inspector uses types of api/contract and domain only, so that no server code is in the page',
     severity: 'error',
     from: { path: '^inspector/' },
     to: { path: '^src/', pathNot: SHARED_WITH_PAGE, dependencyTypesNot: ['type-only'] },
   },
   {
     name: 'inspector-direction',
-    comment: 'the inspector imports no room but api/http/answers and domain',
+    comment: 'the inspector imports no room but api/contract and domain',
     severity: 'error',
     from: { path: '^inspector/' },
-    to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(api/http/answers|domain)/'] },
+    to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(api/contract|domain)/'] },
   },
   {
     name: 'inspector-packages',

@@ -2,9 +2,9 @@
  * `turnfold/compact`: compaction of messages in a loop of the caller's own, without Redis, workers and models.
  */
 
-export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { Message, ToolCall } from './domain/message.ts';
+export type { Reason } from './domain/pass.ts';
 export type { PolicyInput } from './domain/policy.ts';
 export {
   type AgentsModelData,

@@ -10,8 +10,8 @@ export {
   type ToolContext,
   type ToolOutput,
 } from './domain/agent.ts';
-export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
+export type { DatabaseLoss } from './domain/database-loss.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
 export type {
   DeferredWrite,
@@ -28,6 +28,7 @@ export type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } f
 export type { NamedConversation } from './domain/ids.ts';
 export type { LeaveCause } from './domain/leaving.ts';
 export type { ModelWindow } from './domain/limits.ts';
+export type { PackedLog } from './domain/log-packing.ts';
 export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
 export {
   isModelError,
@@ -54,18 +55,16 @@ export type {
   ToolChoice,
 } from './domain/model-options.ts';
 export type { ContentReference } from './domain/parts.ts';
-export type { PassOutcome } from './domain/pass.ts';
+export type { PassOutcome, Reason } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
 export type { PictureFormula } from './domain/picture-formula.ts';
 export type { CacheTtl, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
-export type { DatabaseLoss } from './domain/ports/database-watch.ts';
-export type { PackedLog } from './domain/ports/pack-store.ts';
-export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { IgnoredCount } from './domain/provider-count.ts';
 export type { ProviderHabits } from './domain/provider-habits.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
+export type { QuarantineEntry, QuarantineSet } from './domain/quarantine.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { SuspectEvent, SuspectOutcome } from './domain/suspect-events.ts';
 export type { WaitKind } from './domain/turn.ts';

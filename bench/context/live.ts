@@ -1,6 +1,6 @@
 import type { ReplayedConversation } from '../../src/cli/commands/replay/summary.ts';
 import type { Limits } from '../../src/domain/limits.ts';
-import { type Message, type WeighedMessage } from '../../src/domain/message.ts';
+import type { Message, WeighedMessage } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import {
   createOfflineSummarizers,

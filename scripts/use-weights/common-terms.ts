@@ -1,5 +1,5 @@
-import { partsOf } from '../../src/domain/evidence/fragments.ts';
-import { scanTerms } from '../../src/domain/evidence/terms.ts';
+import { partsOf } from '../../src/compaction/evidence/fragments.ts';
+import { scanTerms } from '../../src/compaction/evidence/terms.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Recording } from '../../src/evaluation/quality/corpus.ts';
 

@@ -1,8 +1,8 @@
 import { type BenchPoint, type BenchRecording, FAMILIES, findPoints } from '../../bench/context/points.ts';
-import { chooseFragments } from '../../src/domain/evidence/coverage.ts';
-import { type Fragment, type Ledger, readLedger } from '../../src/domain/evidence/ledger.ts';
-import type { UseWeights } from '../../src/domain/evidence/use-features.ts';
-import { valueTermsInSlices } from '../../src/domain/evidence/use-probability.ts';
+import { chooseFragments } from '../../src/compaction/evidence/coverage.ts';
+import { type Fragment, type Ledger, readLedger } from '../../src/compaction/evidence/ledger.ts';
+import type { UseWeights } from '../../src/compaction/evidence/use-features.ts';
+import { valueTermsInSlices } from '../../src/compaction/evidence/use-probability.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import type { QualityScore } from '../../src/evaluation/quality/score.ts';
 import { heldOutTables } from './fit-table.ts';

@@ -1,5 +1,5 @@
-import type { FeatureWeights, UseWeights } from '../../src/domain/evidence/use-features.ts';
-import { FEATURE_NAMES } from '../../src/domain/evidence/use-features.ts';
+import type { FeatureWeights, UseWeights } from '../../src/compaction/evidence/use-features.ts';
+import { FEATURE_NAMES } from '../../src/compaction/evidence/use-features.ts';
 import { fitLogistic } from './logistic.ts';
 import { type Sample, WIDTH } from './samples.ts';
 

@@ -1,4 +1,4 @@
-import type { UseWeights } from '../../src/domain/evidence/use-features.ts';
+import type { UseWeights } from '../../src/compaction/evidence/use-features.ts';
 
 const own = (weight: number): { own: number; peers: number } => ({ own: weight, peers: 0 });
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type Family, familyOf } from '../../bench/context/points.ts';
-import { readLedger } from '../../src/domain/evidence/ledger.ts';
-import { PEER_GROUPS, PeerSums, peersOf } from '../../src/domain/evidence/peers.ts';
-import { readFacts } from '../../src/domain/evidence/source-facts.ts';
-import { shapeOf } from '../../src/domain/evidence/term-shape.ts';
-import { FEATURE_NAMES, FEATURES } from '../../src/domain/evidence/use-features.ts';
+import { readLedger } from '../../src/compaction/evidence/ledger.ts';
+import { PEER_GROUPS, PeerSums, peersOf } from '../../src/compaction/evidence/peers.ts';
+import { readFacts } from '../../src/compaction/evidence/source-facts.ts';
+import { shapeOf } from '../../src/compaction/evidence/term-shape.ts';
+import { FEATURE_NAMES, FEATURES } from '../../src/compaction/evidence/use-features.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import type { Recording } from '../../src/evaluation/quality/corpus.ts';

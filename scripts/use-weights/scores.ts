@@ -1,6 +1,6 @@
 import { FAMILIES } from '../../bench/context/points.ts';
-import type { UseWeights } from '../../src/domain/evidence/use-features.ts';
-import { FEATURE_NAMES } from '../../src/domain/evidence/use-features.ts';
+import type { UseWeights } from '../../src/compaction/evidence/use-features.ts';
+import { FEATURE_NAMES } from '../../src/compaction/evidence/use-features.ts';
 import { type Sample, WIDTH } from './samples.ts';
 
 /**

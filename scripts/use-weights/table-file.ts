@@ -1,4 +1,4 @@
-import type { UseWeights } from '../../src/domain/evidence/use-features.ts';
+import type { UseWeights } from '../../src/compaction/evidence/use-features.ts';
 
 /** Data and figures of the fit that gave a table. */
 export interface Provenance {
@@ -17,7 +17,7 @@ export interface Provenance {
 /** End of a statement. */
 const END = ';';
 
-/** Text of `src/domain/evidence/use-weights.ts`. */
+/** Text of `src/compaction/evidence/use-weights.ts`. */
 export function writeTable({ bias, features }: UseWeights, from: Provenance): string {
   return [
     `import type { UseWeights } from './use-features.ts'${END}`,

@@ -122,3 +122,6 @@ export type ConversationEvent = EventBody & {
   /** Time of the event in ms since epoch, by the clock of Redis. */
   readonly at: number;
 };
+
+/** Position before a conversation's first event. */
+export const FIRST_POSITION = '0-0';

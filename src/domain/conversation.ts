@@ -113,3 +113,14 @@ export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 
 } {
   return { messages: state.head - state.passed.head, turns: state.turns - state.passed.turns };
 }
+
+export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
+
+/** States of a turn that has ended. */
+export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const;
+
+/**
+ * State of a conversation in a list. `queued`, `running` and `waiting` describe its oldest unsettled turn. If it has
+ * none, the state is `failed` if its last turn failed, or else `idle`. Scheduled turns count only after their due time.
+ */
+export type ListedState = (typeof CONVERSATION_STATES)[number];

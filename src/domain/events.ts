@@ -1,12 +1,12 @@
+import type { DatabaseLoss } from './database-loss.ts';
 import type { ErrorCode } from './errors.ts';
 import type { NamedConversation } from './ids.ts';
 import type { LeaveCause } from './leaving.ts';
+import type { PackedLog } from './log-packing.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
-import type { DatabaseLoss } from './ports/database-watch.ts';
-import type { PackedLog } from './ports/pack-store.ts';
-import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { IgnoredCount } from './provider-count.ts';
+import type { QuarantineEntry } from './quarantine.ts';
 import type { SuspectEvent } from './suspect-events.ts';
 import type { WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';

@@ -1,4 +1,4 @@
-import { rangesToRead } from './context.ts';
+import { rangesToRead } from './context-source.ts';
 import { subtractRanges } from './seq-ranges.ts';
 import type { SeqRange, Version } from './version.ts';
 
@@ -39,4 +39,14 @@ export function choosePackable({ version, head, isIdle, inputSeq, packed }: Pack
   const last = Math.min(isIdle ? head : base, head - 1);
   const kept = [...rangesToRead(version, base), { from: inputSeq, to: inputSeq }];
   return subtractRanges({ from: 1, to: last }, [...kept, ...packed]);
+}
+
+/** Log entries that one call has packed. */
+export interface PackedLog {
+  /** Number of log entries. */
+  readonly entries: number;
+  /** Bytes of these entries in the log. */
+  readonly bytes: number;
+  /** Bytes of the packs that hold them now. */
+  readonly packedBytes: number;
 }

@@ -1,5 +1,4 @@
-import type { Reason } from './compaction/thresholds.ts';
-import type { PassOutcome } from './pass.ts';
+import type { PassOutcome, Reason } from './pass.ts';
 import type { ApprovalRefusal } from './proposal.ts';
 
 export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'superseded'] as const;

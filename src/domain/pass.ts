@@ -57,3 +57,30 @@ export const PASS_LIMITS = {
   maxSummaryDepth: 2,
   keepVersions: 200,
 } as const;
+
+export const REASONS = [
+  'token_threshold',
+  'ratio',
+  'turn_threshold',
+  'message_threshold',
+  'turn_end',
+  'hard_limit',
+  'overflow',
+  'manual',
+] as const;
+
+/** Why a pass is requested. */
+export type Reason = (typeof REASONS)[number];
+
+const TOKEN_REASONS: ReadonlySet<Reason> = new Set(['token_threshold', 'ratio', 'hard_limit', 'overflow', 'manual']);
+const HARD_REASONS: ReadonlySet<Reason> = new Set(['hard_limit', 'overflow', 'manual']);
+
+/** Decides whether `maxTokens` is a target. It is one only with a token reason. */
+export function hasTokenReason(reasons: readonly Reason[]): boolean {
+  return reasons.some((reason) => TOKEN_REASONS.has(reason));
+}
+
+/** Decides whether the budget overrides the retention window. Only a hard reason does that. */
+export function hasHardReason(reasons: readonly Reason[]): boolean {
+  return reasons.some((reason) => HARD_REASONS.has(reason));
+}

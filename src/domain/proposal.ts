@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { boundedRecord, MAX_GROWN_ENTRIES } from './bounded-schemas.ts';
-import { requestTokens } from './compaction/budget.ts';
-import { addWeights, subtractWeights, type Weight } from './message.ts';
-import type { RequestOverhead } from './size.ts';
-import { type Summary, summarySchema, type Version, versionSchema, weighVersion } from './version.ts';
+import { type Summary, summarySchema, versionSchema } from './version.ts';
 
 /**
  * The context version that a soft compaction pass would commit under `mode: review`, with its texts. The proposal stays
@@ -40,50 +37,7 @@ export interface ApprovalRefusal {
   readonly message: string;
 }
 
-/** New text for the summary whose key is `replaces`, with the size of the text. */
-export interface EditedSummary {
-  readonly replaces: string;
-  readonly key: string;
-  readonly summary: Summary;
-  readonly weight: Weight;
-}
-
 /** Formats the range of a summary as `Edits` expects it, e.g. `5-9`. */
 export function rangeName({ covers: { from, to } }: Pick<Summary, 'covers'>): string {
   return `${from}-${to}`;
-}
-
-/** Returns the proposal with edited summary texts, and recalculates the sizes of its version. */
-export function editProposal(
-  proposal: Proposal,
-  edited: readonly EditedSummary[],
-  overhead: RequestOverhead,
-): Proposal {
-  const byKey = new Map(edited.map((edit) => [edit.replaces, edit]));
-  let { weight } = proposal.version;
-  const segments = proposal.version.segments.map((segment) => {
-    const edit = segment.kind === 'summary' ? byKey.get(segment.summaryKey) : undefined;
-    if (edit === undefined) return segment;
-    weight = addWeights(weight, subtractWeights(edit.weight, segment.weight));
-    return { ...segment, summaryKey: edit.key, weight: edit.weight };
-  });
-  const summaries = Object.entries(proposal.summaries).map(([key, summary]) => {
-    const edit = byKey.get(key);
-    return edit === undefined ? ([key, summary] as const) : ([edit.key, edit.summary] as const);
-  });
-  const sent = weighVersion({ ...proposal.version, weight });
-  const tokensAfter = requestTokens({ overhead }, sent.tokens);
-  const version: Version = {
-    ...proposal.version,
-    segments,
-    weight,
-    tokensAfter,
-    measuredAt: { ...proposal.version.measuredAt, tokens: tokensAfter, bytes: sent.bytes + overhead.bytes },
-    model: modelsOf(summaries.map(([, { model }]) => model)) ?? proposal.version.model,
-  };
-  return { ...proposal, version, summaries: Object.fromEntries(summaries) };
-}
-
-function modelsOf(models: readonly string[]): string | null {
-  return models.length === 0 ? null : [...new Set(models)].join(', ');
 }

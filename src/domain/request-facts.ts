@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ThresholdName } from './inspection/names.ts';
+
 import type { FixedWeight, Limits, ModelWindow } from './limits.ts';
 import { POLICY_DEFAULTS, type Policy, type PolicyInput, policyInputSchema } from './policy.ts';
 
@@ -94,3 +94,8 @@ export function listThresholds(facts: RequestFacts): NamedThreshold[] {
     .flatMap(([name, tokens]) => (tokens === undefined ? [] : [{ name, tokens }]))
     .toSorted((a, b) => a.tokens - b.tokens);
 }
+
+/** Policy settings from which a threshold or a limit in tokens follows. */
+export const THRESHOLDS = ['maxTokens', 'tokenThreshold', 'thresholdRatio', 'hardRatio'] as const;
+
+export type ThresholdName = (typeof THRESHOLDS)[number];

@@ -1,4 +1,4 @@
-import type { Clock, IdSource } from './ports/clock.ts';
+import type { Clock, IdSource } from './clock.ts';
 
 /** Digits of Crockford's base 32, in the order of their values. */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

@@ -1,10 +1,11 @@
-import { type BudgetInfeasible, requestTokens, weighSent } from '../domain/compaction/budget.ts';
-import type { LadderStep } from '../domain/compaction/ladder.ts';
-import type { SettledContext } from '../domain/compaction/settle.ts';
-import type { Reason } from '../domain/compaction/thresholds.ts';
+import { requestTokens, weighSent } from '../compaction/budget.ts';
+import type { LadderStep } from '../compaction/ladder.ts';
+import type { SettledContext } from '../compaction/settle.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
 import { joinTexts } from '../domain/parts.ts';
+import type { Reason } from '../domain/pass.ts';
+import type { BudgetInfeasible } from '../domain/pass-plan.ts';
 import { weighVersion } from '../domain/version.ts';
 import { arrangeRequest } from '../wire/arrange.ts';
 import type { SentPart } from '../wire/parts.ts';

@@ -1,10 +1,10 @@
-import { buildContext, type Context, type ContextItem, type ContextSource, rangesToRead } from '../domain/context.ts';
+import { buildContext, type Context } from '../compaction/context.ts';
+import { type ContextSource, rangesToRead } from '../domain/context-source.ts';
 import { type ConversationState, NO_BACKOFF } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, type WeighedMessage } from '../domain/message.ts';
-import type { ContextReader } from '../domain/ports/context-store.ts';
-import type { SummaryRecord } from '../domain/ports/summary-store.ts';
 import {
+  type ContextItem,
   type SeqRange,
   START_VERSION,
   type Summary,
@@ -12,6 +12,8 @@ import {
   type Version,
   weighVersion,
 } from '../domain/version.ts';
+import type { ContextReader } from '../store/contexts.ts';
+import type { SummaryRecord } from '../store/summaries.ts';
 
 type Readers = Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
 

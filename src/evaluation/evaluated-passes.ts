@@ -1,6 +1,6 @@
-import type { PassPlan } from '../domain/compaction/plan.ts';
-import type { Reason } from '../domain/compaction/thresholds.ts';
+import type { Reason } from '../domain/pass.ts';
 import { isCounted } from '../domain/pass.ts';
+import type { PassPlan } from '../domain/pass-plan.ts';
 import type { Version } from '../domain/version.ts';
 import { backoffAfter } from '../workers/compaction/backoff-after.ts';
 import { buildVersion } from '../workers/compaction/build-version.ts';

@@ -1,6 +1,6 @@
-import type { ContextItem } from '../domain/context.ts';
 import type { ModelPrices } from '../domain/model.ts';
 import { pricesAt } from '../domain/usage.ts';
+import type { ContextItem } from '../domain/version.ts';
 
 /** Costs of a conversation's requests in US dollars. */
 export interface Cost {

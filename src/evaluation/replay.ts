@@ -1,7 +1,8 @@
-import type { SettledContext } from '../domain/compaction/settle.ts';
-import { isSendable, type Reason } from '../domain/compaction/thresholds.ts';
-import { type Context, weighItems } from '../domain/context.ts';
+import { type Context, weighItems } from '../compaction/context.ts';
+import type { SettledContext } from '../compaction/settle.ts';
+import { isSendable } from '../compaction/thresholds.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
+import type { Reason } from '../domain/pass.ts';
 import { WIRE_FORMATS } from '../domain/raw-items.ts';
 import { contextSize } from '../domain/size.ts';
 import { wireFormats } from '../wire/formats.ts';

@@ -1,21 +1,15 @@
+import type { Clock } from '../domain/clock.ts';
 import type { ContentListener } from '../domain/contents.ts';
+import type { EventLoop } from '../domain/event-loop.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Policy } from '../domain/policy.ts';
-import type { Clock } from '../domain/ports/clock.ts';
-import type { EventLoop } from '../domain/ports/event-loop.ts';
-import type {
-  PassHandler,
-  SummarizationHandler,
-  TurnDeliveryResult,
-  TurnHandler,
-  WakeQueue,
-} from '../domain/ports/queue.ts';
-import type { Store } from '../domain/ports/store.ts';
-import type { Summarizer } from '../domain/ports/summarizer.ts';
-import type { Tracing } from '../domain/ports/tracing.ts';
-import type { ClaimedTurn } from '../domain/ports/turn-store.ts';
 import { PROCESS_DEFAULTS } from '../domain/process-options.ts';
+import type { Summarizer } from '../domain/summarizer.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import { createIdSource, createOwnerSource } from '../jobs/id-source.ts';
+import type { PassHandler, SummarizationHandler, TurnDeliveryResult, TurnHandler, WakeQueue } from '../jobs/ports.ts';
+import type { Store } from '../store/open-store.ts';
+import type { ClaimedTurn } from '../store/turn-record.ts';
 import type { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';

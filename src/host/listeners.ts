@@ -1,10 +1,10 @@
 import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { Tracing } from '../domain/ports/tracing.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import type { QueueErrorListener } from '../jobs/bullmq/queue-connection.ts';
 import { combineContentListeners, combineListeners } from '../telemetry/listeners.ts';
 import { createTraces } from '../telemetry/traces.ts';
-import { BrokenDelivery } from '../workers/turn/turn-errors.ts';
+import { BrokenDelivery } from '../workers/turn/turn-delivery.ts';
 
 export interface ListenerOptions {
   /** Receives the events of the workers, such as settled turns and ended compactions. */

@@ -1,7 +1,7 @@
-import type { Clock } from '../domain/ports/clock.ts';
-import type { SweepStore } from '../domain/ports/sweep-store.ts';
+import type { Clock } from '../domain/clock.ts';
 import type { OpenWakeQueue } from '../jobs/bullmq/wake-queue.ts';
 import type { StoreMeasures } from '../store/measures.ts';
+import type { SweepStore } from '../store/sweep.ts';
 import type { Measures } from '../telemetry/measured-gauges.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import type { Timers } from '../workers/timers.ts';

@@ -1,6 +1,6 @@
 import type { EventListener } from '../domain/events.ts';
-import type { GateStore } from '../domain/ports/gate-store.ts';
-import type { AgentFinder } from '../domain/ports/presence-store.ts';
+import type { GateStore } from '../store/gates.ts';
+import type { AgentFinder } from '../store/presence.ts';
 import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Gates } from '../workers/gates.ts';
 import { systemTimers } from '../workers/timers.ts';

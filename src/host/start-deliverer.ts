@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Deliverer } from '../api/webhooks/deliverer.ts';
 import { createWebhookSender } from '../api/webhooks/sender.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { WebhookStore } from '../domain/ports/webhook-store.ts';
+import type { WebhookStore } from '../store/webhooks.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { systemClock } from './system.ts';
 

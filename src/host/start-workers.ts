@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createInboxHandler } from '../api/inbox/inbox-handler.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { InboxHandler } from '../domain/ports/queue.ts';
 import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../jobs/bullmq/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../jobs/bullmq/wake-queue.ts';
 import { createIdSource } from '../jobs/id-source.ts';
+import type { InboxHandler } from '../jobs/ports.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';

@@ -1,8 +1,8 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { Model } from '../domain/model.ts';
 import type { Policy, PolicyModel } from '../domain/policy.ts';
-import type { Summarizer } from '../domain/ports/summarizer.ts';
-import type { Tracing } from '../domain/ports/tracing.ts';
+import type { Summarizer } from '../domain/summarizer.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import { createModelSummarizer } from '../summarize/model/model-summarizer.ts';
 import { createNativeSummarizer, type NativeSummarizerOptions } from '../summarize/native-summarizer.ts';
 import { createStructuralSummarizer } from '../summarize/structural/structural-summarizer.ts';

@@ -2,9 +2,9 @@ import type { ContentEvent } from '../domain/contents.ts';
 import { isErrorCode, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { WorkerEvent } from '../domain/events.ts';
 import type { PolicyInput } from '../domain/policy.ts';
-import type { ClaimedTurn } from '../domain/ports/turn-store.ts';
 import { describeThrown, readSafely } from '../domain/thrown.ts';
 import type { RedisTls } from '../store/redis/address.ts';
+import type { ClaimedTurn } from '../store/turn-record.ts';
 
 /** Settings of the workers that the process of a suspect needs. They hold secrets, so they travel as a message only. */
 export interface SuspectSettings {

@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports/clock.ts';
+import type { Clock } from '../domain/clock.ts';
 import { SoloLock } from '../workers/solo-lock.ts';
 
 export const systemClock: Clock = { now: () => Date.now() };

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
+import type { IdSource } from '../domain/clock.ts';
 import { ownerPrefix } from '../domain/ids.ts';
-import type { IdSource } from '../domain/ports/clock.ts';
 import { UlidSource } from '../domain/ulid.ts';
 
 /** Creates ULIDs in ascending order within the process, for turns, wakes and owners. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { SummarizationTask } from '../domain/ports/queue.ts';
 import { type JobDefinition, payloadFields, writeWake } from './job.ts';
+import type { SummarizationTask } from './ports.ts';
 import { DEFAULT_PRIORITY, QUEUES } from './queues.ts';
 
 /** Delay in ms of a job while another job summarizes the same messages. */

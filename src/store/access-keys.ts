@@ -1,12 +1,11 @@
 import type { Redis } from 'ioredis';
-import { KEY_LIMITS, SCOPES, type StoredKey } from '../domain/access-key.ts';
-import type { AccessKeyStore, KeyPage, KeyReading } from '../domain/ports/access-key-store.ts';
+import { KEY_LIMITS, SCOPES, type Scope, type StoredKey } from '../domain/access-key.ts';
 import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
-import { type ScriptOf, scriptBinder } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** Opens the store of access keys. All keys lie in one Cluster slot, beside the set that lists them. */
-export function openAccessKeyStore(redis: Redis, keyspace: Keyspace): AccessKeyStore {
+export function openAccessKeyStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
     createKey: bind(createKeyScript),
@@ -18,7 +17,25 @@ export function openAccessKeyStore(redis: Redis, keyspace: Keyspace): AccessKeyS
   };
 }
 
-const createKeyScript: ScriptOf<AccessKeyStore['createKey']> = {
+export type AccessKeyStore = ReturnType<typeof openAccessKeyStore>;
+
+/** A key as it was at the time `now` of the store's clock, in ms. */
+export interface KeyReading {
+  readonly key: StoredKey;
+  readonly now: number;
+}
+
+export interface NewKeyRecord {
+  readonly id: string;
+  readonly tenant: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly hash: string;
+  readonly expiresInMs?: number | undefined;
+}
+
+/** Stores a new key. A repeated call with the same id changes nothing. */
+const createKeyScript: ScriptDefinition<[key: NewKeyRecord], KeyReading> = {
   file: 'create-access-key',
   keys: ([{ id }], keyspace) => [keyspace.accessKey(id), keyspace.accessKeys()],
   args: ([{ id, tenant, name, scopes, hash, expiresInMs }]) => [
@@ -32,14 +49,29 @@ const createKeyScript: ScriptOf<AccessKeyStore['createKey']> = {
   decode: (reply, [{ id }], keyspace) => decodeReading(reply as KeyReply, id, keyspace),
 };
 
-const readKeyScript: ScriptOf<AccessKeyStore['readKey']> = {
+const readKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = {
   file: 'read-access-key',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
   args: () => [],
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-const listKeysScript: ScriptOf<AccessKeyStore['listKeys']> = {
+export interface KeyPage {
+  readonly readings: readonly KeyReading[];
+  /** Place at which the page ended. Absent: there are no more keys. */
+  readonly next?: string;
+}
+
+export interface KeyQuery {
+  /** Tenant whose keys are listed. Absent: all tenants. */
+  readonly tenant?: string | undefined;
+  /** Place at which the previous page ended. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Reads a page of keys, ordered by tenant and id. */
+const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
   file: 'list-access-keys',
   keys: (_, keyspace) => [keyspace.accessKeys()],
   args: ([{ tenant, after = '', limit }], keyspace) => [
@@ -55,21 +87,27 @@ const listKeysScript: ScriptOf<AccessKeyStore['listKeys']> = {
   },
 };
 
-const rotateKeyScript: ScriptOf<AccessKeyStore['rotateKey']> = {
+/**
+ * Gives a key another secret. The secret before it stays valid for `graceMs`. A repeated call with the same hash, and a
+ * call for a revoked key, change nothing.
+ */
+const rotateKeyScript: ScriptDefinition<[id: string, hash: string, graceMs: number], KeyReading | undefined> = {
   file: 'rotate-access-key',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
   args: ([, hash, graceMs]) => [hash, graceMs],
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-const revokeKeyScript: ScriptOf<AccessKeyStore['revokeKey']> = {
+/** Revokes a key for good. The key is listed for another 30 days. */
+const revokeKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = {
   file: 'revoke-access-key',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
   args: () => [KEY_LIMITS.revokedMs],
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-const recordKeyUseScript: ScriptOf<AccessKeyStore['recordKeyUse']> = {
+/** Records that a key was used now, at most once a minute. */
+const recordKeyUseScript: ScriptDefinition<[id: string], void> = {
   file: 'record-access-key-use',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
   args: () => [KEY_LIMITS.useMs],

@@ -1,17 +1,17 @@
 import type { Redis } from 'ioredis';
-import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
-import { type ScriptOf, scriptBinder } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
  * Opens the store of calibrations (token count of the provider divided by ours, per model). All of them are in one small
  * Redis hash.
  */
-export function openCalibrationStore(redis: Redis, keyspace: Keyspace): CalibrationStore {
+export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
   return {
     observeCalibration: scriptBinder(redis, keyspace)(observeCalibrationScript),
-    readCalibrations: async () => {
+    /** Returns the factors of all models that have one, by model id. */
+    readCalibrations: async (): Promise<ReadonlyMap<string, number>> => {
       const hash = await callStore(() => redis.hgetall(keyspace.calibrations()));
       const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
       // A calibration that cannot be read is left out. The next observation starts it again from 1.
@@ -20,7 +20,14 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace): Calibrat
   };
 }
 
-const observeCalibrationScript: ScriptOf<CalibrationStore['observeCalibration']> = {
+export type CalibrationStore = ReturnType<typeof openCalibrationStore>;
+
+/**
+ * Moves a model's factor towards a newly observed ratio. At first the factor is the mean of all ratios. Later it
+ * moves by a twentieth of the difference.
+ * @returns the new factor
+ */
+const observeCalibrationScript: ScriptDefinition<[model: string, ratio: number], number> = {
   file: 'observe-calibration',
   keys: (_, keyspace) => [keyspace.calibrations()],
   args: ([model, ratio]) => [model, ratio],

@@ -1,24 +1,19 @@
 import type { Durability } from '../domain/durability.ts';
-import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
-import type { GateStore } from '../domain/ports/gate-store.ts';
-import type { AgentFinder, PresenceStore } from '../domain/ports/presence-store.ts';
-import type { Store } from '../domain/ports/store.ts';
-import type { StreamNotices } from '../domain/ports/turn-streams.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
-import { openDatabaseWatch } from './database-watch.ts';
+import { type DatabaseWatch, openDatabaseWatch } from './database-watch.ts';
 import { type EventNotifications, openEventNotifications } from './event-notifications.ts';
-import { openGateStore } from './gates.ts';
+import { type GateStore, openGateStore } from './gates.ts';
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
-import { openStore } from './open-store.ts';
-import { connectionName, openPresence } from './presence.ts';
+import { openStore, type Store } from './open-store.ts';
+import { type AgentFinder, connectionName, openPresence, type PresenceStore } from './presence.ts';
 import { checkAccess } from './redis/access.ts';
 import type { RedisLocation } from './redis/address.ts';
 import { callRedis, connect, openConnection } from './redis/connection.ts';
 import { checkServer, type MemoryUse, readAppendOnly, readMemory } from './redis/server-checks.ts';
 import { Subscriber } from './redis/subscriber.ts';
-import { openStreamNotices } from './streams.ts';
+import { openStreamNotices, type StreamNotices } from './streams.ts';
 
 export interface StoreOptions extends RedisLocation {
   /** Number of shards (groups of conversations) in the database. This number is fixed when the database is created. */

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
-import { type ContextSource, rangesToRead } from '../domain/context.ts';
-import type { Acknowledged } from '../domain/durability.ts';
+import type { z } from 'zod';
+import { type ContextSource, rangesToRead } from '../domain/context-source.ts';
+import type { ConversationState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { ContextReader, ContextStore } from '../domain/ports/context-store.ts';
 import type { Sliced } from '../domain/sliced.ts';
 import {
   checkHead,
@@ -15,6 +15,7 @@ import {
 } from '../domain/version.ts';
 import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
 import { decodeConversation } from './conversation-record.ts';
+import { bindErase, eraseScript } from './erase.ts';
 import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';
 import { bindReadLog } from './log-pages.ts';
@@ -24,27 +25,50 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
 import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
 
-/** Opens the store of logs, context versions and texts in Redis. */
-export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
-  const bind = scriptBinder(redis, keyspace);
+/** Opens what workers read of conversations, logs and contexts in Redis. */
+export function openContextReader(redis: Redis, keyspace: Keyspace) {
   return {
-    readConversation: async (conversation) => {
+    /** @returns undefined if the conversation does not exist */
+    readConversation: async (conversation: ConversationRef): Promise<ConversationState | undefined> => {
       const key = keyspace.key(conversation, 'c');
       const values = new Map(Object.entries(await callStore(() => redis.hgetall(key))));
       return values.size === 0 ? undefined : decodeConversation(new RecordFields(key, values));
     },
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
-    readText: async (conversation, hash) => (await readWhole(redis, keyspace.key(conversation, 'txt'), hash)).text,
-    readAgentList: async (conversation, hash, schema) => {
+    readSystem: (conversation: ConversationRef) => readSystem(redis, keyspace, conversation),
+    /** Reads the full text of a clipped message, or a text of the agent, by the hash of the text. */
+    readText: async (conversation: ConversationRef, hash: string): Promise<string | undefined> =>
+      (await readWhole(redis, keyspace.key(conversation, 'txt'), hash)).text,
+  };
+}
+
+export type ContextReader = ReturnType<typeof openContextReader>;
+
+/** Opens the store of logs, context versions and texts in Redis, for client calls. */
+export function openContextStore(redis: Redis, keyspace: Keyspace) {
+  const bind = scriptBinder(redis, keyspace);
+  return {
+    ...openContextReader(redis, keyspace),
+    append: bind(appendScript),
+    listVersions: (conversation: ConversationRef) => listVersionRecords(redis, keyspace, conversation),
+    /** @returns undefined if the context version does not exist any more */
+    readVersion: (conversation: ConversationRef, number: number) => readVersion(redis, keyspace, conversation, number),
+    /** Reads the summaries that a kept version shows, by their keys. A summary whose text is lost is left out. */
+    readShownSummaries: (conversation: ConversationRef, version: Version) =>
+      readSummaries(redis, keyspace.key(conversation, 'txt'), version),
+    /**
+     * Reads a list that describes the agent of a version, by the hash of its JSON. Empty if the text is lost.
+     * @throws corrupt_record if the text is not JSON within bounds or does not match the schema
+     */
+    readAgentList: async <Item>(
+      conversation: ConversationRef,
+      hash: string,
+      schema: z.ZodType<Item[]>,
+    ): Promise<Item[]> => {
       const { place, text } = await readWhole(redis, keyspace.key(conversation, 'txt'), hash);
       return text === undefined ? [] : readJson(place, text, schema);
     },
-    readSystem: (conversation) => readSystem(redis, keyspace, conversation),
-    append: bind(appendScript),
-    listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
-    readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
-    readShownSummaries: (conversation, version) => readSummaries(redis, keyspace.key(conversation, 'txt'), version),
     erase: bindErase(bind(eraseScript), bindRestoreIndex(redis, keyspace)),
   };
 }
@@ -60,12 +84,21 @@ interface VersionSnapshot extends Pick<ContextSource, 'inputs'> {
   readonly version: Version;
 }
 
+export type ContextStore = ReturnType<typeof openContextStore>;
+
 /**
- * Makes the function that reads a context. The function reads the last seq and the version together. The other parts of
+ * Makes the function that reads the context of the current version with the whole log. `at` selects an older version or
+ * an earlier end of the log. The context is undefined if the conversation or version does not exist. The function reads the last seq and the version together. The other parts of
  * a context never change, so they are read afterwards. If the live version was replaced and dropped in between, the
  * function reads the next one. So an undefined context of the live version means that the conversation is gone.
  */
-export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
+export function bindReadContext(
+  redis: Redis,
+  keyspace: Keyspace,
+): (
+  conversation: ConversationRef,
+  at?: { readonly version?: number | undefined; readonly head?: number | undefined },
+) => Promise<ContextSource | undefined> {
   const readSnapshot = scriptBinder(redis, keyspace)(readVersionScript);
   const readLog = bindReadLog(redis, keyspace);
   return async (conversation, at = {}) => {
@@ -211,52 +244,3 @@ async function readVersion(
   const text = await callStore(() => redis.hget(key, field));
   return text === null ? undefined : decodeVersion({ key, field }, text);
 }
-
-/** Milliseconds during which a write to an erased conversation is answered with `gone`. */
-export const GONE_MS = 86_400_000;
-/** Maximum keys that one script call removes, so that the script does not block Redis for long. */
-export const ERASE_BATCH = 200;
-
-const LEFT = ['nothing', 'keys', 'unlisted', 'not_begun'] as const;
-
-interface EraseProgress {
-  readonly removedKeys: number;
-  /** `unlisted`: the index does not name the keys that are left. `not_begun`: nor did this call remove any key. */
-  readonly left: (typeof LEFT)[number];
-}
-
-type EraseStep = [conversation: ConversationRef, isFirst: boolean, isRestored: boolean];
-
-/**
- * Makes the function that erases a conversation. The function removes one batch of keys after the other, and stops if
- * replicas do not confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase. An index
- * that does not name all keys is restored first, so that an erase never leaves keys behind.
- * @param restoreIndex searches Redis for the keys of the conversation
- */
-export function bindErase(
-  run: (...step: EraseStep) => Promise<Acknowledged<EraseProgress>>,
-  restoreIndex: (conversation: ConversationRef) => Promise<void>,
-): ContextStore['erase'] {
-  return async (conversation) => {
-    let progress = await run(conversation, true, false);
-    let { removedKeys } = progress;
-    while (progress.left !== 'nothing' && progress.shortfall === undefined) {
-      const isRestored = progress.left !== 'keys';
-      if (isRestored) await restoreIndex(conversation);
-      progress = await run(conversation, progress.left === 'not_begun', isRestored);
-      removedKeys = Math.max(removedKeys, progress.removedKeys);
-    }
-    const { shortfall } = progress;
-    return { removedKeys, ...(shortfall !== undefined && { shortfall }) };
-  };
-}
-
-/** Script that removes one batch of keys of an erased conversation. */
-export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
-  file: 'erase',
-  args: ([, isFirst, isRestored]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
-  decode: (reply) => {
-    const [removedKeys, left] = reply as [number, number];
-    return { removedKeys, left: LEFT[left] ?? 'nothing' };
-  },
-};

@@ -5,7 +5,6 @@ import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { readJsonText } from '../domain/json-text.ts';
 import { LEAVE_CAUSES } from '../domain/leaving.ts';
 import { isMapping } from '../domain/parse.ts';
-import type { Forking } from '../domain/ports/version-store.ts';
 import type { PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
@@ -274,6 +273,13 @@ function readBackoff(fields: RecordFields): Backoff {
 
 /** Reply of `lua/shared/forking.lua` to a writer while the conversation is still being copied from another. */
 export type ForkingReply = ['forking', number];
+
+/** A fork is copying messages into this conversation. Nothing else is accepted until the copy ends. */
+export interface Forking {
+  readonly status: 'forking';
+  /** True if the fork has stopped renewing its lease. Its operation may continue, or another fork may start again. */
+  readonly isAbandoned: boolean;
+}
 
 export function decodeForking([status, isAbandoned]: ForkingReply): Forking {
   return { status, isAbandoned: isAbandoned === 1 };

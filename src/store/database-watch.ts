@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { DATABASE_LOSSES, type DatabaseLoss, type DatabaseWatch } from '../domain/ports/database-watch.ts';
+import { DATABASE_LOSSES, type DatabaseLoss } from '../domain/database-loss.ts';
 import { checkSettings, type DatabaseIdentity, makeDatabaseId, type OpenDatabase } from './database.ts';
 import { type Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
@@ -15,11 +15,7 @@ const SHOWN_MS = 86_400_000;
  * Opens the watch of a database. A check that finds nothing new costs one HMGET.
  * @param opened database as this process opened it
  */
-export function openDatabaseWatch(
-  redis: Redis,
-  { keyspace, identity }: OpenDatabase,
-  schemas = SCHEMAS,
-): DatabaseWatch {
+export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenDatabase, schemas = SCHEMAS) {
   const bind = scriptBinder(redis, keyspace);
   const count = bind(countDatabaseScript);
   const recover = bind(recoverDatabaseScript);
@@ -43,10 +39,15 @@ export function openDatabaseWatch(
     return await recovering;
   };
   return {
+    /**
+     * Returns a loss that this process did not know yet, after the record of the database was written again.
+     * @throws incompatible_store if the database now has another number of shards or a newer schema
+     */
     check: async () => {
       const [id, counter] = await callStore(() => redis.hmget(keyspace.database(), 'id', 'counter'));
       return await compare({ ...(id && { id }), counter: Number(counter) });
     },
+    /** Raises the counter of the database, in the one process that sweeps. Checks the database, too. */
     tick: async () => {
       const { id } = known;
       const counter = await count(id);
@@ -56,8 +57,13 @@ export function openDatabaseWatch(
   };
 }
 
+export type DatabaseWatch = ReturnType<typeof openDatabaseWatch>;
+
 /** Reads the loss that a process noted last. Undefined if no process noted one within a day. */
-export async function readDatabaseLoss(redis: Redis, keyspace: Keyspace): ReturnType<DatabaseWatch['readLoss']> {
+export async function readDatabaseLoss(
+  redis: Redis,
+  keyspace: Keyspace,
+): ReturnType<() => Promise<(DatabaseLoss & { readonly agoMs: number }) | undefined>> {
   const note = await callStore(() => redis.hget(keyspace.database(), 'loss'));
   const loss = note === null ? undefined : parseNote(note);
   if (loss === undefined) return undefined;

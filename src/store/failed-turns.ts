@@ -1,8 +1,7 @@
 import type { Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { type ConversationRef, nameConversation } from '../domain/ids.ts';
-import type { FailedQuery, FailedTurn } from '../domain/ports/failed-turns.ts';
-import { TURN_LIMITS } from '../domain/turn.ts';
+import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
+import { TURN_LIMITS, type TurnFailure } from '../domain/turn.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { readFailure, readRedrive } from './turn-record.ts';
@@ -13,8 +12,30 @@ import { readFailure, readRedrive } from './turn-record.ts';
  */
 const READS = 200;
 
+/** A failed turn, as `listFailed` returns it. */
+export interface FailedTurn extends NamedConversation {
+  readonly turn: string;
+  readonly agent: string;
+  /** Time of the failure in ms since epoch, by the clock of Redis. */
+  readonly failedAt: number;
+  readonly failure: TurnFailure;
+  /** Failed turn whose input this turn ran again. */
+  readonly redriveOf?: string;
+  /** Latest turn that ran this turn's input again. */
+  readonly redrivenAs?: string;
+}
+
+/** Query for failed turns. Their records are deleted as late as those of all settled turns. */
+export interface FailedQuery {
+  /** Only turns that failed at or after this time, in ms since epoch. */
+  readonly since: number;
+  readonly tenant?: string | undefined;
+  readonly code?: string | undefined;
+  readonly limit: number;
+}
+
 /**
- * Lists failed turns, without a script. If the query has a filter by error code, full pages are read until enough turns
+ * Lists failed turns of all conversations, newest first, without a script. If the query has a filter by error code, full pages are read until enough turns
  * match. Full pages also replace turns that were removed in between. Reading only as many as are missing would lead to
  * many small reads, one after the other.
  */

@@ -1,9 +1,8 @@
 import type { Redis } from 'ioredis';
-import type { GateState, GateStore } from '../domain/ports/gate-store.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import { readClock } from './redis/server-facts.ts';
-import { type BindScript, type ScriptOf, scriptBinder } from './script.ts';
+import { type BindScript, type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** ms for which a gate is kept after it held the last call. Until then workers ask it before each call. */
 const IDLE_MS = 60_000;
@@ -17,33 +16,58 @@ const MAX_LISTED = 100;
  * Opens the gates of models. All of them have keys in one slot, because few calls are made while a provider limits them.
  * @param bind binds the scripts. Tests bind scripts with a clock of their own
  */
-export function openGateStore(
-  redis: Redis,
-  keyspace: Keyspace,
-  bind: BindScript = scriptBinder(redis, keyspace),
-): GateStore {
+export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript = scriptBinder(redis, keyspace)) {
   return {
     enterGate: bind(enterGateScript),
     leaveGate: bind(leaveGateScript),
-    holdPlaces: async (gate, waiters) => {
+    /** Renews the places of calls in progress, which otherwise end a minute after the call began. */
+    holdPlaces: async (gate: string, waiters: readonly string[]): Promise<void> => {
       if (waiters.length === 0) return;
       const until = (await readClock(redis)) + PLACE_MS;
       const { calls } = keyspace.gate(gate);
       await callStore(() => redis.zadd(calls, 'XX', ...waiters.flatMap((waiter) => [until, waiter])));
       await callStore(() => redis.pexpire(calls, PLACE_MS));
     },
-    // A gate that has ended is still named until a worker asks it.
+    /**
+     * Names the gates that hold calls, or did so within the last minute. Costs one small command. A gate that has ended
+     * is still named until a worker asks it.
+     */
     nameGates: () => callStore(() => redis.zrange(keyspace.gates(), `-${MAX_LISTED}`, '-1')),
     listGates: () => listGates(redis, keyspace),
   };
 }
+
+export type GateStore = ReturnType<typeof openGateStore>;
 
 const gateKeys = (name: string, keyspace: Keyspace): string[] => {
   const { state, waiters, due, present, calls } = keyspace.gate(name);
   return [state, waiters, due, present, calls, keyspace.gates()];
 };
 
-const enterGateScript: ScriptOf<GateStore['enterGate']> = {
+export type GatePassage =
+  /** The gate holds no calls. The caller need not ask again until a provider refuses a call. */
+  | { readonly status: 'open' }
+  | { readonly status: 'passed' }
+  /** The caller asks again after this time. */
+  | { readonly status: 'held'; readonly waitMs: number };
+
+/** A call that asks to pass a gate. */
+export interface GateEntry {
+  /** Name of the gate. */
+  readonly gate: string;
+  /** Turn or summary that makes the call. It keeps its place among those that wait. */
+  readonly waiter: string;
+  /** Input tokens of the call. */
+  readonly tokens: number;
+  /** ms that the caller can wait in its worker. If it has to wait longer, it leaves its worker, and comes back later. */
+  readonly patienceMs: number;
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerMinute?: number | undefined;
+  readonly concurrent?: number | undefined;
+}
+
+/** Asks to pass a gate. */
+const enterGateScript: ScriptDefinition<[entry: GateEntry], GatePassage> = {
   file: 'enter-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
   args: ([{ gate, waiter, tokens, patienceMs, ...limits }]) => {
@@ -54,7 +78,27 @@ const enterGateScript: ScriptOf<GateStore['enterGate']> = {
     typeof reply === 'number' ? { status: 'held', waitMs: reply } : { status: reply === 'open' ? 'open' : 'passed' },
 };
 
-const leaveGateScript: ScriptOf<GateStore['leaveGate']> = {
+/** A call that passed a gate and has ended, or a caller that gives up its place. */
+export interface GateReport {
+  readonly gate: string;
+  readonly waiter: string;
+  /**
+   * - `limited`: the provider refused the call, because it limits calls or is overloaded.
+   * - `refused`: the same, but the provider answers most other calls.
+   * - `left`: the caller no longer waits, and made no call.
+   */
+  readonly outcome: 'answered' | 'limited' | 'refused' | 'failed' | 'left';
+  /** ms since the call began. */
+  readonly callMs: number;
+  /** ms after which the provider allows the next call, from its refusal or its answer. Absent if it gave no time. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/**
+ * Reports the end of a call or of a wait.
+ * @returns for a limited or refused call: ms after which the caller asks again. Otherwise 0
+ */
+const leaveGateScript: ScriptDefinition<[report: GateReport], number> = {
   file: 'leave-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
   args: ([{ gate, waiter, outcome, callMs, retryAfterMs = '' }]) => [
@@ -67,6 +111,17 @@ const leaveGateScript: ScriptOf<GateStore['leaveGate']> = {
   ],
   decode: Number,
 };
+
+/** A gate that holds calls, or did so within the last minute. */
+export interface GateState {
+  readonly gate: string;
+  /** ms until the gate lets calls through. 0: it does. */
+  readonly pausedMs: number;
+  /** Calls a minute that the gate lets through, as far as its provider has shown it. */
+  readonly perMinute: number | undefined;
+  /** Turns and summaries that wait. */
+  readonly waiting: number;
+}
 
 /** Lists the gates that hold calls, or did so within the last minute. */
 export async function listGates(redis: Redis, keyspace: Keyspace): Promise<GateState[]> {

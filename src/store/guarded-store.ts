@@ -1,16 +1,18 @@
 import type { Redis } from 'ioredis';
 import type { Acknowledged } from '../domain/durability.ts';
-import type { Store } from '../domain/ports/store.ts';
 import type { Barrier } from './barrier.ts';
-import { bindErase, eraseScript } from './contexts.ts';
+import { bindErase, eraseScript } from './erase.ts';
+import { beginForkScript, endForkScript } from './forks.ts';
 import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';
+import type { Store } from './open-store.ts';
 import { requestPassScript } from './passes.ts';
 import { decideProposalScript } from './proposals.ts';
 import { bindRestoreIndex } from './restore-index.ts';
 import type { ScriptDefinition } from './script.ts';
-import { acceptTurnScript, answerTurnScript, cancelTurnScript } from './turn-intake.ts';
-import { beginForkScript, endForkScript, replaceVersionScript } from './versions.ts';
+import { answerTurnScript } from './turn-answers.ts';
+import { acceptTurnScript, cancelTurnScript } from './turn-intake.ts';
+import { replaceVersionScript } from './versions.ts';
 
 /**
  * Wraps the store so that the writes of services wait for replicas or disks (the durability barrier). A reply reports a

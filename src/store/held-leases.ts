@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { ownerPrefix } from '../domain/ids.ts';
+import { LOST_AFTER_MS } from '../domain/lease.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
-import { LOST_AFTER_MS } from '../domain/ports/presence-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';

@@ -1,14 +1,12 @@
 import { readdirSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import type { DatabaseLoss } from '../domain/database-loss.ts';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
-import type { GateState } from '../domain/ports/gate-store.ts';
-import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
-import type { WebhookStatus } from '../domain/ports/webhook-store.ts';
 import { refuseSchema } from './database.ts';
 import { readDatabaseLoss } from './database-watch.ts';
-import { listGates } from './gates.ts';
+import { decodeDueEntry, isDueEntry } from './due-work.ts';
+import { type GateState, listGates } from './gates.ts';
 import { Keyspace, SCHEMAS } from './keys.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';
 import { type ListedWorker, listWorkers } from './presence.ts';
@@ -25,8 +23,9 @@ import {
 } from './redis/server-facts.ts';
 import { askMasters, type MasterAnswers, unlessForbidden } from './redis/servers.ts';
 import { readLua, type ScriptDefinition, scriptBinder } from './script.ts';
-import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
-import { openWebhookStore } from './webhooks.ts';
+import type { ShardMeasure } from './shard-measures.ts';
+import { openSweepStore } from './sweep.ts';
+import { openWebhookStore, type WebhookStatus } from './webhooks.ts';
 
 export interface DatabaseFacts {
   readonly schema: number;
@@ -49,7 +48,7 @@ export interface Inspection {
   /** Reads the settings of the database. Returns undefined if there is none. */
   readDatabase(): Promise<DatabaseFacts | undefined>;
   /** Reads the loss of data that was noted last. */
-  readDatabaseLoss: DatabaseWatch['readLoss'];
+  readDatabaseLoss: () => Promise<(DatabaseLoss & { readonly agoMs: number }) | undefined>;
   measureShards(shards: number): Promise<ShardMeasure>;
   /** Returns up to 100 quarantined records of each shard. */
   listQuarantined(shards: number): Promise<QuarantinedRecord[]>;

@@ -1,32 +1,32 @@
 import type { Redis } from 'ioredis';
-import { isTurnfoldError } from '../domain/errors.ts';
-import { type ConversationRef, nameConversation } from '../domain/ids.ts';
-import {
-  CONVERSATION_STATES,
-  type ConversationQuery,
-  type ListedConversation,
-  type ListedState,
-  type ListingStore,
-  SETTLED_STATES,
-  type WaitingPosition,
-  type WaitingQuery,
-  type WaitingTurn,
-} from '../domain/ports/listing-store.ts';
-import type { AnswerKind, TurnUsage, WaitKind } from '../domain/turn.ts';
+import { CONVERSATION_STATES, type ListedState, SETTLED_STATES } from '../domain/conversation.ts';
+import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
+import type { AnswerKind, TurnUsage, Waiting, WaitKind } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
+import { NAMES_PER_SCRIPT, readRows, type ShardPage, walkShards } from './shard-walk.ts';
 import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
 
+/** One page of a list. The order never changes while a caller pages through the list: by shard, then by name. */
+export interface ListPage<Item, Position> {
+  readonly items: readonly Item[];
+  /** Position of the next page. Absent on the last page. A page before the last may have few items or none. */
+  readonly next?: Position;
+}
+
 /** Lists conversations and waiting turns of all shards. One script call reads one shard. */
-export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore {
+export function openListingStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   const conversations = bind(listConversationsScript);
   const waiting = bind(listWaitingScript);
   const shards = keyspace.shardNumbers();
   return {
-    listConversations: async ({ after, ...query }) => {
+    listConversations: async ({
+      after,
+      ...query
+    }: ConversationQuery): Promise<ListPage<ListedConversation, ConversationRef>> => {
       const { items, next } = await walkShards({
         shards,
         from: after && { shard: keyspace.shardOf(after), name: encodeListedName(after) },
@@ -35,7 +35,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
       });
       return { items, ...(next !== undefined && { next: readName(next) }) };
     },
-    listWaiting: async ({ after, ...query }) => {
+    listWaiting: async ({ after, ...query }: WaitingQuery): Promise<ListPage<WaitingTurn, WaitingPosition>> => {
       const { items, next } = await walkShards({
         shards,
         from: after && { shard: keyspace.shardOf(after.conversation), name: nameOfWaiting(after) },
@@ -44,12 +44,15 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
       });
       return { items, ...(next !== undefined && { next: readWaitingName(next) }) };
     },
-    readTenantUsage: async (tenant) => {
+    /** Reads the usage of all settled turns and summaries of a tenant, those of erased conversations included. */
+    readTenantUsage: async (tenant: string): Promise<TurnUsage> => {
       const read = await Promise.all(shards.map((shard) => readShardUsage(redis, keyspace.tenantUsage(shard, tenant))));
       return read.reduce(joinUsage, NO_USAGE);
     },
   };
 }
+
+export type ListingStore = ReturnType<typeof openListingStore>;
 
 /** Reads the sums that `lua/shared/spending.lua` writes. */
 async function readShardUsage(redis: Redis, key: string): Promise<TurnUsage> {
@@ -79,6 +82,44 @@ type ListConversationsRow = readonly [
   isForking: number,
 ];
 type ListConversationsReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListConversationsRow[]];
+
+interface ListQuery<Position> {
+  /** Tenant whose items are listed. Absent: all tenants. */
+  readonly tenant?: string | undefined;
+  /** Position after which the page starts, even if the item there no longer exists. Absent: the start of the list. */
+  readonly after?: Position | undefined;
+  readonly limit: number;
+}
+
+export interface ConversationQuery extends ListQuery<ConversationRef> {
+  /** Only conversations whose id contains this text. */
+  readonly idContains?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly state?: ListedState | undefined;
+}
+
+/** A conversation in a list, without its messages. Other client calls accept it as the name of the conversation. */
+export interface ListedConversation extends NamedConversation {
+  readonly agent: string;
+  /** State of the oldest unsettled turn, or of the last settled one. */
+  readonly state: ListedState;
+  /** Sequence number of the last log entry, which equals the number of messages in the log. */
+  readonly head: number;
+  /** Number of user messages in the log, appended ones included. */
+  readonly turns: number;
+  /** Number of unsettled turns, including the running or waiting one, without scheduled turns. */
+  readonly mailbox: number;
+  /** Present if the oldest unsettled turn waits: the kind of its wait. */
+  readonly waitsFor?: WaitKind;
+  /** State and time of the last settled turn. Absent before the first one. */
+  readonly lastTurn?: {
+    readonly state: (typeof SETTLED_STATES)[number];
+    /** Time when the turn ended in ms since epoch, by the clock of Redis. */
+    readonly settledAt: number;
+  };
+  /** Present while a fork copies messages into this conversation, whose log is incomplete until the fork ends. */
+  readonly isForking?: true;
+}
 
 const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>], ShardPage<ListedConversation>> = {
   file: 'list-conversations',
@@ -154,6 +195,33 @@ const PAGE_BYTES = 1_000_000;
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
 type ListWaitingReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListWaitingRow[]];
 
+/** Place of a waiting turn in the list, from which the next page continues. */
+export interface WaitingPosition {
+  readonly conversation: ConversationRef;
+  readonly for: AnswerKind;
+  readonly turn: string;
+}
+
+export interface WaitingQuery extends ListQuery<WaitingPosition> {
+  /** Kind of wait to list. Absent: both kinds. */
+  readonly for?: AnswerKind | undefined;
+}
+
+/**
+ * A turn that waits for results from outside or for a person. The client calls `answer` and `cancel` accept it as the
+ * name of the turn.
+ */
+export interface WaitingTurn extends NamedConversation {
+  /** Id of the turn, for `answer` and `cancel`. */
+  readonly turn: string;
+  readonly agent: string;
+  /** The waiting tool calls with their arguments and deadlines, and the start of the wait. */
+  readonly waiting: Waiting & {
+    /** Kind of wait: `tools` for results from outside, `approval` for decisions of a person. */
+    readonly for: AnswerKind;
+  };
+}
+
 const listWaitingScript: ScriptDefinition<[ShardQuery<WaitingQuery>], ShardPage<WaitingTurn>> = {
   file: 'list-waiting',
   keys: ([{ shard }], keyspace) => [keyspace.waiting(shard)],
@@ -187,84 +255,4 @@ function decodeWaitingRow([name, agent, ...wait]: ListWaitingRow): WaitingTurn {
   const waiting = decodeWaiting(fields);
   if (waiting === undefined) return fields.refuse('waitFor', 'the field is missing');
   return { ...nameConversation(conversation), turn, agent, waiting: { ...waiting, for: kind } };
-}
-
-interface ShardPage<Row> {
-  readonly rows: readonly { readonly name: string; readonly item: Row }[];
-  /** Last name that the script read, or empty. */
-  readonly last: string;
-  /** Number of names in the shard's set that the script read. */
-  readonly examined: number;
-  readonly isEnd: boolean;
-}
-
-/** Decodes the rows of a page of a listing. A corrupt row is left out, so that the other rows are still listed. */
-function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
-  rows: readonly Row[],
-  decode: (row: Row) => Item,
-): { readonly name: string; readonly item: Item }[] {
-  return rows.flatMap((row) => {
-    try {
-      return [{ name: row[0], item: decode(row) }];
-    } catch (error) {
-      if (isTurnfoldError(error, 'corrupt_record')) return [];
-      throw error;
-    }
-  });
-}
-
-interface ShardWalk<Row> {
-  readonly shards: readonly number[];
-  /** First shard to read, and the name in it after which to start. Undefined starts with the first shard. */
-  readonly from: { readonly shard: number; readonly name: string } | undefined;
-  readonly limit: number;
-  readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
-}
-
-/** Maximum names that one script call reads from a shard. The call blocks Redis for about a millisecond. */
-const NAMES_PER_SCRIPT = 250;
-/** Maximum names that one client call reads in total, even if no name matches the query. */
-const NAMES_PER_CALL = 2_000;
-/**
- * Maximum shards that are read at the same time. In a small database most shards are empty, and reading one after the
- * other would take long.
- */
-const MOST_AT_ONCE = 64;
-
-/**
- * Reads the shards in order until there are `limit` rows or enough names were read.
- * @returns the rows, and the name to continue after, which is undefined after the last shard
- */
-async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
-  readonly items: readonly Row[];
-  readonly next?: string;
-}> {
-  const items: Row[] = [];
-  const rest = shards.slice(from === undefined ? 0 : shards.indexOf(from.shard));
-  let [start, after, width, examinedNames] = [from, '', 1, 0];
-  while (rest.length > 0) {
-    const wave = rest.splice(0, width);
-    const begin = start;
-    const pages = await Promise.all(
-      wave.map(async (shard) => ({ shard, ...(await read(shard, shard === begin?.shard ? begin.name : '')) })),
-    );
-    width = Math.min(width * 2, MOST_AT_ONCE);
-    for (const [at, { shard, rows, last, examined, isEnd }] of pages.entries()) {
-      const taken = rows.slice(0, limit - items.length);
-      items.push(...taken.map(({ item }) => item));
-      examinedNames += examined;
-      after = taken.length < rows.length ? (taken.at(-1)?.name ?? after) : last || after;
-      const isWholeShard = isEnd && taken.length === rows.length;
-      const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
-      if (hasMore && (items.length >= limit || examinedNames >= NAMES_PER_CALL)) return { items, next: after };
-      if (isWholeShard) continue;
-      // The shard has more names than one script call reads. Reading continues in this shard, and the later shards are
-      // read again.
-      start = { shard, name: last };
-      rest.unshift(...wave.slice(at));
-      width = 1;
-      break;
-    }
-  }
-  return { items };
 }

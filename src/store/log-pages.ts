@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { LogEntry } from '../domain/message.ts';
-import type { ContextStore } from '../domain/ports/context-store.ts';
 import { checkRanges } from '../domain/seq-ranges.ts';
 import type { SeqRange } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
@@ -19,7 +18,10 @@ const PAGE_BYTES = 4_000_000;
  * Makes the function that reads log entries of several ranges in order, page by page. A log has no gaps, so the function
  * stops at the first missing entry. A range from a corrupt record may end far after the last entry.
  */
-export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
+export function bindReadLog(
+  redis: Redis,
+  keyspace: Keyspace,
+): (conversation: ConversationRef, ranges: readonly SeqRange[], maxBytes?: number) => Promise<LogEntry[]> {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
   return async (conversation, ranges, maxBytes = Number.POSITIVE_INFINITY) => {
     checkRanges(ranges);

@@ -1,10 +1,13 @@
-import type { LogEntry, Message, Weight } from '../domain/message.ts';
+import type { Acknowledged } from '../domain/durability.ts';
+import type { OpenCall } from '../domain/history.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { LogEntry, Message, WeighedMessage, Weight } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
-import type { ContextStore } from '../domain/ports/context-store.ts';
-import { decodeForking, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
+import { decodeForking, encodeOpenCall, type Forking, type ForkingReply } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
+import type { PassRequest } from './passes.ts';
 import { corruptRecord, type Place, parseRecordJson } from './records.ts';
-import { OPERATION_MS, type ScriptOf } from './script.ts';
+import { OPERATION_MS, type OtherPayload, type ScriptDefinition } from './script.ts';
 
 type Reply =
   | ['appended' | 'known', number, number]
@@ -13,7 +16,41 @@ type Reply =
   | ForkingReply
   | ['conflict', number];
 
-export const appendScript: ScriptOf<ContextStore['append']> = {
+export type AppendResult =
+  | {
+      readonly status: 'appended' | 'known';
+      readonly from: number;
+      readonly to: number;
+    }
+  /** The conversation belongs to another agent, which is named. */
+  | { readonly status: 'other_agent'; readonly agent: string }
+  | { readonly status: 'busy' }
+  | Forking
+  | OtherPayload
+  | { readonly status: 'conflict'; readonly head: number };
+
+/** Messages that a caller appends outside of a turn. */
+export interface AppendRequest {
+  readonly conversation: ConversationRef;
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
+  readonly operation: string;
+  readonly agent: string;
+  /** Last log entry that the caller knew when it chose the ids of new tool calls. */
+  readonly expectedHead: number;
+  readonly messages: readonly WeighedMessage[];
+  /** Tool calls that the messages make and that have no result yet. */
+  readonly opens: readonly OpenCall[];
+  /** Ids of tool calls for which the messages are results. */
+  readonly closes: readonly string[];
+  /**
+   * Compaction pass that the append creates if the messages are the first of the log and no pass is open. Only the pass
+   * knows the policy of the conversation, and so its idle TTL. Without the pass, a conversation whose caller died after the
+   * append would never be erased.
+   */
+  readonly firstPass?: Pick<PassRequest, 'passId' | 'wake'> | undefined;
+}
+
+export const appendScript: ScriptDefinition<[request: AppendRequest], Acknowledged<AppendResult>> = {
   file: 'append-log',
   args: ([{ operation, agent, expectedHead, opens, closes, messages, firstPass }]) => [
     operation,

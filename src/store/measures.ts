@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { GateState } from '../domain/ports/gate-store.ts';
-import { listGates } from './gates.ts';
+import { type GateState, listGates } from './gates.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
 import { listMissingAgents, type MissingAgent } from './missing-agents.ts';

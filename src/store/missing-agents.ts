@@ -1,11 +1,19 @@
 import type { Redis } from 'ioredis';
-import type { AgentPresence, ServingRole } from '../domain/ports/presence-store.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
 
 /** ms without a look after which a missing agent is forgotten. Workers look again every few seconds while work waits. */
 const FORGET_MS = 600_000;
+
+/** Answer to the question if a running worker of a role has an agent. */
+export type AgentPresence =
+  | { readonly status: 'served' }
+  /** No running worker has had the agent for `forMs`. */
+  | { readonly status: 'missing'; readonly forMs: number };
+
+/** Roles whose work needs the definition of an agent. */
+export type ServingRole = 'turn' | 'compaction' | 'summarization';
 
 export const findAgentScript: ScriptDefinition<[agent: string, role: ServingRole], AgentPresence> = {
   file: 'find-agent',

@@ -1,11 +1,9 @@
-import type { Store } from '../domain/ports/store.ts';
-import type { StreamNotices } from '../domain/ports/turn-streams.ts';
 import { connectEmbedded } from './embedded/connect-embedded.ts';
 import { EmbeddedRedis } from './embedded/server.ts';
 import { Keyspace } from './keys.ts';
-import { openStore } from './open-store.ts';
+import { openStore, type Store } from './open-store.ts';
 import { Subscriber } from './redis/subscriber.ts';
-import { openStreamNotices } from './streams.ts';
+import { openStreamNotices, type StreamNotices } from './streams.ts';
 
 /** The store of one process, whose values end with it. */
 export interface EmbeddedStore {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Store } from '../domain/ports/store.ts';
 import { openAccessKeyStore } from './access-keys.ts';
+import { openBusyTurnStore } from './busy-turns.ts';
 import { openCalibrationStore } from './calibrations.ts';
 import { openContextStore } from './contexts.ts';
 import { openEventStore } from './events.ts';
@@ -10,20 +10,22 @@ import { openPackStore } from './pack-store.ts';
 import { openPassStore } from './passes.ts';
 import { openProposalStore } from './proposals.ts';
 import { openStepReader } from './recorded-steps.ts';
-import { openStreamStore } from './streams.ts';
+import { openStreamReader, openStreamWriter } from './streams.ts';
 import { openSummaryStore } from './summaries.ts';
 import { openSweepStore } from './sweep.ts';
-import { openTurnStore } from './turns.ts';
+import { openTurnIntake, openTurnStore } from './turns.ts';
 import { openVersionStore } from './versions.ts';
 import { openWebhookStore } from './webhooks.ts';
 
 /**
- * Opens all storage ports in Redis.
+ * Opens all stores of one database in Redis.
  * @param keyspace from `openDatabase`, which has checked the settings
  */
-export function openStore(redis: Redis, keyspace: Keyspace): Store {
+export function openStore(redis: Redis, keyspace: Keyspace) {
   return {
     ...openTurnStore(redis, keyspace),
+    ...openBusyTurnStore(redis, keyspace),
+    ...openTurnIntake(redis, keyspace),
     ...openStepReader(redis, keyspace),
     ...openPassStore(redis, keyspace),
     ...openProposalStore(redis, keyspace),
@@ -35,8 +37,11 @@ export function openStore(redis: Redis, keyspace: Keyspace): Store {
     ...openSweepStore(redis, keyspace),
     ...openPackStore(redis, keyspace),
     ...openCalibrationStore(redis, keyspace),
-    ...openStreamStore(redis, keyspace),
+    ...openStreamWriter(redis, keyspace),
+    ...openStreamReader(redis, keyspace),
     ...openAccessKeyStore(redis, keyspace),
     ...openWebhookStore(redis, keyspace),
   };
 }
+
+export type Store = ReturnType<typeof openStore>;

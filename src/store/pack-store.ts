@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
-import { choosePackable, isWorthPacking, PACK_AFTER_MS, type PackableLog } from '../domain/log-packing.ts';
-import type { PackedLog, PackStore } from '../domain/ports/pack-store.ts';
+import {
+  choosePackable,
+  isWorthPacking,
+  PACK_AFTER_MS,
+  type PackableLog,
+  type PackedLog,
+} from '../domain/log-packing.ts';
 import { START_VERSION } from '../domain/version.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
@@ -29,7 +34,7 @@ const PACK_ENTRIES = 1_000;
 const MOST_BYTES = 8_000_000;
 
 /** Opens the store that packs old log entries in Redis. */
-export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
+export function openPackStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   const [take, inspect, readPage] = [bind(takeUnpackedScript), bind(inspectLogScript), bind(readLogScript)];
   const [write, end] = [bind(packLogScript), bind(endPackingScript)];
@@ -37,7 +42,11 @@ export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
   // Processes that start one after another begin at different shards. Otherwise those of short life would never reach some.
   let round = Math.floor(Date.now() / ROUND_MS);
   return {
-    async takeUnpacked() {
+    /**
+     * Takes some of the conversations that may have entries to pack now. Each call looks at a part of the shards. A taken
+     * conversation becomes due again after 10 minutes, in case its worker dies.
+     */
+    async takeUnpacked(): Promise<ConversationRef[]> {
       round += 1;
       const shards = keyspace.shardNumbers().filter((shard) => (shard + round) % SHARE_OF_SHARDS === 0);
       const replies = await Promise.all(
@@ -48,7 +57,12 @@ export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
       );
       return replies.flatMap(({ answer = [] }) => answer);
     },
-    async packLog(conversation) {
+    /**
+     * Packs the log entries that `choosePackable` names, at most about 8 MB of them. A pack is read back first. Then one step
+     * writes it and removes its entries from the log, if they still have the same bytes. The conversation becomes due again
+     * at the time when there may be more to pack.
+     */
+    async packLog(conversation: ConversationRef): Promise<PackedLog> {
       const log = await inspect(conversation);
       let packed = NOTHING;
       const pages = readPages(readPage, conversation, log === undefined ? [] : choosePackable(log));
@@ -65,6 +79,8 @@ export function openPackStore(redis: Redis, keyspace: Keyspace): PackStore {
     },
   };
 }
+
+export type PackStore = ReturnType<typeof openPackStore>;
 
 const NOTHING: PackedLog = { entries: 0, bytes: 0, packedBytes: 0 };
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
-import { type PassPlan, passPlanSchema } from '../domain/compaction/plan.ts';
-import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
+import type { ConversationState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { GROWN_JSON_BOUNDS } from '../domain/json-text.ts';
-import type { ClaimedPass } from '../domain/ports/pass-store.ts';
+import { REASONS, type Reason } from '../domain/pass.ts';
+import { type PassPlan, passPlanSchema } from '../domain/pass-plan.ts';
 import type { Proposal, Verdict } from '../domain/proposal.ts';
 import { summarySchema } from '../domain/version.ts';
 import { decodeConversation } from './conversation-record.ts';
@@ -12,8 +12,47 @@ import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import { checkVersionRecord } from './version-record.ts';
 
+/** Why a worker no longer owns its compaction pass. After this answer the worker must not write any more. */
+export type PassLost =
+  /** The lease expired and another worker claimed the pass, or the conversation was erased and created again. */
+  | { readonly status: 'fenced' }
+  /** A restored version ended the compaction pass, or a turn took it over. */
+  | { readonly status: 'superseded' }
+  /** The conversation was erased. */
+  | { readonly status: 'gone' }
+  /** The conversation does not exist and was not erased: the database was emptied, restored or replaced. */
+  | { readonly status: 'unclaimed' };
+
 /** Reply of the scripts that hand out a compaction pass: the fields of the pass and of its conversation. */
 export type ClaimedReply = ['claimed', string[], string[]];
+
+/** Proof that a worker owns a compaction pass. Every write of the pass must carry it (invariant I4). */
+export interface PassLease {
+  readonly conversation: ConversationRef;
+  readonly passId: string;
+  readonly owner: string;
+}
+
+/** A compaction pass with everything that its worker needs to continue. */
+export interface ClaimedPass {
+  readonly lease: PassLease;
+  readonly reasons: readonly Reason[];
+  /**
+   * Number of claims of this pass by workers, including this one. When the first plan is stored, the count restarts at
+   * 1.
+   */
+  readonly attempt: number;
+  readonly requestedAt: number;
+  readonly conversation: ConversationState;
+  /**
+   * True if this job started the summarization jobs of the compaction pass and now claims the pass again. Their results
+   * then belong to the pass.
+   */
+  readonly isResumed: boolean;
+  readonly plan?: PassPlan;
+  /** The proposal of this compaction pass. If it has no verdict, the time for a decision has passed. */
+  readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
+}
 
 /**
  * Fields of `pass:<id>`. The key exists while a compaction pass is requested or in progress. Times in ms since epoch.

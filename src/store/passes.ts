@@ -1,18 +1,25 @@
 import type { Redis } from 'ioredis';
-import { hasHardReason } from '../domain/compaction/thresholds.ts';
-import { PASS_LIMITS } from '../domain/pass.ts';
-import type { PassEnd, PassEndResult, PassLease, PassLost, PassStore } from '../domain/ports/pass-store.ts';
-import { checkNumber } from '../domain/version.ts';
-import { decodeForking, encodeBackoff, type ForkingReply } from './conversation-record.ts';
+import type { Acknowledged } from '../domain/durability.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import { hasHardReason, PASS_LIMITS, type Reason } from '../domain/pass.ts';
+import type { PassPlan } from '../domain/pass-plan.ts';
+import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { type ClaimedReply, decodeClaimedPass, decodeReasons } from './pass-record.ts';
+import { commitVersionScript, endPassScript } from './pass-ends.ts';
+import {
+  type ClaimedPass,
+  type ClaimedReply,
+  decodeClaimedPass,
+  decodeReasons,
+  type PassLease,
+  type PassLost,
+} from './pass-record.ts';
 import { proposeVersionScript, refuseApprovalScript } from './proposals.ts';
 import { RecordFields } from './records.ts';
-import { type Argument, decodeStatus, encodePairs, type ScriptOf, scriptBinder } from './script.ts';
-import { encodeTexts, versionArgs } from './version-record.ts';
+import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Opens the store of compaction passes in Redis. Each operation is one script. */
-export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
+/** Opens the store of compaction passes in Redis. Each operation is one script. Every write names its pass (invariant I4). */
+export function openPassStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
     requestPass: bind(requestPassScript),
@@ -30,9 +37,43 @@ export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
   };
 }
 
+/** Requests compaction passes, for turn workers and client calls. */
+export type PassIntake = Pick<PassStore, 'requestPass'>;
+
+export type PassStore = ReturnType<typeof openPassStore>;
+
 type RequestReply = ['requested' | 'joined', string, number] | ForkingReply | ['not_found' | 'gone'];
 
-export const requestPassScript: ScriptOf<PassStore['requestPass']> = {
+export type PassRequestResult =
+  /** `joined`: a compaction pass was already in progress and received the reasons. */
+  | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
+  | { readonly status: 'not_found' | 'gone' }
+  | Forking;
+
+/**
+ * Request for a compaction pass. A hard reason means that a turn must wait for compaction. A hard reason removes a
+ * proposal that awaits a decision, and the pass commits without approval.
+ */
+export interface PassRequest {
+  readonly conversation: ConversationRef;
+  readonly reasons: readonly Reason[];
+  /**
+   * Upper bound in tokens of a request that the provider refused as too long, with the reason `overflow`. Later
+   * requests can only lower the value.
+   */
+  readonly refusedTokens?: number | undefined;
+  /**
+   * Correction factor for token counts that the requester used, if it counted tokens. Later requests can only raise the
+   * value.
+   */
+  readonly calibration?: number | undefined;
+  /** Id for the new compaction pass. Unused if a pass is already in progress. */
+  readonly passId: string;
+  /** Id of the queue job to add if the answer has `needsWake`. */
+  readonly wake: string;
+}
+
+export const requestPassScript: ScriptDefinition<[request: PassRequest], Acknowledged<PassRequestResult>> = {
   file: 'request-pass',
   args: ([{ passId, wake, reasons, refusedTokens, calibration }]) => [
     passId,
@@ -52,7 +93,23 @@ export const requestPassScript: ScriptOf<PassStore['requestPass']> = {
 
 type ClaimReply = ['empty' | 'gone'] | ['leased', string] | ['failed', string, number] | ClaimedReply;
 
-const claimPassScript: ScriptOf<PassStore['claimPass']> = {
+export type PassClaimResult =
+  | { readonly status: 'claimed'; readonly pass: ClaimedPass }
+  | { readonly status: 'empty' | 'gone' }
+  /** Another worker owns the compaction pass, or the pass waits for summarization jobs of another queue job. */
+  | { readonly status: 'leased'; readonly untilMs: number }
+  /** The compaction pass failed because its attempts are used up. `wakeTurn` is used as in `endPass`. */
+  | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
+
+/**
+ * Claims the compaction pass of a conversation for a worker.
+ * @param job the worker's queue job. If the pass waits for summarization jobs, only their parent job may claim it
+ * @param wakeTurn id of a queue job, stored and returned if the pass fails now and a turn waited for it
+ */
+const claimPassScript: ScriptDefinition<
+  [conversation: ConversationRef, owner: string, job: string, wakeTurn: string],
+  PassClaimResult
+> = {
   file: 'claim-pass',
   args: ([, owner, job, wakeTurn]) => [owner, job, wakeTurn, PASS_LIMITS.leaseMs, PASS_LIMITS.maxAttempts],
   decode: (reply, [conversation, , , wakeTurn], keyspace) => {
@@ -71,7 +128,14 @@ const claimPassScript: ScriptOf<PassStore['claimPass']> = {
   },
 };
 
-const takeOverPassScript: ScriptOf<PassStore['takeOverPass']> = {
+/**
+ * Takes the compaction pass over under a new id, even if a worker owns it. A turn does this when its wait times out.
+ * The answer `empty` means that the pass has ended meanwhile.
+ */
+const takeOverPassScript: ScriptDefinition<
+  [conversation: ConversationRef, owner: string, passId: string],
+  PassClaimResult
+> = {
   file: 'take-over-pass',
   args: ([, owner, passId]) => [owner, passId, PASS_LIMITS.leaseMs],
   decode: (reply, [conversation], keyspace) => {
@@ -81,13 +145,23 @@ const takeOverPassScript: ScriptOf<PassStore['takeOverPass']> = {
   },
 };
 
-const heartbeatPassScript: ScriptOf<PassStore['heartbeatPass']> = {
+const heartbeatPassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'renewed' } | PassLost> = {
   file: 'heartbeat-pass',
   args: ([{ passId, owner }]) => [passId, owner, PASS_LIMITS.leaseMs],
   decode: decodeStatus,
 };
 
-const readReasonsScript: ScriptOf<PassStore['readReasons']> = {
+/** Current reasons to compact of a compaction pass. Requests may have added some since a worker claimed it. */
+export interface PassReasons {
+  readonly status: 'current';
+  readonly reasons: readonly Reason[];
+  /** The smallest refused size and the largest correction factor of all requests. */
+  readonly refusedTokens?: number;
+  readonly calibration?: number;
+}
+
+/** Reads the current reasons for the compaction pass. Requests may have added some since the claim. */
+const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | PassLost> = {
   file: 'read-reasons',
   args: ([{ passId, owner }]) => [passId, owner],
   decode: (reply, [{ conversation }], keyspace) => {
@@ -104,60 +178,34 @@ const readReasonsScript: ScriptOf<PassStore['readReasons']> = {
   },
 };
 
-const recordPlanScript: ScriptOf<PassStore['recordPlan']> = {
+/** Stores the plan of the compaction pass. The first plan restarts the count of attempts at 1. */
+const recordPlanScript: ScriptDefinition<
+  [lease: PassLease, plan: PassPlan],
+  { readonly status: 'recorded' } | PassLost
+> = {
   file: 'record-plan',
   args: ([{ passId, owner }, plan]) => [passId, owner, JSON.stringify(plan)],
   decode: decodeStatus,
 };
 
-const parkPassScript: ScriptOf<PassStore['parkPass']> = {
+/**
+ * Gives up the lease while summarization jobs run. For `parkMs`, only the queue job `job` may claim the pass again.
+ */
+const parkPassScript: ScriptDefinition<
+  [lease: PassLease, job: string, parkMs: number],
+  { readonly status: 'parked' } | PassLost
+> = {
   file: 'park-pass',
   args: ([{ passId, owner }, job, parkMs]) => [passId, owner, job, parkMs],
   decode: decodeStatus,
 };
 
-const releasePassScript: ScriptOf<PassStore['releasePass']> = {
+/**
+ * Hands the compaction pass back when its worker shuts down. The claim then does not count as an attempt (invariant
+ * I9).
+ */
+const releasePassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'released' } | PassLost> = {
   file: 'release-pass',
   args: ([{ passId, owner }]) => [passId, owner],
   decode: decodeStatus,
-};
-
-type EndReply = ['ended', string] | ['reasons_added' | PassLost['status']];
-
-const endPassScript: ScriptOf<PassStore['endPass']> = {
-  file: 'end-pass',
-  args: ([lease, end]) => endArgs(lease, end),
-  decode: (reply) => decodeEnd(reply as EndReply),
-};
-
-/** First arguments of every script with which the owner of a pass ends it. */
-function endArgs(
-  { passId, owner }: PassLease,
-  { outcome, backoff, wakeTurn, seenReasons, conversationTtl }: PassEnd,
-): Argument[] {
-  const seen = seenReasons?.join(',') ?? '*';
-  return [passId, owner, outcome.kind, encodeBackoff(backoff), wakeTurn, seen, conversationTtl ?? ''];
-}
-
-function decodeEnd(answer: EndReply): PassEndResult {
-  if (answer[0] !== 'ended') return { status: answer[0] };
-  return { status: 'ended', ...(answer[1] !== '' && { wakeTurn: answer[1] }) };
-}
-
-const commitVersionScript: ScriptOf<PassStore['commitVersion']> = {
-  file: 'commit-version',
-  args: ([lease, commit]) => {
-    checkNumber(commit);
-    return [
-      ...endArgs(lease, commit),
-      commit.expectedVersion,
-      ...encodePairs(encodeTexts(commit)),
-      ...versionArgs(commit.version, commit.keepVersions),
-    ];
-  },
-  decode: (reply) => {
-    const answer = reply as EndReply | ['version_changed', number];
-    if (answer[0] === 'version_changed') return { status: 'version_changed', version: answer[1] };
-    return decodeEnd(answer);
-  },
 };

@@ -1,11 +1,5 @@
 import type { Redis } from 'ioredis';
-import {
-  type AgentFinder,
-  LOST_AFTER_MS,
-  type PresenceStore,
-  type SilentWorker,
-  type WorkerPresence,
-} from '../domain/ports/presence-store.ts';
+import { LOST_AFTER_MS } from '../domain/lease.ts';
 import type { Keyspace } from './keys.ts';
 import { findAgentScript } from './missing-agents.ts';
 import { callStore } from './records.ts';
@@ -31,7 +25,7 @@ export function connectionName(worker: string): string {
  * again only on a new connection.
  * @param worker worker whose connection this is
  */
-export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): PresenceStore & AgentFinder {
+export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
   const own = new OwnConnection(redis, { slot: keySlot(keyspace.sharedTag), name: connectionName(worker) });
   const bind = scriptBinder(redis, keyspace);
   const begin = bind(beginPresenceScript);
@@ -42,7 +36,8 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): 
   // Until the id of a new connection is written, only the age of the key shows that this worker lives.
   redis.on('ready', () => void redis.pexpire(key, LOST_AFTER_MS).catch(() => undefined));
   return {
-    renewPresence: async (presence) => {
+    /** Renews a worker's key. Returns true if the worker has a new connection since its last renewal. */
+    renewPresence: async (presence: WorkerPresence): Promise<boolean> => {
       // The key is renewed first. On a new connection, the rest takes several round trips.
       const isKnown = (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
       const connection = await callStore(() => own.read());
@@ -51,11 +46,33 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string): 
       written = connection;
       return !isSame;
     },
+    /** Finds the workers that stopped renewing their key. */
     findSilent: () => callStore(() => findSilent(redis, keyspace, own)),
-    removeSilent: async (name) => (await end(name, LOST_AFTER_MS - STALE_AFTER_MS)) === 1,
-    endPresence: async (name) => void (await end(name, NEVER_RENEWED)),
+    /**
+     * Removes a silent worker, unless it has renewed its key meanwhile.
+     * @returns true for exactly one caller
+     */
+    removeSilent: async (name: string): Promise<boolean> => (await end(name, LOST_AFTER_MS - STALE_AFTER_MS)) === 1,
+    /** Removes a worker that stops. */
+    endPresence: async (name: string): Promise<void> => void (await end(name, NEVER_RENEWED)),
     findAgent: find,
   };
+}
+
+type Presence = ReturnType<typeof openPresence>;
+/** Records which worker processes use a database. */
+export type PresenceStore = Omit<Presence, 'findAgent'>;
+/** Finds out which agents the running workers have. */
+export type AgentFinder = Pick<Presence, 'findAgent'>;
+
+/** A running worker process. */
+export interface WorkerPresence {
+  readonly worker: string;
+  readonly roles: readonly string[];
+  /** Names of the agents of the process. Absent for an older release, which did not record them. */
+  readonly agents?: readonly string[];
+  /** Time when the process started, in ms since epoch. */
+  readonly startedAt: number;
 }
 
 /** A worker process in the list of running workers. */
@@ -85,6 +102,16 @@ export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number)
 async function readWorkers(redis: Redis, keyspace: Keyspace): Promise<WorkerPresence[]> {
   const entries = await callStore(() => redis.hgetall(keyspace.workers()));
   return Object.entries(entries).flatMap(decode);
+}
+
+/** A worker process that stopped renewing its key without a shutdown. */
+export interface SilentWorker extends WorkerPresence {
+  /**
+   * - `gone`: Redis shows that the connection of the process has ended. The process has ended, or reconnects late.
+   * - `lost`: the worker has not renewed its key for `LOST_AFTER_MS`. The worker may be frozen, so each of its leases ends
+   *   at its own time.
+   */
+  readonly state: 'gone' | 'lost';
 }
 
 /**

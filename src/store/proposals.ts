@@ -1,17 +1,18 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import type { Acknowledged } from '../domain/durability.ts';
 import { decisionEvent, proposalEvent } from '../domain/event-record.ts';
-import type { PassLost, PassStore } from '../domain/ports/pass-store.ts';
-import type { DecisionAnswer, DecisionResult, ProposalStore } from '../domain/ports/proposal-store.ts';
-import type { ApprovalRefusal } from '../domain/proposal.ts';
-import { decodeForking, type ForkingReply } from './conversation-record.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { Reason } from '../domain/pass.ts';
+import type { ApprovalRefusal, Proposal, Verdict } from '../domain/proposal.ts';
+import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { decodeProposal, decodeReasons } from './pass-record.ts';
+import { decodeProposal, decodeReasons, type PassLease, type PassLost } from './pass-record.ts';
 import { callStore, corruptRecord, RecordFields, readJson } from './records.ts';
-import { decodeStatus, type ScriptOf, scriptBinder } from './script.ts';
+import { decodeStatus, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** Opens the operations of services on compaction proposals, which a person approves or rejects. */
-export function openProposalStore(redis: Redis, keyspace: Keyspace): ProposalStore {
+export function openProposalStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
     readProposal: bindReadProposal(redis, keyspace),
@@ -20,7 +21,30 @@ export function openProposalStore(redis: Redis, keyspace: Keyspace): ProposalSto
   };
 }
 
-export const proposeVersionScript: ScriptOf<PassStore['proposeVersion']> = {
+export type ProposalStore = ReturnType<typeof openProposalStore>;
+
+export type VersionProposalResult =
+  | { readonly status: 'proposed' }
+  | { readonly status: 'reasons_added' }
+  | { readonly status: 'version_changed'; readonly version: number }
+  | PassLost;
+
+/** A version that is committed only after a person approves it. */
+export interface VersionProposal {
+  readonly proposal: Proposal;
+  /** Reasons that the worker has considered, as in `PassEnd`. */
+  readonly seenReasons: readonly Reason[];
+  readonly reviewMs: number;
+}
+
+/**
+ * Stores a proposal and gives up the lease. The compaction pass can be claimed again after a decision, after the
+ * proposal expires, or after a hard reason removes it.
+ */
+export const proposeVersionScript: ScriptDefinition<
+  [lease: PassLease, proposal: VersionProposal],
+  VersionProposalResult
+> = {
   file: 'propose-version',
   args: ([{ passId, owner }, { proposal, seenReasons, reviewMs }]) => [
     passId,
@@ -39,11 +63,38 @@ export const proposeVersionScript: ScriptOf<PassStore['proposeVersion']> = {
   },
 };
 
-export const refuseApprovalScript: ScriptOf<PassStore['refuseApproval']> = {
+/**
+ * Records that an approval could not be carried out. The proposal stays open. The answer `dropped` means that it was
+ * removed meanwhile.
+ */
+export const refuseApprovalScript: ScriptDefinition<
+  [lease: PassLease, refusal: ApprovalRefusal],
+  { readonly status: 'refused' | 'dropped' } | PassLost
+> = {
   file: 'refuse-approval',
   args: ([{ passId, owner }, refusal]) => [passId, owner, JSON.stringify(refusal), refusal.code],
   decode: decodeStatus,
 };
+
+/** Outcome of a decision by a person. */
+export type DecisionAnswer =
+  /** No worker has carried out the decision yet. */
+  | { readonly status: 'pending' }
+  | { readonly status: 'approved'; readonly version: number }
+  | { readonly status: 'rejected' }
+  | { readonly status: 'refused'; readonly refusal: ApprovalRefusal }
+  /** The compaction pass continued or ended before a worker could carry out the decision. */
+  | { readonly status: 'superseded' };
+
+export type DecisionResult =
+  | { readonly status: 'decided'; readonly needsWake: boolean }
+  /** The same decision was sent before, and a worker has already carried it out. */
+  | { readonly status: 'concluded'; readonly answer: DecisionAnswer }
+  /** The proposal is not open any more: it was replaced, decided or expired. Or it never existed. */
+  | { readonly status: 'stale'; readonly why: 'unknown' | 'decided' | 'expired' | 'version_changed' }
+  | { readonly status: 'not_found' | 'gone' }
+  | OtherPayload
+  | Forking;
 
 type Stale = Extract<DecisionResult, { status: 'stale' }>;
 type DecideReply =
@@ -53,7 +104,19 @@ type DecideReply =
   | ForkingReply
   | ['not_found' | 'gone' | 'other_payload'];
 
-export const decideProposalScript: ScriptOf<ProposalStore['decideProposal']> = {
+export interface Decision {
+  readonly conversation: ConversationRef;
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
+  readonly operation: string;
+  /** Id of the proposal that the person saw. */
+  readonly proposal: string;
+  readonly verdict: Verdict;
+  /** Id of the queue job to add if the answer has `needsWake`. */
+  readonly wake: string;
+}
+
+/** Stores a person's decision about a proposal. A compaction worker carries the decision out. */
+export const decideProposalScript: ScriptDefinition<[decision: Decision], Acknowledged<DecisionResult>> = {
   file: 'decide-proposal',
   args: ([{ operation, proposal, verdict, wake }]) => [
     operation,
@@ -81,7 +144,11 @@ export const decideProposalScript: ScriptOf<ProposalStore['decideProposal']> = {
   },
 };
 
-const readDecisionScript: ScriptOf<ProposalStore['readDecision']> = {
+/** @returns undefined if the decision does not exist or is more than a day old */
+const readDecisionScript: ScriptDefinition<
+  [conversation: ConversationRef, operation: string],
+  DecisionAnswer | undefined
+> = {
   file: 'read-decision',
   args: ([, operation]) => [operation],
   decode: (reply, [conversation, operation], keyspace) => {
@@ -122,8 +189,26 @@ function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
 
 const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
 
-/** Reads all fields by one command, so that they belong to the same moment. */
-function bindReadProposal(redis: Redis, keyspace: Keyspace): ProposalStore['readProposal'] {
+/** A proposed version that waits for a person's decision, or whose decision no worker has carried out yet. */
+export interface WaitingProposal {
+  readonly proposal: Proposal;
+  readonly passId: string;
+  /** Reasons for the compaction pass, including those added while it waits. */
+  readonly reasons: readonly Reason[];
+  /** Time of the proposal in ms since epoch, by the clock of Redis. */
+  readonly proposedAt: number;
+  readonly expiresAt: number;
+  readonly isDecided: boolean;
+}
+
+/**
+ * Makes the function that reads the proposal of a conversation, undefined if none waits for a decision. One command reads
+ * all fields, so that they belong to the same moment.
+ */
+function bindReadProposal(
+  redis: Redis,
+  keyspace: Keyspace,
+): (conversation: ConversationRef) => Promise<WaitingProposal | undefined> {
   return async (conversation) => {
     const key = keyspace.key(conversation, 'pass');
     const pass = RecordFields.ofValues(key, FIELDS, await callStore(() => redis.hmget(key, ...FIELDS)));

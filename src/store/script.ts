@@ -6,6 +6,11 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, corruptRecord, findKeyOfOtherType, OTHER_TYPE } from './records.ts';
 
+/** The id of the operation was used before with another payload. Nothing was written. */
+export interface OtherPayload {
+  readonly status: 'other_payload';
+}
+
 /** Milliseconds for which the reply to an operation is kept for repeated calls. */
 export const OPERATION_MS = 86_400_000;
 
@@ -23,12 +28,6 @@ export interface ScriptDefinition<Input extends readonly unknown[], Reply> {
   readonly args: (input: Input, keyspace: Keyspace) => readonly Argument[];
   readonly decode: (reply: unknown, input: Input, keyspace: Keyspace) => Reply;
 }
-
-/** Script that implements one operation of a storage port. */
-export type ScriptOf<Operation extends (...input: never[]) => Promise<unknown>> = ScriptDefinition<
-  Parameters<Operation>,
-  Awaited<ReturnType<Operation>>
->;
 
 /** A Lua script, bound to the key names of one database. */
 export class Script<Input extends readonly unknown[], Reply> {

@@ -1,11 +1,32 @@
-import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
+import type { DueEntry } from './due-work.ts';
 import { outageBecause } from './redis/errors.ts';
 import { answerWithin, MEASURED_MS } from './redis/servers.ts';
 import type { ScriptDefinition } from './script.ts';
 
 /** Maximum overdue entries of one shard that are counted by kind. */
 const COUNTED = 1_000;
+
+/** Backlog of all shards. Ages are in ms, 0 if nothing has that age. */
+export interface ShardMeasure {
+  /** Number of entries that are overdue, by kind. */
+  readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
+  /**
+   * Age of the oldest overdue turn, compaction pass or scheduled turn. Erases are not included, because they may take
+   * long.
+   */
+  readonly oldestOverdueMs: number;
+  /** Number of compaction passes that are requested or in progress, without those that wait for a person's decision. */
+  readonly openPasses: number;
+  /** Milliseconds since the oldest open compaction pass was requested. */
+  readonly oldestOpenPassMs: number;
+  /** Number of stored failed turns, including those that were run again. */
+  readonly failedTurns: number;
+  /** Milliseconds since the most overdue idle conversation should have been erased. */
+  readonly oldestIdleMs: number;
+  /** Number of unreadable records that are set aside until a person repairs or deletes them. */
+  readonly quarantined: number;
+}
 
 export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
   file: 'measure-shard',

@@ -1,5 +1,6 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import type { DueEntry, QuarantineEntry, Sweep } from '../domain/ports/sweep-store.ts';
+import type { QuarantineEntry } from '../domain/quarantine.ts';
+import type { DueEntry } from './due-work.ts';
 import { outageBecause } from './redis/errors.ts';
 import { inTime } from './redis/servers.ts';
 
@@ -26,6 +27,15 @@ const CLEAN_ROUNDS = 64;
 
 /** Milliseconds after which a shard without an answer counts as silent. */
 const SILENT_MS = 1_000;
+
+/** Result of one sweep over several shards. */
+export interface Sweep {
+  readonly quarantined: readonly QuarantineEntry[];
+  /** Entries of due work. Includes late answers of shards to an earlier sweep. */
+  readonly due: readonly DueEntry[];
+  /** Error of one shard that could not be examined. */
+  readonly failure?: Error;
+}
 
 /**
  * Sweeps all shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute and then fail.

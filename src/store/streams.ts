@@ -1,16 +1,7 @@
 import type { Redis } from 'ioredis';
-import {
-  type ModelCallKey,
-  type Piece,
-  type PieceBatch,
-  STREAM_LIMITS,
-  type StreamEntry,
-  type StreamedCompaction,
-  type StreamNotices,
-  type StreamPage,
-  type StreamReader,
-  type StreamWriter,
-} from '../domain/ports/turn-streams.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { Lost, TurnLease } from '../domain/lease.ts';
+import type { LogEntry } from '../domain/message.ts';
 import { TURN_STATES, type TurnState } from '../domain/turn.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
@@ -18,8 +9,9 @@ import { decodeLogEntry } from './log.ts';
 import { PackReader } from './packs.ts';
 import { callStore, corruptRecord } from './records.ts';
 import type { Subscriber } from './redis/subscriber.ts';
-import { decodeStatus, type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
-import { turnLeaseArgs } from './turn-steps.ts';
+import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
+import { decodeEntries, type Entry, encodeBatch, type PieceBatch, type StreamEntry } from './stream-entries.ts';
+import { turnLeaseArgs } from './turn-claims.ts';
 
 /** Maximum stream entries of one page, because a reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 1_000;
@@ -32,22 +24,40 @@ const PAGE_BYTES = 4_000_000;
 const PACKED_AT_ONCE = 200;
 const PACKED_BYTES = 500_000;
 
-/** Opens the streams of turns in Redis. */
-export function openStreamStore(redis: Redis, keyspace: Keyspace): StreamWriter & StreamReader {
-  const bind = scriptBinder(redis, keyspace);
+/**
+ * Opens the streams of turns that a client follows, for their workers. Pieces are a convenience of readers: the log is the
+ * truth, and a reader completes each step from the log (invariant I18).
+ */
+export function openStreamWriter(redis: Redis, keyspace: Keyspace) {
   // A worker asks four times a second for each answer in flight.
   const existing = new ExistingKeys(redis);
   return {
-    isFollowed: (conversation, turn) => existing.ask(keyspace.stream(conversation, turn)),
-    appendPieces: bind(appendPiecesScript),
-    followTurn: bind(followTurnScript),
+    /** True once a reader has asked for the pieces of this turn. */
+    isFollowed: (conversation: ConversationRef, turn: string) => existing.ask(keyspace.stream(conversation, turn)),
+    appendPieces: scriptBinder(redis, keyspace)(appendPiecesScript),
+  };
+}
+
+export type StreamWriter = ReturnType<typeof openStreamWriter>;
+
+/** Opens the streams of turns for their readers. */
+export function openStreamReader(redis: Redis, keyspace: Keyspace) {
+  return {
+    followTurn: scriptBinder(redis, keyspace)(followTurnScript),
     readStream: bindReadStream(redis, keyspace),
   };
 }
 
-export function openStreamNotices(subscriber: Subscriber, keyspace: Keyspace): StreamNotices {
+export type StreamReader = ReturnType<typeof openStreamReader>;
+
+/** Notifies a process that a followed turn has new pieces, log entries or another state. A notice may be lost. */
+export function openStreamNotices(subscriber: Subscriber, keyspace: Keyspace) {
   return {
-    listen(conversation, turn, notify) {
+    /**
+     * Calls `notify` at each notice, and once listening has begun.
+     * @returns a function that stops the notices
+     */
+    listen(conversation: ConversationRef, turn: string, notify: () => void): () => void {
       const channel = keyspace.stream(conversation, turn);
       const listener = (): void => notify();
       // The subscription is not awaited. If the subscription fails, the reader polls.
@@ -57,13 +67,35 @@ export function openStreamNotices(subscriber: Subscriber, keyspace: Keyspace): S
   };
 }
 
-const followTurnScript: ScriptOf<StreamReader['followTurn']> = {
+export type StreamNotices = ReturnType<typeof openStreamNotices>;
+
+/** Asks workers to write the pieces of an unsettled turn from now on. */
+const followTurnScript: ScriptDefinition<[conversation: ConversationRef, turn: string], void> = {
   file: 'follow-turn',
   args: ([, turn]) => [turn],
   decode: () => undefined,
 };
 
-const appendPiecesScript: ScriptOf<StreamWriter['appendPieces']> = {
+export type AppendedPieces = { readonly status: 'appended' | 'not_followed' } | Lost;
+
+/**
+ * Limits of a turn's stream of pieces. When a limit is exceeded, the oldest pieces are removed. Readers then take the
+ * step from the log.
+ */
+export const STREAM_LIMITS = {
+  /** Number of batches that are always kept. Up to a hundred older ones may remain, because Redis trims roughly. */
+  batches: 10_000,
+  /** Bytes of pieces. Beyond this limit, the older half is removed. The text of any model answer fits in. */
+  bytes: 2_097_152,
+  /**
+   * ms for which the pieces of a settled turn are kept (5 minutes). A browser that lost its connection comes back within
+   * that time. The log holds everything but reasoning and compactions, so later readers need no pieces.
+   */
+  keptMs: 300_000,
+} as const;
+
+/** Writes pieces of a followed turn, unless the lease was lost. A repeated call may write the pieces twice. */
+const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch], AppendedPieces> = {
   file: 'append-pieces',
   // Only the keys that this script uses, because the names of all keys would take longer to encode than the pieces.
   keys: ([{ conversation, turn }], keyspace) => [
@@ -80,6 +112,28 @@ const appendPiecesScript: ScriptOf<StreamWriter['appendPieces']> = {
   decode: decodeStatus,
 };
 
+/** Everything that a turn has done since a position, read at one moment. */
+export interface StreamPage {
+  readonly state: TurnState;
+  /** Start of the wait, if the turn waits. All waits of a step at the gate of its model are one. */
+  readonly waitingSince?: number;
+  /** The first turn of the mailbox and the start of its wait, if that turn waits and this one is queued behind it. */
+  readonly behind?: { readonly turn: string; readonly since: number };
+  /** Number of the last entry in the conversation's log. */
+  readonly head: number;
+  /** The larger one of `afterSeq` and the number of the turn's user message. */
+  readonly start: number;
+  /** Messages behind `start` that the turn appended to the log, and those of turns that steered it. */
+  readonly log: readonly LogEntry[];
+  readonly entries: readonly StreamEntry[];
+  /** Id of the last stream entry that was read, also if that entry is not in `entries`. */
+  readonly position: string;
+  /** True if further log entries exist that this page leaves out. */
+  readonly hasMoreLog: boolean;
+  /** True if further stream entries may exist that this page leaves out. */
+  readonly hasMoreEntries: boolean;
+}
+
 type Progress = Omit<StreamPage, 'entries' | 'position' | 'hasMoreEntries'> & {
   /** New entries of the stream, if they are few. */
   readonly few: readonly Entry[];
@@ -89,11 +143,20 @@ type Progress = Omit<StreamPage, 'entries' | 'position' | 'hasMoreEntries'> & {
   readonly isPacked: boolean;
 };
 
+export interface StreamQuery {
+  readonly conversation: ConversationRef;
+  readonly turn: string;
+  /** Id of the last stream entry that the reader has, `0-0` for the start. */
+  readonly after: string;
+  /** Number of the last log entry that the reader has. */
+  readonly afterSeq: number;
+}
+
 /**
  * Makes the function that reads a page. If the stream has many new entries, they are read after the log, up to the end
  * that the stream had then. Entries of a stream never change, so the two reads show one moment.
  */
-function bindReadStream(redis: Redis, keyspace: Keyspace): StreamReader['readStream'] {
+function bindReadStream(redis: Redis, keyspace: Keyspace): (query: StreamQuery) => Promise<StreamPage | undefined> {
   const readProgress = scriptBinder(redis, keyspace)(readProgressScript);
   return async (query) => {
     const { conversation, turn, after } = query;
@@ -142,8 +205,9 @@ type ProgressReply =
       aheadSince: string,
     ];
 
+/** @returns undefined if the turn does not exist */
 const readProgressScript: ScriptDefinition<
-  [...Parameters<StreamReader['readStream']>, packed: readonly string[]],
+  [...Parameters<(query: StreamQuery) => Promise<StreamPage | undefined>>, packed: readonly string[]],
   Progress | undefined
 > = {
   file: 'read-stream',
@@ -169,111 +233,3 @@ const readProgressScript: ScriptDefinition<
     };
   },
 };
-
-/** First letters of the names under which a stream entry holds its pieces. */
-const LETTERS = { text: 't', reasoning: 'r', call: 'c', arguments: 'a' } as const satisfies Record<
-  Piece['kind'],
-  string
->;
-
-/**
- * Encodes a batch as fields of a stream entry, one for each piece. Its name is a letter with numbers: `t<at>`, `r<at>`,
- * `c<call>` or `a<call>.<at>`. Before the first name stands the key of the model call, because each further string of an
- * entry makes a replay slower. The tokens of the text stand last, under the name `n`, for `lua/shared/stopped.lua`.
- */
-function encodeBatch({ seq, step, epoch, attempt, pieces, textTokens }: PieceBatch): string[] {
-  const fields = pieces.flatMap((piece, index) => {
-    const before = index === 0 ? `${seq} ${step} ${epoch} ${attempt} ` : '';
-    return [before + namePiece(piece), piece.kind === 'call' ? piece.name : piece.text];
-  });
-  return textTokens === undefined ? fields : [...fields, 'n', String(textTokens)];
-}
-
-function namePiece(piece: Piece): string {
-  const letter = LETTERS[piece.kind];
-  if (piece.kind === 'call') return `${letter}${piece.call}`;
-  return piece.kind === 'arguments' ? `${letter}${piece.call}.${piece.at}` : `${letter}${piece.at}`;
-}
-
-type Entry = readonly [id: string, fields: readonly string[]];
-
-/**
- * Decodes entries of a stream. Entries that a later release wrote in another form are skipped. Neighbors share the key
- * of their model call, so the key is decoded once: the replay of a long answer has thousands of entries.
- */
-function decodeEntries(entries: readonly Entry[]): StreamEntry[] {
-  let known = '';
-  let key: ModelCallKey | undefined;
-  const decoded: StreamEntry[] = [];
-  for (const [id, fields] of entries) {
-    const [first = ''] = fields;
-    const end = first.lastIndexOf(' ');
-    if (first === 'head') {
-      const compaction = decodeCompaction(fields);
-      if (compaction !== undefined) decoded.push({ id, compaction });
-      continue;
-    }
-    if (first.slice(0, end) !== known) {
-      known = first.slice(0, end);
-      key = decodeCallKey(known);
-    }
-    if (key !== undefined) decoded.push({ id, batch: { ...key, pieces: decodePieces(fields, end + 1) } });
-  }
-  return decoded;
-}
-
-function decodeCallKey(text: string): ModelCallKey | undefined {
-  const numbers = text.split(' ').map(Number);
-  const [seq = 0, step = 0, epoch = 0, attempt = 0] = numbers;
-  const isKey = numbers.length === 4 && numbers.every((number) => Number.isSafeInteger(number) && number > 0);
-  return isKey ? { seq, step, epoch, attempt } : undefined;
-}
-
-/** @param from place in the first field at which the name of its piece begins */
-function decodePieces(fields: readonly string[], from: number): Piece[] {
-  const pieces: Piece[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const piece = decodePiece(fields[at] ?? '', at === 0 ? from : 0, fields[at + 1] ?? '');
-    if (piece !== undefined) pieces.push(piece);
-  }
-  return pieces;
-}
-
-function decodePiece(field: string, from: number, text: string): Piece | undefined {
-  const name = field.slice(from + 1);
-  if (field[from] === LETTERS.arguments) {
-    const [call = -1, at = -1] = name.split('.').map(Number);
-    return isIndex(call) && isIndex(at) ? { kind: 'arguments', call, at, text } : undefined;
-  }
-  const at = Number(name);
-  if (name === '' || !isIndex(at)) return undefined;
-  switch (field[from]) {
-    case LETTERS.text:
-      return { kind: 'text', at, text };
-    case LETTERS.reasoning:
-      return { kind: 'reasoning', at, text };
-    case LETTERS.call:
-      return { kind: 'call', call: at, name: text };
-    default:
-      return undefined;
-  }
-}
-
-function isIndex(number: number): boolean {
-  return Number.isSafeInteger(number) && number >= 0;
-}
-
-/** Decodes a committed version. A version that a restore or a rollback made is no compaction. */
-function decodeCompaction(flat: readonly string[]): StreamedCompaction | undefined {
-  const fields = new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])));
-  if (fields.get('cause') !== 'pass') return undefined;
-  const read = (name: string): number => Number(fields.get(name));
-  const compaction = {
-    version: read('version'),
-    tokensBefore: read('before'),
-    tokensAfter: read('after'),
-    archived: read('archived'),
-    head: read('head'),
-  };
-  return Object.values(compaction).every(Number.isSafeInteger) ? compaction : undefined;
-}

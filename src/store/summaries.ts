@@ -1,18 +1,27 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { ownerPrefix } from '../domain/ids.ts';
+import { type ConversationRef, ownerPrefix } from '../domain/ids.ts';
+import type { Weight } from '../domain/message.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
-import type { SummaryRecord, SummaryRecorded, SummaryStore } from '../domain/ports/summary-store.ts';
-import { summarySchema } from '../domain/version.ts';
+import type { TurnUsage } from '../domain/turn.ts';
+import { type Summary, summarySchema } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, readJson } from './records.ts';
-import { type ScriptOf, scriptBinder } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Opens the store of summaries in Redis. Each summary has a key of its own that expires. */
-export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore {
+/**
+ * Opens the store of summaries in Redis, by the hash of their source, so that no compaction pass pays for the same summary
+ * twice. The hash covers the range of messages, its tokens in the context, and the configured summarizer. Each summary has
+ * a key of its own that expires.
+ */
+export function openSummaryStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
-    readSummaries: async (conversation, hashes) => {
+    /** Reads the stored results for these hashes, in the same order. Undefined where nothing is stored. */
+    readSummaries: async (
+      conversation: ConversationRef,
+      hashes: readonly string[],
+    ): Promise<(SummaryRecord | undefined)[]> => {
       if (hashes.length === 0) return [];
       const keys = hashes.map((hash) => keyspace.summary(conversation, hash));
       const texts = await callStore(() => redis.mget(...keys));
@@ -22,38 +31,82 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
     heartbeatSummary: bind(heartbeatSummaryScript),
     recordSummary: bind(recordSummaryScript),
     releaseSummary: bind(releaseSummaryScript),
-    readPart: async (conversation, key) =>
+    readPart: async (conversation: ConversationRef, key: string): Promise<string | undefined> =>
       (await callStore(() => redis.get(keyspace.summary(conversation, partHash(key))))) ?? undefined,
     recordPart: bind(recordPartScript),
   };
 }
 
+export type SummaryStore = ReturnType<typeof openSummaryStore>;
+
 type ClaimReply = ['claimed' | 'in_flight' | 'gone'] | ['known', string];
 
-const claimSummaryScript: ScriptOf<SummaryStore['claimSummary']> = {
-  file: 'claim-summary',
-  args: ([, hash, owner]) => [hash, encodeClaim(owner), CLAIM_PREFIX, PASS_LIMITS.summaryClaimMs],
-  decode: (reply, [conversation, hash], keyspace) => {
-    const answer = reply as ClaimReply;
-    if (answer[0] !== 'known') return { status: answer[0] };
-    const record = decodeRecord(answer[1], keyspace.summary(conversation, hash));
-    return record === undefined ? { status: 'in_flight' } : { status: 'known', record };
-  },
-};
+/** A finished summary, or the result that a range cannot be summarized. */
+export type SummaryRecord =
+  | {
+      readonly status: 'accepted';
+      readonly summary: Summary;
+      readonly weight: Weight;
+    }
+  | { readonly status: 'refused'; readonly why: string };
 
-const heartbeatSummaryScript: ScriptOf<SummaryStore['heartbeatSummary']> = {
-  file: 'heartbeat-summary',
-  args: ([, hash, owner]) => [hash, encodeClaim(owner), PASS_LIMITS.summaryClaimMs],
-  decode: (reply) => reply === 1,
-};
+export type SummaryClaim =
+  | { readonly status: 'claimed' }
+  /** Another job is summarizing the same messages. */
+  | { readonly status: 'in_flight' }
+  | { readonly status: 'known'; readonly record: SummaryRecord }
+  | { readonly status: 'gone' };
 
-const releaseSummaryScript: ScriptOf<SummaryStore['releaseSummary']> = {
+/** Claims the right to summarize a range for 8 s, unless another job has claimed it. */
+const claimSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], SummaryClaim> =
+  {
+    file: 'claim-summary',
+    args: ([, hash, owner]) => [hash, encodeClaim(owner), CLAIM_PREFIX, PASS_LIMITS.summaryClaimMs],
+    decode: (reply, [conversation, hash], keyspace) => {
+      const answer = reply as ClaimReply;
+      if (answer[0] !== 'known') return { status: answer[0] };
+      const record = decodeRecord(answer[1], keyspace.summary(conversation, hash));
+      return record === undefined ? { status: 'in_flight' } : { status: 'known', record };
+    },
+  };
+
+/** Renews a claim on a range. Call it every 2 s. Returns false if the claim is lost. */
+const heartbeatSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], boolean> =
+  {
+    file: 'heartbeat-summary',
+    args: ([, hash, owner]) => [hash, encodeClaim(owner), PASS_LIMITS.summaryClaimMs],
+    decode: (reply) => reply === 1,
+  };
+
+const releaseSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], void> = {
   file: 'release-summary',
   args: ([, hash, owner]) => [hash, encodeClaim(owner)],
   decode: () => undefined,
 };
 
-const recordSummaryScript: ScriptOf<SummaryStore['recordSummary']> = {
+/**
+ * `superseded`: neither the claim nor the compaction pass exists any more, e.g. because the conversation was erased.
+ */
+export type SummaryRecorded = 'recorded' | 'superseded' | 'gone';
+
+/** Proof that a job may summarize a range, until its claim expires. */
+export interface SummaryLease {
+  readonly conversation: ConversationRef;
+  /** Compaction pass that requested the summary. */
+  readonly passId: string;
+  readonly hash: string;
+  readonly owner: string;
+}
+
+/** The result of a job, with what its model calls used. */
+export type PaidRecord = SummaryRecord & { readonly usage?: TurnUsage };
+
+/**
+ * Stores the result of a job: a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced.
+ * A job whose claim expired may still store its result while its compaction pass is the latest, because the result is
+ * paid for. The usage is added to the sums of the conversation and its tenant, once.
+ */
+const recordSummaryScript: ScriptDefinition<[lease: SummaryLease, record: PaidRecord], SummaryRecorded> = {
   file: 'record-summary',
   args: ([{ hash, owner, passId }, { usage, ...record }]) => [
     hash,
@@ -79,7 +132,11 @@ function partHash(key: string): string {
   return `part:${key}`;
 }
 
-const recordPartScript: ScriptOf<SummaryStore['recordPart']> = {
+/**
+ * Stores a finished part of a summary for 7 days, under the same conditions as a whole summary. The first value of a
+ * key is never replaced.
+ */
+const recordPartScript: ScriptDefinition<[lease: SummaryLease, key: string, text: string], SummaryRecorded> = {
   file: 'record-summary',
   args: ([{ hash, owner, passId }, key, text]) => [
     partHash(key),

@@ -1,13 +1,24 @@
+import type { StepState } from '../domain/conversation.ts';
 import { encodeWaitingCalls, recordCalls } from '../domain/event-record.ts';
-import type { Lost, TurnSettlement, TurnStore } from '../domain/ports/turn-store.ts';
-import { TURN_LIMITS } from '../domain/turn.ts';
+import type { Lost, TurnLease } from '../domain/lease.ts';
+import type { Leaving } from '../domain/leaving.ts';
+import type { IdleTtl } from '../domain/policy.ts';
+import { type AnswerEnd, TURN_LIMITS, type TurnFailure, type WaitRequest } from '../domain/turn.ts';
 import { decodeStepState } from './conversation-record.ts';
 import { RecordFields } from './records.ts';
-import { decodeStatus, type ScriptOf } from './script.ts';
-import { closingArgs, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
-import { outcomeArgs, turnLeaseArgs } from './turn-steps.ts';
+import { decodeStatus, type ScriptDefinition } from './script.ts';
+import { turnLeaseArgs } from './turn-claims.ts';
+import { type ClaimedTurn, closingArgs, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
+import { outcomeArgs, type StepOutcome } from './turn-steps.ts';
 
-export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
+/**
+ * Gives up the lease until the wait ends. The turn stays first in line. `exhausted`: the step was suspended too
+ * often.
+ */
+export const suspendTurnScript: ScriptDefinition<
+  [lease: TurnLease, wait: WaitRequest],
+  { readonly status: 'suspended' | 'exhausted' } | Lost
+> = {
   file: 'suspend-turn',
   args: ([lease, wait]) => [
     ...turnLeaseArgs(lease),
@@ -26,7 +37,15 @@ export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
   decode: decodeStatus,
 };
 
-export const releaseTurnScript: ScriptOf<TurnStore['release']> = {
+/**
+ * Hands the turn back when its worker shuts down or cannot run the turn now. The claim then does not count as an
+ * attempt (invariant I9). The caller adds the queue job `wake`.
+ * @param delayMs ms until the turn is due (0). With a delay, the caller adds no job, and the sweeper wakes the turn
+ */
+export const releaseTurnScript: ScriptDefinition<
+  [lease: TurnLease, wake: string, delayMs?: number],
+  { readonly status: 'released' } | Lost
+> = {
   file: 'release-turn',
   args: ([lease, wake, delayMs = 0]) => [...turnLeaseArgs(lease), wake, delayMs],
   decode: decodeStatus,
@@ -44,12 +63,49 @@ type SettleReply =
     ]
   | [Lost['status']];
 
+interface CompletedTurn {
+  readonly state: 'completed';
+  readonly answerSeq: number;
+  readonly end?: AnswerEnd;
+  /** True if the answer matches the schema of the agent. */
+  readonly isStructured?: boolean;
+}
+
+/** How a turn ends. */
+export type TurnSettlement = IdleTtl & {
+  /** Outcome of the last step, if it is not recorded yet. The settlement records it with the same write. */
+  readonly step?: StepOutcome | undefined;
+  /** Messages that leave the context with the turn. Absent: all stay. */
+  readonly leaves?: Leaving | undefined;
+} & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
+
 function describeAnswer({ answerSeq, end, isStructured }: Extract<TurnSettlement, { state: 'completed' }>): string {
   const note = end ?? (isStructured === true ? STRUCTURED : undefined);
   return note === undefined ? String(answerSeq) : `${answerSeq} ${note}`;
 }
 
-export const settleTurnScript: ScriptOf<TurnStore['settle']> = {
+export type SettleResult =
+  | {
+      readonly status: 'settled' | 'known';
+      readonly hasNext: boolean;
+      /** Id of a queue job for the next turn, which the caller adds. */
+      readonly wake?: string;
+      /** State before the message of the next turn, if the settlement has a step. */
+      readonly conversation?: StepState;
+      /** The next turn of the conversation, which the worker has claimed with the same write. */
+      readonly next?: ClaimedTurn;
+    }
+  | Lost;
+
+/**
+ * Ends the turn, and records its last step if the settlement has one. `fenced` if that step does not fit the log.
+ * @param wake id of a queue job, stored and returned if another turn follows. Undefined: the worker claims that turn
+ * at once instead
+ */
+export const settleTurnScript: ScriptDefinition<
+  [lease: TurnLease, settlement: TurnSettlement, wake: string | undefined],
+  SettleResult
+> = {
   file: 'settle-turn',
   args: ([lease, settlement, wake]) => [
     ...turnLeaseArgs(lease),

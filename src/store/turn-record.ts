@@ -1,27 +1,60 @@
 import { z } from 'zod';
 import { boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
-import { readJsonAnswer } from '../domain/final-answer.ts';
+import type { ConversationState } from '../domain/conversation.ts';
 import type { TraceParent } from '../domain/ids.ts';
-import { CLOSING_RESULT } from '../domain/message.ts';
-import type { FailedTurn } from '../domain/ports/failed-turns.ts';
-import type { ClaimedTurn, TurnLease } from '../domain/ports/turn-store.ts';
+import type { TurnLease } from '../domain/lease.ts';
+import { CLOSING_RESULT, type Message } from '../domain/message.ts';
 import {
   ANSWER_ENDS,
   type AnswerEnd,
   type StepRecord,
   TURN_LIMITS,
-  TURN_STATES,
   type TurnCaps,
   type TurnFailure,
-  type TurnView,
+  type Waiting,
   type WaitRequest,
 } from '../domain/turn.ts';
-import { joinUsage, NO_USAGE } from '../domain/usage.ts';
-import { viewWait } from '../domain/wait-view.ts';
 import { decodeConversation } from './conversation-record.ts';
 import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
-import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
+import { decodeWaiting } from './wait-record.ts';
+
+/** The oldest unsettled turn of a conversation, with everything that its worker needs to continue. */
+export interface ClaimedTurn {
+  readonly lease: TurnLease;
+  readonly agent: string;
+  /** Claims by workers since the turn's last progress. From `maxAttempts` on, the turn may only run alone in a process. */
+  readonly attempt: number;
+  /** True for the first claim since the turn was accepted or last suspended, even if that claim is repeated. */
+  readonly isFirstClaim: boolean;
+  readonly acceptedAt: number;
+  /** Time from which the turn was allowed to run (acceptance, or due time if scheduled), by the clock of Redis. */
+  readonly dueAt: number;
+  readonly caps: TurnCaps;
+  /** Tokens of the model calls so far, by the provider's count, or by ours if the provider reported none. */
+  readonly spentTokens: number;
+  /** Trace span of the caller that enqueued the turn. */
+  readonly traceParent?: TraceParent;
+  /** Time of the claim by the clock of Redis, as for all times of the log. */
+  readonly claimedAt: number;
+  readonly inputSeq: number;
+  /** User message of the turn, if it is the last log entry. Workers that know the earlier log need not read it. */
+  readonly input?: Message;
+  /** Messages of the log before `input`. Only for a short, unpacked log that is the whole context, and not after a settlement. */
+  readonly earlier?: readonly Message[];
+  readonly conversation: ConversationState;
+  /** Present if the caller attached context data to the turn, which `readBriefing` reads. */
+  readonly hasContext?: true;
+  readonly steps: ReadonlyMap<string, StepRecord>;
+  /**
+   * The wait that ends with this claim, and the number of recorded steps when it started. `isFulfilled` is false if the
+   * wait timed out, or if compaction left the context too large (invariant I13).
+   */
+  readonly waited?: Waiting &
+    Pick<WaitRequest, 'suspendedIn' | 'isHeld'> & { readonly isFulfilled: boolean; readonly steps: number };
+  /** Answers and approvals that arrived during the wait, by the id of the tool call, as JSON. */
+  readonly answers: ReadonlyMap<string, string>;
+}
 
 /**
  * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes makes Redis give up the compact encoding of
@@ -155,79 +188,8 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
-/** Fields that a turn's view for services needs, without steps and input. */
-export const VIEW_FIELDS = [
-  'state',
-  'agent',
-  'acceptedAt',
-  'settledAt',
-  'inputSeq',
-  'answerSeq',
-  'stoppedSeq',
-  'failure',
-  'redriveOf',
-  'redrivenAs',
-  'steeredInto',
-  'requests',
-  'inputTokens',
-  'outputTokens',
-  'cachedTokens',
-  'costMicros',
-  'requestTokens',
-  ...WAIT_FIELDS,
-] as const;
-
-/**
- * Decodes the view of a turn for services.
- * @param text content of the log entry at `readTextSeq`, if the turn has one
- */
-export function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
-  const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
-  const settledAt = fields.count('settledAt');
-  const inputSeq = fields.count('inputSeq');
-  const steeredInto = fields.text('steeredInto');
-  const requests = fields.text('requests')?.split(' ');
-  const usage = joinUsage(
-    { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 },
-    { ...NO_USAGE, cachedTokens: fields.count('cachedTokens') ?? 0, costMicros: fields.count('costMicros') ?? 0 },
-  );
-  const view = {
-    turn,
-    state,
-    agent: fields.id('agent') ?? '',
-    acceptedAt: fields.needCount('acceptedAt'),
-    ...(settledAt !== undefined && { settledAt }),
-    ...(waiting && { waiting }),
-    ...(inputSeq !== undefined && { inputSeq }),
-    ...(fields.has('answerSeq') && { answer: readAnswer(fields, text) }),
-    ...(fields.has('stoppedSeq') && { stopped: { seq: readTextSeq(fields), content: text } }),
-    ...(fields.has('failure') && { failure: readFailure(fields) }),
-    ...readRedrive(fields),
-    ...(steeredInto !== undefined && { steeredInto }),
-    ...(requests !== undefined && { requests }),
-    requestTokens: fields.counts('requestTokens'),
-    ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
-  };
-  return view as unknown as TurnView; // scripts write all fields that belong to a state
-}
-
 /** Note behind the seq of an answer that matches the schema of its agent. */
 export const STRUCTURED = 'json';
-
-function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
-  const seq = readTextSeq(fields) ?? 0;
-  const note = fields.text('answerSeq')?.split(' ')[1];
-  return note === STRUCTURED
-    ? { seq, content, value: readJsonAnswer(content) }
-    : { seq, content, ...readEnd(fields, 'answerSeq', note) };
-}
-
-/** Returns the seq of the turn's answer, or of the text with which it was stopped. Undefined if the turn has neither. */
-export function readTextSeq(fields: RecordFields): number | undefined {
-  const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
-  const text = fields.text(field);
-  return text === undefined ? undefined : fields.toSeq(field, text.split(' ')[0]);
-}
 
 const failureSchema = z.looseObject({
   code: z.string(),
@@ -239,12 +201,12 @@ export function readFailure(fields: RecordFields): TurnFailure {
   return fields.json('failure', failureSchema) as TurnFailure; // the schema's `details?: undefined` means the same here
 }
 
-export function readRedrive(fields: RecordFields): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
+export function readRedrive(fields: RecordFields): { readonly redriveOf?: string; readonly redrivenAs?: string } {
   const [redriveOf, redrivenAs] = [fields.text('redriveOf'), fields.text('redrivenAs')];
   return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
 }
 
-function readEnd(fields: RecordFields, field: string, end = ''): { readonly end?: AnswerEnd } {
+export function readEnd(fields: RecordFields, field: string, end = ''): { readonly end?: AnswerEnd } {
   return end === '' ? {} : { end: fields.check(field, end, ANSWER_ENDS) };
 }
 

@@ -1,8 +1,13 @@
 import type { Redis } from 'ioredis';
+import type { ConversationState, StepState } from '../domain/conversation.ts';
+import type { OpenCall } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { Briefing, Lost, StepOutcome, TurnLease, TurnStore } from '../domain/ports/turn-store.ts';
-import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
-import { checkNumber } from '../domain/version.ts';
+import type { Lost, TurnLease } from '../domain/lease.ts';
+import type { WeighedMessage } from '../domain/message.ts';
+import type { RequestFacts } from '../domain/request-facts.ts';
+import type { SizeAnchor } from '../domain/size.ts';
+import { type AnswerEnd, TURN_LIMITS, type TurnUsage } from '../domain/turn.ts';
+import { checkNumber, type Version } from '../domain/version.ts';
 import {
   decodeConversation,
   decodeStepState,
@@ -11,95 +16,56 @@ import {
   STEP_STATE_FIELDS,
 } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { decodeMessage, encodeMessages } from './log.ts';
+import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
-import { type Argument, decodeStatus, type ScriptOf } from './script.ts';
-import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
+import { type Argument, decodeStatus, type ScriptDefinition } from './script.ts';
+import { turnLeaseArgs } from './turn-claims.ts';
 import { versionArgs } from './version-record.ts';
 
-type ClaimReply =
-  | ['gone' | 'empty']
-  | ['leased' | 'waiting', string]
-  | ['unserved', string]
-  | ['poison', string, number]
-  | ['claimed', turn: string, fields: string[], record: string[], input: string, earlier?: string[]];
-
-export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
-  file: 'claim-turn',
-  args: ([, owner, wake, agents]) => [
-    owner,
-    wake,
-    TURN_LIMITS.leaseMs,
-    TURN_LIMITS.maxAttempts,
-    JSON.stringify(POISON_FAILURE),
-    TURN_LIMITS.turnRetentionMs,
-    ...closingArgs(),
-    TURN_LIMITS.claimedMessages,
-    TURN_LIMITS.claimedBytes,
-    agents === undefined ? '' : ` ${agents.join(' ')} `,
-  ],
-  decode: (reply, [conversation, owner, wake], keyspace) => {
-    const answer = reply as ClaimReply;
-    switch (answer[0]) {
-      case 'claimed': {
-        const [, turn, fields, record, input, earlier] = answer;
-        const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
-        const state = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
-        const log = keyspace.key(conversation, 'log');
-        return {
-          status: 'claimed',
-          turn: {
-            ...decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input),
-            ...(earlier && {
-              earlier: earlier.map((text, at) => decodeMessage({ key: log, field: String(at + 1) }, text)),
-            }),
-          },
-        };
-      }
-      case 'poison':
-        return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
-      case 'unserved':
-        return { status: 'unserved', agent: answer[1] };
-      case 'leased':
-      case 'waiting':
-        return { status: answer[0], untilMs: Number(answer[1]) };
-      case 'gone':
-      case 'empty':
-        return { status: answer[0] };
-    }
-  },
-};
-
-/** First arguments of every script that only the owner of a turn may run. */
-export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): Argument[] {
-  return [turn, owner, epoch];
-}
-
-export const heartbeatTurnScript: ScriptOf<TurnStore['heartbeat']> = {
-  file: 'heartbeat-turn',
-  args: ([lease]) => [...turnLeaseArgs(lease), TURN_LIMITS.leaseMs],
-  decode: decodeStatus,
-};
-
-export const startAloneScript: ScriptOf<TurnStore['startAlone']> = {
-  file: 'start-alone',
-  args: ([lease, isWatched]) => [...turnLeaseArgs(lease), isWatched ? 1 : 0],
-  decode: decodeStatus,
-};
-
-export const reportDeathScript: ScriptOf<TurnStore['reportDeath']> = {
-  file: 'report-death',
-  args: ([lease]) => turnLeaseArgs(lease),
-  decode: decodeStatus,
-};
-
-export const startStepsScript: ScriptOf<TurnStore['startSteps']> = {
+/** Records that steps have started, in one write. Steps that are already recorded do not change. */
+export const startStepsScript: ScriptDefinition<
+  [lease: TurnLease, keys: readonly string[]],
+  { readonly status: 'recorded' } | Lost
+> = {
   file: 'start-steps',
   args: ([lease, steps]) => [...turnLeaseArgs(lease), ...steps],
   decode: decodeStatus,
 };
 
-export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
+export type StepResult =
+  /** `known`: the step was recorded before, by an earlier delivery of the job. Nothing was appended. */
+  { readonly status: 'recorded' | 'known'; readonly conversation: StepState } | Lost;
+
+/** Result of a model or tool call, to be stored. */
+export interface StepOutcome {
+  readonly key: string;
+  /** Messages to append to the log, in this order. May be empty. */
+  readonly messages: readonly WeighedMessage[];
+  /**
+   * Last log entry that the worker knew when it chose the ids of new tool calls. If the log has grown since, the answer
+   * is `fenced`. Absent for tool results.
+   */
+  readonly expectedHead?: number;
+  /** Tool calls that the messages make and that have no result yet. */
+  readonly opens: readonly OpenCall[];
+  /** Ids of tool calls for which the messages are results. */
+  readonly closes: readonly string[];
+  /** Full texts of clipped messages, by the hash of each text. */
+  readonly fullTexts?: ReadonlyMap<string, string>;
+  readonly usage?: TurnUsage;
+  /** The provider's token count of the whole request, and the version that was sent. Another may be live by now. */
+  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
+  /** Sizes and limits of the request, stored with the conversation. */
+  readonly requestFacts?: RequestFacts;
+  /** Context version that the model answered. This version is never rolled back from then on. */
+  readonly answeredVersion?: number;
+  /** Tokens of the model request, counted by turnfold, stored with the turn. */
+  readonly requestTokens?: number;
+  /** How the model's answer ended, if it is incomplete. The answer is the first of `messages`. */
+  readonly end?: AnswerEnd;
+}
+
+export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: StepOutcome], StepResult> = {
   file: 'record-step',
   args: ([lease, outcome]) => [
     ...turnLeaseArgs(lease),
@@ -151,7 +117,10 @@ function encodeOutcome(outcome: StepOutcome, texts: number): string {
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
-export const keepSystemScript: ScriptOf<TurnStore['keepSystem']> = {
+export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
+
+/** Stores the system prompt of the turn. If one is already stored, that one stays. Returns the stored prompt. */
+export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: string], KeepSystemResult> = {
   file: 'keep-system',
   args: ([lease, system]) => [...turnLeaseArgs(lease), system],
   decode: (reply) => {
@@ -160,9 +129,17 @@ export const keepSystemScript: ScriptOf<TurnStore['keepSystem']> = {
   },
 };
 
+/** Data that a worker needs for a turn and that the claim does not include. */
+export interface Briefing {
+  /** Context data that the caller attached, as JSON. */
+  readonly context?: string;
+  /** System prompt that the agent's function wrote for this turn. */
+  readonly system?: string;
+}
+
 /**
- * Reads the context and the system prompt of a turn without a script, because only the turn at the head of the mailbox
- * writes them.
+ * Reads the context data and the system prompt of an unsettled turn. No script is needed, because only the turn at the head
+ * of the mailbox writes them.
  */
 export async function readBriefing(
   redis: Redis,
@@ -195,7 +172,26 @@ type RollBackReply =
   | ['answered']
   | [Lost['status']];
 
-export const rollBackVersionScript: ScriptOf<TurnStore['rollBackVersion']> = {
+export type RollbackResult =
+  | { readonly status: 'rolled_back' | 'known'; readonly conversation: ConversationState }
+  | { readonly status: 'version_changed'; readonly version: number }
+  /** A model has answered with the refused segments before, so they cannot be the cause. Nothing was written. */
+  | { readonly status: 'answered' }
+  | Lost;
+
+/** A context version that replaces one that a provider refused. */
+export interface VersionRollback {
+  /** The refused version. If it is no longer current, nothing is written and the answer is `version_changed`. */
+  readonly expectedVersion: number;
+  /** Version that first had the refused segments: the refused version, or an older one that it copied. */
+  readonly shownVersion: number;
+  readonly version: Version;
+  /** Hash of the refused segments. No later compaction pass commits the same segments. */
+  readonly refusedSegments: string;
+  readonly keepVersions: number;
+}
+
+export const rollBackVersionScript: ScriptDefinition<[lease: TurnLease, rollback: VersionRollback], RollbackResult> = {
   file: 'roll-back-version',
   args: ([lease, rollback]) => {
     checkNumber(rollback);

@@ -3,10 +3,10 @@ import { boundedList, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import { versionEvent } from '../domain/event-record.ts';
 import { GROWN_JSON_BOUNDS } from '../domain/json-text.ts';
 import { isMapping } from '../domain/parse.ts';
-import type { KeptTexts } from '../domain/ports/version-store.ts';
 import {
   areAscending,
   type KeptRange,
+  type Summary,
   shownKeys,
   type Version,
   versionSchema,
@@ -111,6 +111,15 @@ export function shownTexts(version: Version): (string | number)[] {
 /** Prefixes of the fields in `txt:<id>`: for summaries, and for the full texts of clipped messages. */
 export const SUMMARY_PREFIX = 'k:';
 export const WHOLE_PREFIX = 'x:';
+
+/**
+ * Texts stored beside a log. `summaries`: texts of summaries, by key. `whole`: texts by hash, which are the full texts
+ * of clipped messages and the system prompts, tools and pinned texts of versions.
+ */
+export interface KeptTexts {
+  readonly summaries: ReadonlyMap<string, Summary>;
+  readonly byHash: ReadonlyMap<string, string>;
+}
 
 /** Encodes summaries and full texts as fields of `txt:<id>`. */
 export function encodeTexts({ summaries, byHash }: KeptTexts): (readonly [string, string])[] {

@@ -1,16 +1,20 @@
 import type { Redis } from 'ioredis';
-import { PASS_LIMITS } from '../domain/pass.ts';
-import { FORK_LEASE_MS, type ForkLost, type ForkPlan, type VersionStore } from '../domain/ports/version-store.ts';
-import { checkNumber, type Summary, summarySchema } from '../domain/version.ts';
-import { decodeForking, encodeBackoff, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
-import { type Keyspace, SCHEMAS } from './keys.ts';
-import { encodeLogEntry } from './log.ts';
-import { callStore, corruptRecord, MAX_SEQ, readJson } from './records.ts';
-import { encodePairs, OPERATION_MS, type ScriptOf, scriptBinder } from './script.ts';
-import { encodeTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
+import type { Backoff } from '../domain/conversation.ts';
+import type { Acknowledged } from '../domain/durability.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import { checkNumber, type Summary, summarySchema, type Version } from '../domain/version.ts';
+import { decodeForking, encodeBackoff, type Forking, type ForkingReply } from './conversation-record.ts';
+import { beginForkScript, copyToForkScript, endForkScript } from './forks.ts';
+import type { Keyspace } from './keys.ts';
+import { callStore, readJson } from './records.ts';
+import { OPERATION_MS, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
+import { type KeptTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
-/** Opens the operations of services on context versions in Redis. Every write is one script on one conversation. */
-export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore {
+/**
+ * Opens the operations of services on context versions in Redis: restores and forks. Every write is one script. No call writes two
+ * conversations, because they may be on different Redis Cluster nodes.
+ */
+export function openVersionStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
     replaceVersion: bind(replaceVersionScript),
@@ -22,13 +26,55 @@ export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore
   };
 }
 
+export type VersionStore = ReturnType<typeof openVersionStore>;
+
 type ReplaceReply =
   | ['replaced' | 'known', number, string]
   | ['changed', number, number]
   | ForkingReply
   | ['busy' | 'text_gone' | 'not_found' | 'gone' | 'other_payload'];
 
-export const replaceVersionScript: ScriptOf<VersionStore['replaceVersion']> = {
+export type VersionReplacementResult =
+  | { readonly status: 'replaced'; readonly version: number; readonly wakeTurn?: string }
+  | { readonly status: 'known'; readonly version: number; readonly wakeTurn?: string }
+  | { readonly status: 'changed'; readonly version: number; readonly head: number }
+  /** A turn is running. Or a turn or tool call is waiting, and the version would remove its messages. */
+  | { readonly status: 'busy' }
+  /** The text of one of the version's summaries is lost. */
+  | { readonly status: 'text_gone' }
+  | { readonly status: 'not_found' | 'gone' }
+  | OtherPayload
+  | Forking;
+
+/** A context version that a caller requested, by restoring an older one or rolling back a turn. */
+export interface VersionReplacement {
+  readonly conversation: ConversationRef;
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
+  readonly operation: string;
+  /**
+   * Current version when the new one was made. If the version or the log has changed since, nothing is written and the
+   * answer is `changed`.
+   */
+  readonly expectedVersion: number;
+  readonly expectedHead: number;
+  readonly version: Version;
+  /** Context sizes that stop soft compaction until the context has grown. */
+  readonly backoff: Backoff;
+  /**
+   * True if the new version keeps all messages of a waiting turn and of unanswered tool calls, so that these may
+   * continue.
+   */
+  readonly keepsNewer: boolean;
+  /** Id of a queue job, stored and returned if a turn waited for the compaction pass that this write ends. */
+  readonly wakeTurn: string;
+  /** Number of older versions to keep, in addition to restore points. */
+  readonly keepVersions: number;
+}
+
+export const replaceVersionScript: ScriptDefinition<
+  [replacement: VersionReplacement],
+  Acknowledged<VersionReplacementResult>
+> = {
   file: 'replace-version',
   args: ([replacement]) => {
     checkNumber(replacement);
@@ -62,92 +108,26 @@ export const replaceVersionScript: ScriptOf<VersionStore['replaceVersion']> = {
   },
 };
 
-const startIdleTtlScript: ScriptOf<VersionStore['startIdleTtl']> = {
+/**
+ * Restarts the idle TTL, so that the conversation is not erased during a long read. Does nothing without an idle TTL.
+ */
+const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void> = {
   file: 'start-idle-ttl',
   args: () => [],
   decode: () => undefined,
 };
 
-/**
- * Name of a conversation's agent while a fork is being copied. Real names contain no space, so no agent has this name.
- */
-const NOBODY = 'nobody yet';
-
-type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ['other_payload'] | ForkingReply;
-
-export const beginForkScript: ScriptOf<VersionStore['beginFork']> = {
-  file: 'begin-fork',
-  args: ([{ operation, agent, plan, conversationTtl = '' }]) => [
-    operation,
-    SCHEMAS.current,
-    agent,
-    NOBODY,
-    encodePlan(plan),
-    FORK_LEASE_MS,
-    conversationTtl,
-  ],
-  decode: (reply, [{ conversation }], keyspace) => {
-    const answer = reply as BeginForkReply;
-    if (answer[0] === 'forking') return decodeForking(answer);
-    if (answer[0] === 'exists' || answer[0] === 'other_payload') return { status: answer[0] };
-    const [status, copied, text] = answer;
-    const plan = decodePlan(text, keyspace.key(conversation, 'c'));
-    return status === 'done' ? { status, plan } : { status, copied, plan };
-  },
-};
-
-function encodePlan({ source, version, head }: ForkPlan): string {
-  return [version, head, source.tenant, source.id].join(' ');
-}
-
-function decodePlan(text: string, key: string): ForkPlan {
-  const [, version, head, tenant = '', id = ''] = PLAN.exec(text) ?? [];
-  if (version === undefined || Number(head) > MAX_SEQ)
-    throw corruptRecord(key, 'forking', 'the value is not a valid plan of a fork');
-  return { source: { tenant, id }, version: Number(version), head: Number(head) };
-}
-
-/** Parses the plan of a fork: version, last seq, tenant and id of the source. */
-const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
-
-const copyToForkScript: ScriptOf<VersionStore['copyToFork']> = {
-  file: 'copy-to-fork',
-  args: ([, operation, { expectedHead, texts, opens, closes, entries }]) => [
-    operation,
-    FORK_LEASE_MS,
-    expectedHead,
-    ...encodePairs(encodeTexts(texts)),
-    entries.length,
-    ...entries.flatMap((entry) => [entry.message.role === 'user' ? 1 : 0, encodeLogEntry(entry)]),
-    opens.length,
-    ...opens.map(encodeOpenCall),
-    closes.length,
-    ...closes,
-  ],
-  decode: (reply) => {
-    const answer = reply as ['copied', number] | [ForkLost['status']];
-    return answer[0] === 'copied' ? { status: 'copied', head: answer[1] } : { status: answer[0] };
-  },
-};
-
-export const endForkScript: ScriptOf<VersionStore['endFork']> = {
-  file: 'end-fork',
-  args: ([, operation, version]) => [
-    operation,
-    ...shownTexts(version),
-    ...versionArgs(version, PASS_LIMITS.keepVersions),
-  ],
-  decode: (reply) => {
-    const answer = reply as ['incomplete', number] | ['done' | ForkLost['status']];
-    return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };
-  },
-};
-
 /** Approximate number of texts that one HSCAN command reads. Each text may be as large as a message. */
 const BATCH = 10;
 
-/** Reads texts without a script, because a text never changes. Other fields of `txt:` are skipped. */
-function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readTexts'] {
+/**
+ * Makes the function that reads some texts from `cursor` on. Start with `0`. When `next` is `0`, all texts have been read.
+ * No script is needed, because a text never changes. Other fields of `txt:` are skipped.
+ */
+function bindReadTexts(
+  redis: Redis,
+  keyspace: Keyspace,
+): (conversation: ConversationRef, cursor: string) => Promise<KeptTexts & { readonly next: string }> {
   return async (conversation, cursor) => {
     const key = keyspace.key(conversation, 'txt');
     const [next, flat] = await callStore(() => redis.hscan(key, cursor, 'COUNT', BATCH));

@@ -1,33 +1,36 @@
 import type { Redis } from 'ioredis';
 import type { ConversationEvent } from '../domain/conversation-event.ts';
 import { decodeEvent } from '../domain/event-record.ts';
-import type { Delivery, WebhookStatus, WebhookStore } from '../domain/ports/webhook-store.ts';
-import { storedWebhookSchema, WEBHOOK_LIMITS } from '../domain/webhook.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import { type StoredWebhook, storedWebhookSchema, WEBHOOK_LIMITS, type WebhookHealth } from '../domain/webhook.ts';
 import { toRecord } from './events.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
 import { callStore, RecordFields, readJson } from './records.ts';
-import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
- * Opens the store of webhooks. Settings and health of webhooks lie in one slot. Each shard has its own outbox, and the ids of
+ * Opens the store of webhooks, and the outbox: a durable list of conversations with unsent events. The operation that writes
+ * an event adds it to the outbox in the same step, so a crash loses no event. Settings and health of webhooks lie in one slot. Each shard has its own outbox, and the ids of
  * the webhooks of each tenant. The script that writes an event needs both, and reaches only its own slot.
  */
-export function openWebhookStore(redis: Redis, keyspace: Keyspace): WebhookStore {
+export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   const list = bind(listWebhooksScript);
   const hold = bindLease(redis, keyspace, keyspace.delivering());
   const shards = keyspace.shardNumbers();
   return {
-    webhookShards: shards,
-    addWebhook: async (webhook) => {
+    webhookShards: shards as readonly number[],
+    /** Adds a webhook. It receives the events that are written from now on. */
+    addWebhook: async (webhook: StoredWebhook): Promise<void> => {
       const { id, tenant } = webhook;
       // The settings come first: a worker drops the outbox entries of an unknown webhook.
       await callStore(() => redis.hset(keyspace.webhooks(), id, JSON.stringify(webhook)));
       await callStore(() => Promise.all(shards.map((shard) => redis.sadd(keyspace.tenantWebhooks(shard, tenant), id))));
     },
     listWebhooks: () => list(),
-    removeWebhook: async (id) => {
+    /** Removes a webhook. Returns false if there is none. */
+    removeWebhook: async (id: string): Promise<boolean> => {
       const found = (await list()).find(({ webhook }) => webhook.id === id);
       if (found === undefined) return false;
       const { tenant } = found.webhook;
@@ -36,19 +39,30 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace): WebhookStore
       await callStore(() => redis.del(keyspace.webhookHealth(id)));
       return true;
     },
-    clearFailures: async (id) => {
+    /** Clears the failures of a webhook, so that a webhook that was set aside is sent its events again. */
+    clearFailures: async (id: string): Promise<void> => {
       const fields = ['failingSince', 'failures', 'lastFailure', 'deadAt'];
       await callStore(() => redis.hdel(keyspace.webhookHealth(id), ...fields));
     },
     recordFailure: bind(recordFailureScript),
-    recordLoss: async (id) => {
+    /** Counts that events of a webhook expired unsent. */
+    recordLoss: async (id: string): Promise<void> => {
       await callStore(() => redis.hincrby(keyspace.webhookHealth(id), 'losses', 1));
     },
-    holdDelivering: async (owner, leaseMs) => (await hold(owner, leaseMs)) !== undefined,
+    /** Takes or renews the lease of the one worker that delivers. With 0 ms the lease is given back. */
+    holdDelivering: async (owner: string, leaseMs: number): Promise<boolean> =>
+      (await hold(owner, leaseMs)) !== undefined,
     claimDeliveries: bind(claimDeliveriesScript),
     advanceDelivery: bind(advanceDeliveryScript),
     postponeDelivery: bind(postponeDeliveryScript),
   };
+}
+
+export type WebhookStore = ReturnType<typeof openWebhookStore>;
+
+export interface WebhookStatus {
+  readonly webhook: StoredWebhook;
+  readonly health: WebhookHealth;
 }
 
 const listWebhooksScript: ScriptDefinition<[], WebhookStatus[]> = {
@@ -71,7 +85,11 @@ function decodeHealth(fields: RecordFields): WebhookStatus['health'] {
   return { ...Object.fromEntries(counts), ...(lastFailure !== undefined && { lastFailure }) };
 }
 
-const recordFailureScript: ScriptOf<WebhookStore['recordFailure']> = {
+/**
+ * Records a failed request. Returns true if this failure sets the webhook aside.
+ * @param isFinal the receiver wants no more requests
+ */
+const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: boolean], boolean> = {
   file: 'record-webhook-failure',
   keys: ([id], keyspace) => [keyspace.webhooks(), keyspace.webhookHealth(id)],
   args: ([id, why, isFinal]) => [id, why, isFinal ? 0 : WEBHOOK_LIMITS.deadAfterMs],
@@ -81,7 +99,25 @@ const recordFailureScript: ScriptOf<WebhookStore['recordFailure']> = {
 type EventReply = [id: string, fields: string[]];
 type DeliveryReply = [name: string, position: string, agent: string, claim: string, ...EventReply[]];
 
-const claimDeliveriesScript: ScriptOf<WebhookStore['claimDeliveries']> = {
+/** Unsent events of one conversation for one webhook. One worker at a time owns them. */
+export interface Delivery {
+  readonly shard: number;
+  readonly webhook: string;
+  readonly conversation: ConversationRef;
+  /** Agent of the conversation. Absent if the conversation was erased. */
+  readonly agent?: string;
+  /** Id of the first event that was not sent. If `event` has another id, events have expired unsent. */
+  readonly next: string;
+  /** Failed attempts to send that event. */
+  readonly attempts: number;
+  /** The first unsent event. Absent if all have expired or the conversation was erased. */
+  readonly event?: ConversationEvent;
+  /** Token of the claim. A later claim of another worker voids it. */
+  readonly claim: string;
+}
+
+/** Claims deliveries of a shard that are due, oldest first. */
+const claimDeliveriesScript: ScriptDefinition<[shard: number, limit: number], Delivery[]> = {
   file: 'claim-deliveries',
   keys: ([shard], keyspace) => [keyspace.outbox(shard), keyspace.outboxPositions(shard)],
   args: ([shard, limit], keyspace) => [keyspace.shardPrefix(shard), limit, WEBHOOK_LIMITS.claimMs],
@@ -107,7 +143,11 @@ function toEvent([id, fields]: EventReply): ConversationEvent {
   return decodeEvent(id, toRecord(fields));
 }
 
-const advanceDeliveryScript: ScriptOf<WebhookStore['advanceDelivery']> = {
+/**
+ * Records that the event of a delivery is sent, and renews the claim.
+ * @returns the delivery of the next event, or undefined if no event is left or another worker has the claim
+ */
+const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | undefined> = {
   file: 'advance-delivery',
   keys: ([{ shard, conversation }], keyspace) => [
     keyspace.outbox(shard),
@@ -123,7 +163,8 @@ const advanceDeliveryScript: ScriptOf<WebhookStore['advanceDelivery']> = {
   },
 };
 
-const postponeDeliveryScript: ScriptOf<WebhookStore['postponeDelivery']> = {
+/** Gives a claim back. The delivery is due after `delayMs`. */
+const postponeDeliveryScript: ScriptDefinition<[delivery: Delivery, attempts: number, delayMs: number], void> = {
   file: 'postpone-delivery',
   keys: ([{ shard }], keyspace) => [keyspace.outbox(shard), keyspace.outboxPositions(shard)],
   args: ([delivery, attempts, delayMs]) => {

@@ -1,12 +1,12 @@
+import type { Clock } from '../domain/clock.ts';
 import type { Message } from '../domain/message.ts';
 import type { Model, ModelCompaction, ModelUsage, ToolDescription } from '../domain/model.ts';
 import { checkCompaction } from '../domain/model-answer.ts';
-import type { Clock } from '../domain/ports/clock.ts';
-import type { Summarizer, SummaryAnswer, SummaryRequest } from '../domain/ports/summarizer.ts';
-import type { TokenCounter } from '../domain/ports/token-counter.ts';
-import type { Tracing } from '../domain/ports/tracing.ts';
 import { type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
+import type { Summarizer, SummaryAnswer, SummaryRequest } from '../domain/summarizer.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import { checkUsage } from '../domain/usage.ts';
+import type { TokenCounter } from '../wire/tokens/token-counter.ts';
 import { hashTexts, timeCall } from './model/model-call.ts';
 
 export interface NativeSummarizerOptions {

@@ -1,5 +1,5 @@
-import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import { type EventListener, MODEL_OUTCOMES, type WorkerEvent } from '../domain/events.ts';
+import { REASONS, type Reason } from '../domain/pass.ts';
 import type { Instruments } from './instruments.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;

@@ -1,7 +1,7 @@
+import { describeLoss as describeDatabaseLoss } from '../domain/database-loss.ts';
+import { describeBlock } from '../domain/event-loop.ts';
 import type { EventScope, ModelOutcome, WorkerEvent } from '../domain/events.ts';
 import type { PassMeasure } from '../domain/pass-events.ts';
-import { describeLoss as describeDatabaseLoss } from '../domain/ports/database-watch.ts';
-import { describeBlock } from '../domain/ports/event-loop.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 

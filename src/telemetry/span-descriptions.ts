@@ -1,6 +1,6 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { WorkerEvent } from '../domain/events.ts';
-import type { SpanSubject } from '../domain/ports/tracing.ts';
+import type { SpanSubject } from '../domain/tracing.ts';
 import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_EVENTS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;

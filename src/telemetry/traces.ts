@@ -14,8 +14,8 @@ import {
 import type { ContentListener } from '../domain/contents.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { SpanSubject, Tracing } from '../domain/ports/tracing.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
+import type { SpanSubject, Tracing } from '../domain/tracing.ts';
 import { createRedaction } from './secrets.ts';
 import { describeStart, describeUpdate } from './span-descriptions.ts';
 import { describeContentSpan } from './trace-contents.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../domain/ports/queue.ts';
 import type { Handlers } from '../host/handlers.ts';
+import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../jobs/ports.ts';
 import { summarizeJob } from '../jobs/summarize.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];

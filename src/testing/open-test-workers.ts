@@ -1,11 +1,12 @@
-import type { AnyAgents } from '../api/client/agent-types.ts';
-import { createClient, type TurnfoldClient } from '../api/client/client.ts';
+import { createClient } from '../api/client/client.ts';
 import { storePorts } from '../api/client/ports.ts';
+import type { AnyAgents } from '../api/contract/agent-types.ts';
+import type { TurnfoldClient } from '../api/contract/client.ts';
 import type { Agent } from '../domain/agent.ts';
+import type { Clock, IdSource } from '../domain/clock.ts';
 import type { WorkerEvent } from '../domain/events.ts';
 import type { PolicyInput } from '../domain/policy.ts';
-import type { Clock, IdSource } from '../domain/ports/clock.ts';
-import { noTracing } from '../domain/ports/tracing.ts';
+import { noTracing } from '../domain/tracing.ts';
 import { readAgents } from '../host/agent-schema.ts';
 import { type LoadedAgents, prepareAgents } from '../host/agents.ts';
 import { createHandlers } from '../host/handlers.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { RECALL } from '../compaction/recall/message-lines.ts';
 import type { Agent, Tool } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ToolDescription } from '../domain/model.ts';
-import { RECALL } from '../domain/recall/message-lines.ts';
 import { describeThrown } from '../domain/thrown.ts';
 import { OPENAI_MAX_TOOLS } from '../wire/tools.ts';
 

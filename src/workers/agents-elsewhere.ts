@@ -1,5 +1,6 @@
-import type { Clock } from '../domain/ports/clock.ts';
-import type { AgentFinder, ServingRole } from '../domain/ports/presence-store.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { ServingRole } from '../store/missing-agents.ts';
+import type { AgentFinder } from '../store/presence.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
 
 /** ms after which work is delivered again. Each delivery gets a random delay up to twice as long. */

@@ -1,7 +1,7 @@
+import type { Clock } from '../domain/clock.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
-import type { Clock } from '../domain/ports/clock.ts';
 import { calibrationRatio } from '../domain/size.ts';
+import type { CalibrationStore } from '../store/calibrations.ts';
 import type { Timers } from './timers.ts';
 
 /** Shortest time between two reports of a model's token count by one worker. The calibration factor changes slowly. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { nameSegment } from '../domain/compaction/segments.ts';
+import { nameSegment } from '../compaction/segments.ts';
 import type { Segment } from '../domain/version.ts';
 
 /** Hash of a text, used in Redis keys. With 128 bits, two texts of one conversation do not collide. */

@@ -1,6 +1,6 @@
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { DatabaseWatch } from '../domain/ports/database-watch.ts';
+import type { DatabaseWatch } from '../store/database-watch.ts';
 import type { Timers } from './timers.ts';
 
 /** ms between two checks without a cause. Another database mostly comes with a new connection, which is checked at once. */

@@ -1,6 +1,6 @@
+import type { Clock } from '../domain/clock.ts';
 import { findWriteRefusal } from '../domain/errors.ts';
 import type { DeferredWrite, EventListener, EventScope } from '../domain/events.ts';
-import type { Clock } from '../domain/ports/clock.ts';
 import { unlessAborted } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 

@@ -1,10 +1,10 @@
+import type { Clock } from '../domain/clock.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from '../domain/gate.ts';
 import { HeldCall } from '../domain/held-call.ts';
 import { isModelError, type ModelError } from '../domain/model.ts';
 import { readModelError } from '../domain/model-answer.ts';
-import type { Clock } from '../domain/ports/clock.ts';
-import type { GateReport, GateStore } from '../domain/ports/gate-store.ts';
+import type { GateReport, GateStore } from '../store/gates.ts';
 import { RefusalCredit } from './refusal-credit.ts';
 import type { Timers } from './timers.ts';
 

@@ -1,10 +1,10 @@
+import type { IdSource } from '../domain/clock.ts';
 import type { EventListener } from '../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { BackoffCause } from '../domain/pass-events.ts';
-import type { IdSource } from '../domain/ports/clock.ts';
-import type { PassIntake, PassRequest } from '../domain/ports/pass-store.ts';
-import type { WakeQueue } from '../domain/ports/queue.ts';
-import type { Tracing } from '../domain/ports/tracing.ts';
+import type { Tracing } from '../domain/tracing.ts';
+import type { WakeQueue } from '../jobs/ports.ts';
+import type { PassIntake, PassRequest } from '../store/passes.ts';
 
 interface RequestPorts {
   readonly passes: PassIntake;

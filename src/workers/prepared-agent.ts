@@ -4,18 +4,18 @@ import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
 import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import type { ModelProfile, ToolDescription } from '../domain/model.ts';
 import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '../domain/policy.ts';
-import type { ContextReader } from '../domain/ports/context-store.ts';
-import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import { type ProviderSchema, toProviderSchema } from '../domain/provider-schema.ts';
 import { type RequestFacts, readFacts } from '../domain/request-facts.ts';
 import type { RequestOverhead } from '../domain/size.ts';
+import type { ContextReader } from '../store/contexts.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../wire/tokens/picture-tokens.ts';
+import type { TokenCounter } from '../wire/tokens/token-counter.ts';
 import { checkTools, describeAgentTools, describeAnswer } from './agent-tools.ts';
 import { hashOf } from './content-hash.ts';
 import { LineIndexes } from './turn/line-indexes.ts';
 import { Recall } from './turn/recall.ts';
-import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-result-clip.ts';
+import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-output.ts';
 
 /** An agent with all values that a worker computes once, when it starts. */
 export interface PreparedAgent {

@@ -1,11 +1,7 @@
+import type { Clock } from '../domain/clock.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { Clock } from '../domain/ports/clock.ts';
-import {
-  LOST_AFTER_MS,
-  type PresenceStore,
-  type SilentWorker,
-  type WorkerPresence,
-} from '../domain/ports/presence-store.ts';
+import { LOST_AFTER_MS } from '../domain/lease.ts';
+import type { PresenceStore, SilentWorker, WorkerPresence } from '../store/presence.ts';
 import type { Timers } from './timers.ts';
 
 const RENEW_EVERY_MS = 500;

@@ -1,11 +1,13 @@
+import type { IdSource } from '../domain/clock.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
-import type { IdSource } from '../domain/ports/clock.ts';
-import type { WakeQueue } from '../domain/ports/queue.ts';
-import type { SummaryStore } from '../domain/ports/summary-store.ts';
-import type { DueEntry, QuarantineEntry, SweepStore } from '../domain/ports/sweep-store.ts';
-import { BrokenDelivery } from './turn/turn-errors.ts';
+import type { QuarantineEntry } from '../domain/quarantine.ts';
+import type { WakeQueue } from '../jobs/ports.ts';
+import type { DueEntry } from '../store/due-work.ts';
+import type { SummaryStore } from '../store/summaries.ts';
+import type { SweepStore } from '../store/sweep.ts';
+import { BrokenDelivery } from './turn/turn-delivery.ts';
 
 export interface QuarantinePorts {
   readonly sweep: Pick<SweepStore, 'quarantine' | 'quarantineRecord'>;

@@ -1,5 +1,5 @@
-import { hasHardReason, type Reason } from '../domain/compaction/thresholds.ts';
 import type { Message } from '../domain/message.ts';
+import { hasHardReason, type Reason } from '../domain/pass.ts';
 import { isThinking, readRawItems } from '../domain/raw-items.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { ConversationRef } from '../domain/ids.ts';
-import type { ContextReader } from '../domain/ports/context-store.ts';
+import type { ContextReader } from '../store/contexts.ts';
 
 const CHUNK = 16;
 

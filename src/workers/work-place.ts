@@ -1,4 +1,4 @@
-import type { Postponed } from '../domain/ports/queue.ts';
+import type { Postponed } from '../jobs/ports.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { SoloHold, SoloLock } from './solo-lock.ts';
 import type { Timers } from './timers.ts';

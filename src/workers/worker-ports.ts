@@ -1,7 +1,7 @@
+import type { Clock, IdSource } from '../domain/clock.ts';
+import type { EventLoop } from '../domain/event-loop.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { Clock, IdSource } from '../domain/ports/clock.ts';
-import type { EventLoop } from '../domain/ports/event-loop.ts';
-import type { Tracing } from '../domain/ports/tracing.ts';
+import type { Tracing } from '../domain/tracing.ts';
 import type { AgentsElsewhere } from './agents-elsewhere.ts';
 import type { Gates } from './gates.ts';
 import type { PreparedAgents } from './prepared-agent.ts';

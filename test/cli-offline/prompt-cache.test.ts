@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ContextItem } from '../../src/domain/context.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { PromptCache } from '../../src/evaluation/prompt-cache.ts';
 
 /** A million tokens each, so that costs are prices. */

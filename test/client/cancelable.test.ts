@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { followEvents } from '../../src/api/client/events.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { streamTurn } from '../../src/api/client/stream.ts';
-import type { StreamPage } from '../../src/domain/ports/turn-streams.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
+import type { StreamPage } from '../../src/store/streams.ts';
 
 const view: TurnView = { turn: 't1', state: 'running', agent: 'a', acceptedAt: 1, requestTokens: [] };
 const BROKEN = new Error('broken');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
-import type { ContextStore } from '../../src/domain/ports/context-store.ts';
-import type { VersionStore } from '../../src/domain/ports/version-store.ts';
+import type { ContextStore } from '../../src/store/contexts.ts';
+import type { VersionStore } from '../../src/store/versions.ts';
 import { claimPass, endOf } from '../store/pass-samples.ts';
 import { TestDatabase } from '../store/test-database.ts';
 import { createMemoryClient } from './memory-client.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { TurnfoldClient } from '../../src/api/client/client.ts';
-import type { CallAnswer } from '../../src/api/client/input.ts';
+import type { CallAnswer } from '../../src/api/contract/call-answers.ts';
+import type { TurnfoldClient } from '../../src/api/contract/client.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { keepLastEvidence } from '../../src/domain/compaction/context-evidence.ts';
-import type { ContextItem } from '../../src/domain/context.ts';
-import type { ContextStore } from '../../src/domain/ports/context-store.ts';
+import { keepLastEvidence } from '../../src/compaction/context-evidence.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
+import type { ContextStore } from '../../src/store/contexts.ts';
 import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
 import { claimPass, commitOf } from '../store/pass-samples.ts';

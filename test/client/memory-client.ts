@@ -1,7 +1,8 @@
-import { createClient, type TurnfoldClient } from '../../src/api/client/client.ts';
+import { createClient } from '../../src/api/client/client.ts';
 import { type ClientStores, storePorts } from '../../src/api/client/ports.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
+import type { TurnfoldClient } from '../../src/api/contract/client.ts';
 import { createIdSource } from '../../src/jobs/id-source.ts';
+import type { Store } from '../../src/store/open-store.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 
 /** A client over a store in memory alone: no queue, no notifications. @param over Stores that replace single nouns. */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { PartAssembler } from '../../src/api/client/part-assembler.ts';
 import { positionSchema } from '../../src/api/client/stream-position.ts';
-import type { TurnPart } from '../../src/api/client/turn-parts.ts';
+import type { TurnPart } from '../../src/api/contract/turn-parts.ts';
 import type { LogEntry, Message } from '../../src/domain/message.ts';
-import type { Piece, StreamEntry, StreamPage } from '../../src/domain/ports/turn-streams.ts';
+import type { Piece, StreamEntry } from '../../src/store/stream-entries.ts';
+import type { StreamPage } from '../../src/store/streams.ts';
 
 type Body = TurnPart extends infer Part ? (Part extends TurnPart ? Omit<Part, 'id'> : never) : never;
 

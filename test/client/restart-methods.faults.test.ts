@@ -9,8 +9,8 @@ import {
 import { retryStore } from '../../src/api/client/open-client.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
+import type { Store } from '../../src/store/open-store.ts';
 import { hasRedisServer, MortalRedis } from '../chaos/mortal-redis.ts';
 import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 import { appendOf, claimPass, commitOf, planOf, proposalOf } from '../store/pass-samples.ts';
@@ -116,18 +116,17 @@ async function callAcrossRestart<T>(
 
 /** A store that executes every call, but loses the answer to the first call of each operation. */
 function loseAnswers(store: Store): Store {
-  const members = Object.entries(store).map(
-    ([name, operation]: [string, (...input: unknown[]) => Promise<unknown>]) => {
-      let isLost = false;
-      const lose = async (...input: unknown[]): Promise<unknown> => {
-        const answer = await operation(...input);
-        if (isLost) return answer;
-        isLost = true;
-        throw new TurnfoldError('redis_unavailable', 'Redis does not answer');
-      };
-      return [name, lose];
-    },
-  );
+  const operations = Object.entries(store) as [string, (...input: unknown[]) => Promise<unknown>][];
+  const members = operations.map(([name, operation]) => {
+    let isLost = false;
+    const lose = async (...input: unknown[]): Promise<unknown> => {
+      const answer = await operation(...input);
+      if (isLost) return answer;
+      isLost = true;
+      throw new TurnfoldError('redis_unavailable', 'Redis does not answer');
+    };
+    return [name, lose];
+  });
   return Object.fromEntries(members) as Store; // the same names with the same types
 }
 

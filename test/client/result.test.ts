@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createClient, type TurnfoldClient } from '../../src/api/client/client.ts';
+import { createClient } from '../../src/api/client/client.ts';
 import type { EventNotifications } from '../../src/api/client/ports.ts';
 import { storePorts } from '../../src/api/client/ports.ts';
+import type { TurnfoldClient } from '../../src/api/contract/client.ts';
 import { openWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import { createIdSource } from '../../src/jobs/id-source.ts';
 import { connectStore } from '../../src/store/connect-store.ts';

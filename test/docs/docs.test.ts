@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { enqueueSchema } from '../../src/api/client/input.ts';
+import { enqueueSchema } from '../../src/api/contract/enqueue-input.ts';
 import { addCommands } from '../../src/cli/command-line.ts';
 import { processOutput } from '../../src/cli/output.ts';
 import { CommandRunner } from '../../src/cli/run-command.ts';

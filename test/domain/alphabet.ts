@@ -1,4 +1,4 @@
-import { type Context, contextOfLog } from '../../src/domain/context.ts';
+import { type Context, contextOfLog } from '../../src/compaction/context.ts';
 import { buildLog, type LogEntry, type Message, type Role, type WeighedMessage } from '../../src/domain/message.ts';
 import { type SeqRange, START_VERSION } from '../../src/domain/version.ts';
 

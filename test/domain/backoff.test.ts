@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { backOffAppends, findBackoffCause, nextBackoff } from '../../src/domain/compaction/backoff.ts';
+import { backOffAppends, findBackoffCause, nextBackoff } from '../../src/compaction/backoff.ts';
 import { type Backoff, NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { PassOutcome } from '../../src/domain/pass.ts';
 

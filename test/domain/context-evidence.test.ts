@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isShown } from '../../src/domain/compaction/context-evidence.ts';
+import { isShown } from '../../src/compaction/context-evidence.ts';
 import type { ContextItem, ItemSegment } from '../../src/domain/version.ts';
 
 const weight = { tokens: 5, bytes: 20 };

@@ -1,11 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type BudgetDivision,
-  budgetDivisionSchema,
-  divideBudget,
-  type Material,
-} from '../../src/domain/compaction/division.ts';
+import { divideBudget, type Material } from '../../src/compaction/division.ts';
+import { type BudgetDivision, budgetDivisionSchema } from '../../src/domain/pass-plan.ts';
 
 const tokens = fc.nat(50_000);
 const materials: fc.Arbitrary<Material> = fc

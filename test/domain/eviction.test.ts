@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { readEvidence } from '../../src/domain/compaction/context-evidence.ts';
-import { type Cut, cutContext, cutFloor, evictionCandidates } from '../../src/domain/compaction/eviction.ts';
-import { orderByWorth } from '../../src/domain/compaction/group-worth.ts';
-import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
-import type { ContextItem } from '../../src/domain/context.ts';
+import { readEvidence } from '../../src/compaction/context-evidence.ts';
+import { type Cut, cutContext, cutFloor, evictionCandidates } from '../../src/compaction/eviction.ts';
+import { orderByWorth } from '../../src/compaction/group-worth.ts';
+import { findLastModelSeq, layOutInSlices } from '../../src/compaction/layout.ts';
 import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 
 interface CutSetting extends PolicyInput {

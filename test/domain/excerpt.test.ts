@@ -1,13 +1,19 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { chooseExcerpts } from '../../src/domain/compaction/choose-excerpts.ts';
-import { readEvidence } from '../../src/domain/compaction/context-evidence.ts';
-import { excerptMessage, mostRanges } from '../../src/domain/compaction/excerpt.ts';
-import { type ContextItem, contextOfLog } from '../../src/domain/context.ts';
-import { diffInSlices } from '../../src/domain/diff.ts';
+import { chooseExcerpts } from '../../src/compaction/choose-excerpts.ts';
+import { contextOfLog } from '../../src/compaction/context.ts';
+import { readEvidence } from '../../src/compaction/context-evidence.ts';
+import { diffInSlices } from '../../src/compaction/diff.ts';
+import { excerptMessage, mostRanges } from '../../src/compaction/excerpt.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import { type KeptRange, type Segment, START_VERSION, segmentSchema } from '../../src/domain/version.ts';
+import {
+  type ContextItem,
+  type KeptRange,
+  type Segment,
+  START_VERSION,
+  segmentSchema,
+} from '../../src/domain/version.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { toolResult, user } from './messages.ts';
 import { weighText } from './passes.ts';

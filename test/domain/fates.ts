@@ -1,7 +1,8 @@
-import { nameSegment as nameOfSegment } from '../../src/domain/compaction/segments.ts';
-import type { SettledContext } from '../../src/domain/compaction/settle.ts';
-import { hasHardReason, hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
-import type { Context, ContextItem } from '../../src/domain/context.ts';
+import type { Context } from '../../src/compaction/context.ts';
+import { nameSegment as nameOfSegment } from '../../src/compaction/segments.ts';
+import type { SettledContext } from '../../src/compaction/settle.ts';
+import { hasHardReason, hasTokenReason } from '../../src/domain/pass.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { contextOfStory, type TakenPass } from './passes.ts';
 import { findSystemPlaces } from './system-places.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { showWhole } from '../../src/domain/compaction/give-back.ts';
-import type { ContextItem } from '../../src/domain/context.ts';
+import { showWhole } from '../../src/compaction/give-back.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { contextOf } from './alphabet.ts';
 import { maskSettled, requestOver, settledLine } from './passes.ts';
 

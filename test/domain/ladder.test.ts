@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { clipItem, clipMessage } from '../../src/domain/compaction/clip.ts';
-import { excerptMessage } from '../../src/domain/compaction/excerpt.ts';
-import { MASK_TOKENS, maskResult } from '../../src/domain/compaction/mask.ts';
-import type { Reason } from '../../src/domain/compaction/thresholds.ts';
-import { buildContext, contextOfLog, weighItems } from '../../src/domain/context.ts';
+import { clipItem, clipMessage } from '../../src/compaction/clip.ts';
+import { buildContext, contextOfLog, weighItems } from '../../src/compaction/context.ts';
+import { excerptMessage } from '../../src/compaction/excerpt.ts';
+import { MASK_TOKENS, maskResult } from '../../src/compaction/mask.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
+import type { Reason } from '../../src/domain/pass.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rangesToRead } from '../../src/domain/context.ts';
+import { rangesToRead } from '../../src/domain/context-source.ts';
 import { choosePackable, isWorthPacking } from '../../src/domain/log-packing.ts';
 import { NO_WEIGHT } from '../../src/domain/message.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version } from '../../src/domain/version.ts';

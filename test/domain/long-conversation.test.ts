@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { weighItems } from '../../src/domain/context.ts';
+import { weighItems } from '../../src/compaction/context.ts';
 import { buildLog, type LogEntry, type Message, type WeighedMessage } from '../../src/domain/message.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { countRuns } from '../setup/count-runs.ts';

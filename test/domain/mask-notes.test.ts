@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { maskResult } from '../../src/domain/compaction/mask.ts';
-import { findUsedNames } from '../../src/domain/compaction/mask-names.ts';
-import { maskWithNotes } from '../../src/domain/compaction/mask-notes.ts';
-import { segmentItems } from '../../src/domain/compaction/segments.ts';
-import { buildContext, contextOfLog } from '../../src/domain/context.ts';
+import { buildContext, contextOfLog } from '../../src/compaction/context.ts';
+import { maskResult } from '../../src/compaction/mask.ts';
+import { findUsedNames } from '../../src/compaction/mask-names.ts';
+import { maskWithNotes } from '../../src/compaction/mask-notes.ts';
+import { segmentItems } from '../../src/compaction/segments.ts';
 import { readGroups } from '../../src/domain/group.ts';
 import { buildLog, type Message, type Weight } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';

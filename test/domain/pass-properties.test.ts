@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { opensWithUser } from '../../src/domain/compaction/budget.ts';
-import { hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
-import { type ContextItem, weighItems } from '../../src/domain/context.ts';
-import { diffInSlices } from '../../src/domain/diff.ts';
+import { opensWithUser } from '../../src/compaction/budget.ts';
+import { weighItems } from '../../src/compaction/context.ts';
+import { diffInSlices } from '../../src/compaction/diff.ts';
+import { hasTokenReason } from '../../src/domain/pass.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
-import type { SeqRange } from '../../src/domain/version.ts';
+import type { ContextItem, SeqRange } from '../../src/domain/version.ts';
 import {
   type CommittedPass,
   contextAfter,

@@ -1,15 +1,16 @@
-import { type PassPlan, type PlanRequest, planInSlices } from '../../src/domain/compaction/plan.ts';
+import { buildContext, type Context } from '../../src/compaction/context.ts';
+import { type PlanRequest, planInSlices } from '../../src/compaction/plan.ts';
 import {
   type AcceptedSummary,
   type SettledContext,
   type SettleOutcome,
   type SettleRequest,
   settleInSlices,
-} from '../../src/domain/compaction/settle.ts';
-import type { Reason } from '../../src/domain/compaction/thresholds.ts';
-import { buildContext, type Context } from '../../src/domain/context.ts';
+} from '../../src/compaction/settle.ts';
 import { type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
 import { type LogEntry, type Message, NO_WEIGHT, type Weight } from '../../src/domain/message.ts';
+import type { Reason } from '../../src/domain/pass.ts';
+import type { PassPlan } from '../../src/domain/pass-plan.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { NO_OVERHEAD, type RequestOverhead } from '../../src/domain/size.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
-import { keepLastEvidence } from '../../src/domain/compaction/context-evidence.ts';
-import { explainPlan, explainPlanInSlices } from '../../src/domain/compaction/explain.ts';
-import { passPlanSchema } from '../../src/domain/compaction/plan.ts';
+import { PLACEHOLDER } from '../../src/compaction/budget.ts';
+import { keepLastEvidence } from '../../src/compaction/context-evidence.ts';
+import { explainPlan, explainPlanInSlices } from '../../src/compaction/explain.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
+import { passPlanSchema } from '../../src/domain/pass-plan.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../../src/domain/size.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';

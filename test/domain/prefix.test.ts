@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findPrefixEnd, measurePrefix } from '../../src/domain/compaction/prefix.ts';
+import { findPrefixEnd, measurePrefix } from '../../src/compaction/prefix.ts';
 import { contextOf } from './alphabet.ts';
 import { planLine, settledLine } from './passes.ts';
 

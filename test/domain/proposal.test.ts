@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { PLACEHOLDER, requestTokens } from '../../src/domain/compaction/budget.ts';
-import { editProposal, type Proposal, rangeName } from '../../src/domain/proposal.ts';
+import { PLACEHOLDER, requestTokens } from '../../src/compaction/budget.ts';
+import { editProposal } from '../../src/compaction/edited-proposal.ts';
+import { type Proposal, rangeName } from '../../src/domain/proposal.ts';
 import { type Segment, START_VERSION, type Summary } from '../../src/domain/version.ts';
 
 const overhead = { tokens: 100, bytes: 400, calibration: 1 };

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canRebase } from '../../src/domain/compaction/rebase.ts';
-import { segmentItems } from '../../src/domain/compaction/segments.ts';
-import { buildContext, weighItems } from '../../src/domain/context.ts';
+import { buildContext, weighItems } from '../../src/compaction/context.ts';
+import { canRebase } from '../../src/compaction/rebase.ts';
+import { segmentItems } from '../../src/compaction/segments.ts';
 import type { SeqRange, Summary, Version } from '../../src/domain/version.ts';
 import { droppablePositions, fatesOf, fixedPositions, isCommitted, ownersOf } from './fates.ts';
 import { acceptedSummary, type Story, settlePass, type TakenPass } from './passes.ts';

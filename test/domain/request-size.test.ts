@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Budget, excessWeight, requestTokens } from '../../src/domain/compaction/budget.ts';
+import { type Budget, excessWeight, requestTokens } from '../../src/compaction/budget.ts';
 import { contextSize, NO_OVERHEAD, upperBoundTokens } from '../../src/domain/size.ts';
 
 const factors = fc.oneof(fc.constantFrom(1, 1.05, 1.1, 1.25), fc.double({ min: 1, max: 1.5, noNaN: true }));

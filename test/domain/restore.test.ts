@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
+import { PLACEHOLDER } from '../../src/compaction/budget.ts';
+import { buildContext, type Context, weighItems } from '../../src/compaction/context.ts';
 import {
   checkHardLimit,
   evictNewer,
@@ -8,8 +9,7 @@ import {
   keepBetween,
   restoreVersion,
   weighOutside,
-} from '../../src/domain/compaction/restore.ts';
-import { buildContext, type Context, weighItems } from '../../src/domain/context.ts';
+} from '../../src/compaction/restore.ts';
 import { groupMessages } from '../../src/domain/group.ts';
 import { addWeights, type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';

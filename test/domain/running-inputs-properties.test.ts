@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
-import type { ContextItem } from '../../src/domain/context.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
+import { hasHardReason } from '../../src/domain/pass.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { countRuns } from '../setup/count-runs.ts';
 import { type CommittedPass, contextAfter, isCommitted } from './fates.ts';

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
-import type { PassPlan, PlanRequest } from '../../src/domain/compaction/plan.ts';
-import { REASONS } from '../../src/domain/compaction/thresholds.ts';
-import { contextOfLog } from '../../src/domain/context.ts';
+import { contextOfLog } from '../../src/compaction/context.ts';
+import type { PlanRequest } from '../../src/compaction/plan.ts';
 import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
 import { buildLog, type Message, type WeighedMessage } from '../../src/domain/message.ts';
+import { REASONS } from '../../src/domain/pass.ts';
+import type { PassPlan } from '../../src/domain/pass-plan.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { type PassSetting, requestOver, type Story, type TakenPass, takePass } from './passes.ts';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
-import { findSequences, type Span, SpanIndex } from '../../src/domain/compaction/sequences.ts';
-import type { Context } from '../../src/domain/context.ts';
+import type { Context } from '../../src/compaction/context.ts';
+import { findLastModelSeq, layOutInSlices } from '../../src/compaction/layout.ts';
+import { findSequences, type Span, SpanIndex } from '../../src/compaction/sequences.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf } from './alphabet.ts';

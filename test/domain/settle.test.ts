@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { PLACEHOLDER } from '../../src/domain/compaction/budget.ts';
-import type { Reason } from '../../src/domain/compaction/thresholds.ts';
-import { weighItems } from '../../src/domain/context.ts';
+import { PLACEHOLDER } from '../../src/compaction/budget.ts';
+import { weighItems } from '../../src/compaction/context.ts';
+import type { Reason } from '../../src/domain/pass.ts';
 import { FIRST_TEXT } from '../../src/wire/arrange.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { contextOf } from './alphabet.ts';

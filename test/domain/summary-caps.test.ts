@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../../src/domain/compaction/sequences.ts';
-import { capBetweenUsers, capFolds, maxSummaryTokens } from '../../src/domain/compaction/summary-caps.ts';
+import type { Run } from '../../src/compaction/sequences.ts';
+import { capBetweenUsers, capFolds, maxSummaryTokens } from '../../src/compaction/summary-caps.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { planLine } from './passes.ts';
 

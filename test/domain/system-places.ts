@@ -1,4 +1,4 @@
-import type { ContextItem } from '../../src/domain/context.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 
 /** Positions of the system messages of a context, by what compaction may do with them. Shares no code with compaction. */
 export interface SystemPlaces {

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findLastModelSeq, isFixed, type Layout, layOutInSlices } from '../../src/domain/compaction/layout.ts';
-import { findTail } from '../../src/domain/compaction/tail.ts';
-import type { Context } from '../../src/domain/context.ts';
+import type { Context } from '../../src/compaction/context.ts';
+import { findLastModelSeq, isFixed, type Layout, layOutInSlices } from '../../src/compaction/layout.ts';
+import { findTail } from '../../src/compaction/tail.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf } from './alphabet.ts';

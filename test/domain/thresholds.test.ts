@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
   evaluateThresholds,
-  hasHardReason,
-  hasTokenReason,
   isOverHardLimit,
   isSendable,
-  REASONS,
-  type Reason,
   type ThresholdMeasures,
-} from '../../src/domain/compaction/thresholds.ts';
+} from '../../src/compaction/thresholds.ts';
 import { sinceLastPass } from '../../src/domain/conversation.ts';
 import { type Limits, resolveLimits } from '../../src/domain/limits.ts';
+import { hasHardReason, hasTokenReason, REASONS, type Reason } from '../../src/domain/pass.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 
 const idle: ThresholdMeasures = { tokens: 0, messages: 0, turns: 0, hasTurnEnded: false };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import type { Reason } from '../../src/domain/pass.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { contextOf, logOf } from './alphabet.ts';
 import { maskPlan, maskSettled, type PassSetting, planLine, settledLine, settleLine, takePass } from './passes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explainPlan } from '../../src/domain/compaction/explain.ts';
+import { explainPlan } from '../../src/compaction/explain.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { lettersOf, logOf } from './alphabet.ts';
 import { maskPlan, weighText } from './passes.ts';

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
-import { canRebase } from '../../src/domain/compaction/rebase.ts';
-import { describeRange, segmentItems } from '../../src/domain/compaction/segments.ts';
-import { buildContext, rangesToRead, weighItems } from '../../src/domain/context.ts';
-import { diffInSlices } from '../../src/domain/diff.ts';
+import { buildContext, weighItems } from '../../src/compaction/context.ts';
+import { diffInSlices } from '../../src/compaction/diff.ts';
+import { canRebase } from '../../src/compaction/rebase.ts';
+import { describeRange, segmentItems } from '../../src/compaction/segments.ts';
+import { rangesToRead } from '../../src/domain/context-source.ts';
 import { NO_WEIGHT } from '../../src/domain/message.ts';
+import type { PassPlan } from '../../src/domain/pass-plan.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Summary, type Version, versionSchema } from '../../src/domain/version.ts';
 import { contextOf, logOf } from './alphabet.ts';

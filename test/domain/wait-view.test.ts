@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeLoss } from '../../src/domain/ports/database-watch.ts';
+import { describeLoss } from '../../src/domain/database-loss.ts';
 import { describeDecision, type Waiting } from '../../src/domain/turn.ts';
 import { viewWait } from '../../src/domain/wait-view.ts';
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { FITTED_GROUPS } from '../../scripts/use-weights/samples.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
-const table = readFileSync(new URL('../../src/domain/evidence/use-weights.ts', import.meta.url), 'utf8');
+const table = readFileSync(new URL('../../src/compaction/evidence/use-weights.ts', import.meta.url), 'utf8');
 const fitted = Number(/Recordings: (\d+) conversations/.exec(table)?.[1]);
 const found = readConversationFiles()
   .filter(({ name }) => FITTED_GROUPS.includes(name))

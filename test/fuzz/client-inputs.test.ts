@@ -1,6 +1,6 @@
 import { type Arbitrary, array, constantFrom, integer, record, string, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TurnfoldClient } from '../../src/api/client/client.ts';
+import type { TurnfoldClient } from '../../src/api/contract/client.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
 import { TestDatabase } from '../store/test-database.ts';
 import { badValue, codedError, spoiled, tryBatch } from './cases.ts';

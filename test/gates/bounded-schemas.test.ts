@@ -5,7 +5,7 @@ import { createHttpApp } from '../../src/api/http/index.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 
 /** Schemas of what turnfold itself answers, which describe answers and read nothing. */
-const ANSWERS = /^src\/api\/http\/(answers\/|ai-sdk\/routes|responses\/routes|compact\/compact-app)/;
+const ANSWERS = /^src\/api\/(contract\/operation|http\/(ai-sdk\/routes|responses\/routes|compact\/compact-app))/;
 const OWN = 'src/domain/bounded-schemas.ts';
 const UNBOUNDED = /\bz\s*\.(array|record|map|set)\(|\.(array|rest)\(\)/;
 

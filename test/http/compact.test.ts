@@ -2,7 +2,7 @@ import { OpenAI } from 'openai';
 import { expect, test } from 'vitest';
 import { compactApp } from '../../src/api/http/compact/compact-app.ts';
 import { shortenMessages } from '../../src/api/http/compact/shorten.ts';
-import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../src/domain/summarizer.ts';
 
 const LISTING = Array.from({ length: 400 }, (_, line) => `src/file-${line}.ts: ok`).join('\n');
 

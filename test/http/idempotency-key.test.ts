@@ -50,7 +50,7 @@ const repeatable: Readonly<Record<string, () => Promise<Repeatable>>> = {
     ];
     return { path: `${conversations}/turns/turns`, body, others };
   },
-  appendMessages: async () => {
+  append: async () => {
     const body = { agent: 'talker', messages: [message] };
     const others = [
       { ...body, messages: [message, { role: 'assistant', content: 'yes' }] },
@@ -63,33 +63,47 @@ const repeatable: Readonly<Record<string, () => Promise<Repeatable>>> = {
     const path = `${await settle('rollback', 'talker')}/rollback`;
     return { path, body: {}, others: [{ hardTokens: 30_000 }] };
   },
-  redriveTurn: async () => {
+  redrive: async () => {
     const path = `${await settle('redrive', 'nobody')}/redrive`;
     return { path, body: { context: { a: 1 } }, others: [{ context: { a: 2 } }, { priority: 2 }] };
   },
-  restoreVersion: async () => {
+  restore: async () => {
     const path = `${await fill('restore')}/versions/0/restore`;
     return { path, body: { newer: 'keep' }, others: [{ newer: 'drop' }, { newer: 'keep', expectedVersion: 0 }] };
   },
-  forkConversation: async () => {
+  fork: async () => {
     const path = `${await fill('fork')}/fork`;
     return { path, body: { to: 'copy' }, others: [{ to: 'copy', head: 3 }] };
   },
-  approveProposal: async () => {
+  approve: async () => {
     const path = await propose('approve');
     const [summary] = (await http.client.proposal('approve'))?.summaries ?? [];
     const others = [{ waitMs: 60_000, edits: { [summary?.range ?? '']: 'Edited.' } }];
     return { path: `${path}/approve`, body: { waitMs: 60_000 }, others };
   },
-  rejectProposal: async () => {
+  reject: async () => {
     const path = `${await propose('reject')}/reject`;
     return { path, body: { reason: 'no' }, others: [{ reason: 'never' }, {}] };
   },
 };
 
 test('every route with an Idempotency-Key is in this file', () => {
-  const names = routes.filter(({ hasKey }) => hasKey).map(({ operation }) => operation);
+  const names = routes.filter(({ repeatedBy }) => repeatedBy !== undefined).map(({ operation }) => operation);
   expect(Object.keys(repeatable).toSorted()).toEqual(names.toSorted());
+});
+
+test('the name that a key is hashed with outlives a renaming, because a retry may reach a later release', () => {
+  const names = routes.flatMap(({ operation, keyName = operation, repeatedBy }) => (repeatedBy ? [keyName] : []));
+  expect(names.toSorted()).toEqual([
+    'appendMessages',
+    'approveProposal',
+    'enqueueTurn',
+    'forkConversation',
+    'redriveTurn',
+    'rejectProposal',
+    'restoreVersion',
+    'rollBackTurn',
+  ]);
 });
 
 test.each(Object.entries(repeatable))(

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type CompactionAnswer, compactionSchema } from '../../src/api/http/answers/conversations.ts';
+import { type ContextAnswer, contextSchema } from '../../src/api/contract/contexts.ts';
 import {
   type BreakdownAnswer,
   breakdownSchema,
   type OutlineAnswer,
   outlineSchema,
   reportSchema,
-} from '../../src/api/http/answers/inspection.ts';
-import { type ContextAnswer, contextSchema } from '../../src/api/http/answers/messages.ts';
+} from '../../src/api/contract/inspection-answers.ts';
+import { type CompactionAnswer, compactionSchema } from '../../src/api/contract/versions.ts';
 import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import { routes } from '../../src/api/http/routes.ts';

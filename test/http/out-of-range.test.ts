@@ -72,7 +72,7 @@ const reads = [...routes, ...aiSdkRoutes, ...responsesRoutes].filter(({ method }
 function listReads(): Read[] {
   return reads.flatMap(({ operation, path, query }) => {
     const names = Object.keys(query?.shape ?? {}).filter((name) => name !== 'waitMs');
-    const needed = operation === 'diffVersions' ? NEEDED : {};
+    const needed = operation === 'diff' ? NEEDED : {};
     const inQuery = names.map((parameter) => {
       const others = Object.entries(needed).filter(([name]) => name !== parameter);
       return {

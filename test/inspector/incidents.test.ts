@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { z } from 'zod';
-import type { versionsSchema } from '../../src/api/http/answers/conversations.ts';
-import type { ReportAnswer } from '../../src/api/http/answers/inspection.ts';
+import type { AnswerBody } from '../../src/api/contract/client.ts';
+import type { ReportAnswer } from '../../src/api/contract/inspection-answers.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { findSubject, holds, INCIDENTS, type IncidentScene, openIncidents } from './incidents.ts';
 import { hasTraces, readText } from './recorded-log.ts';
@@ -20,7 +19,7 @@ interface Place {
 /** Looks for an identifier in the reports of all versions, the newest first, as the page does. */
 async function search(conversation: string, identifier: string): Promise<Place[]> {
   const path = `/v1/conversations/${conversation}/versions`;
-  const { body } = await scene.http.call<z.infer<typeof versionsSchema>>('GET', path);
+  const { body } = await scene.http.call<AnswerBody<'versions'>>('GET', path);
   const places: Place[] = [];
   for (const { number: version } of body.versions.toReversed()) {
     const report = await scene.http.call<ReportAnswer>(

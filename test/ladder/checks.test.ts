@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ContextItem } from '../../src/domain/context.ts';
 import type { Message } from '../../src/domain/message.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { callTools } from '../domain/messages.ts';

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { requestTokens } from '../../src/domain/compaction/budget.ts';
-import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
-import { type Context, type ContextItem, weighItems } from '../../src/domain/context.ts';
+import { requestTokens } from '../../src/compaction/budget.ts';
+import { type Context, weighItems } from '../../src/compaction/context.ts';
 import { groupMessages } from '../../src/domain/group.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { hasHardReason } from '../../src/domain/pass.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
-import { weighVersion } from '../../src/domain/version.ts';
+import { type ContextItem, weighVersion } from '../../src/domain/version.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 import { findSystemPlaces } from '../domain/system-places.ts';

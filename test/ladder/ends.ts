@@ -1,4 +1,4 @@
-import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
+import { hasHardReason } from '../../src/domain/pass.ts';
 import { leastWeight } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, limitsOf, namesOfBroken, type SeenEnd, weighSent } from './seen-pass.ts';
 

@@ -1,5 +1,6 @@
-import { type ContextItem, weighItems } from '../../src/domain/context.ts';
+import { weighItems } from '../../src/compaction/context.ts';
 import { addWeights, subtractWeights, type Weight } from '../../src/domain/message.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { findSystemPlaces } from '../domain/system-places.ts';
 import { floorOrder, type ProtectedGroup, protectGroups } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, limitsOf, type SeenPass, sizeOf, weighSent } from './seen-pass.ts';

@@ -1,7 +1,8 @@
-import type { Context, ContextItem } from '../../src/domain/context.ts';
+import type { Context } from '../../src/compaction/context.ts';
 import { type Group, groupMessages } from '../../src/domain/group.ts';
 import type { Message, Weight } from '../../src/domain/message.ts';
 import type { Policy } from '../../src/domain/policy.ts';
+import type { ContextItem } from '../../src/domain/version.ts';
 import { findSystemPlaces } from '../domain/system-places.ts';
 import { weighSent } from './seen-pass.ts';
 

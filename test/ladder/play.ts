@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
 import { adoptMessages } from '../../src/domain/history.ts';
 import type { Message } from '../../src/domain/message.ts';
+import type { Reason } from '../../src/domain/pass.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { EvaluatedPasses } from '../../src/evaluation/evaluated-passes.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/providers/scripted.ts';

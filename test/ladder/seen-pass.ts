@@ -1,10 +1,10 @@
-import { PLACEHOLDER, requestTokens } from '../../src/domain/compaction/budget.ts';
-import { hasTokenReason, type Reason } from '../../src/domain/compaction/thresholds.ts';
-import { type Context, type ContextItem, weighItems } from '../../src/domain/context.ts';
+import { PLACEHOLDER, requestTokens } from '../../src/compaction/budget.ts';
+import { type Context, weighItems } from '../../src/compaction/context.ts';
 import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';
 import { addWeights, type Message, type Weight } from '../../src/domain/message.ts';
+import { hasTokenReason, type Reason } from '../../src/domain/pass.ts';
 import { upperBoundTokens } from '../../src/domain/size.ts';
-import type { SeqRange } from '../../src/domain/version.ts';
+import type { ContextItem, SeqRange } from '../../src/domain/version.ts';
 import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 

@@ -1,10 +1,10 @@
 import type { ModelRequest } from '../../src/domain/model.ts';
-import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
-import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
+import type { Summarizer } from '../../src/domain/summarizer.ts';
 import { systemClock } from '../../src/host/system.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import { createModelSummarizer } from '../../src/summarize/model/model-summarizer.ts';
 import { createStructuralSummarizer } from '../../src/summarize/structural/structural-summarizer.ts';
+import type { TokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { RECORD } from '../models/summarizer/fixture.ts';
 
 const CALL_TIMEOUT_MS = 1;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ContextSource } from '../../src/domain/context.ts';
+import type { ContextSource } from '../../src/domain/context-source.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
 import { completePolicy } from '../../src/domain/policy.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { chooseFragments } from '../../src/domain/evidence/coverage.ts';
-import { readLedger } from '../../src/domain/evidence/ledger.ts';
-import { valueTermsInSlices } from '../../src/domain/evidence/use-probability.ts';
+import { chooseFragments } from '../../src/compaction/evidence/coverage.ts';
+import { readLedger } from '../../src/compaction/evidence/ledger.ts';
+import { valueTermsInSlices } from '../../src/compaction/evidence/use-probability.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Sliced } from '../../src/domain/sliced.ts';
 import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';

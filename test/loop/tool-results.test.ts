@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
-import { clipResult } from '../../src/workers/turn/tool-result-clip.ts';
+import { clipResult } from '../../src/workers/turn/tool-output.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const BYTES = 64 * 1024 * 1024;

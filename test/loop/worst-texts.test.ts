@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { clipMessage } from '../../src/domain/compaction/clip.ts';
-import { readQuery } from '../../src/domain/recall/recall-query.ts';
+import { clipMessage } from '../../src/compaction/clip.ts';
+import { readQuery } from '../../src/compaction/recall/recall-query.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
 import { classifyFailure } from '../../src/providers/provider-errors.ts';
 import { readSections } from '../../src/summarize/model/sections.ts';

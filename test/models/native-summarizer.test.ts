@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Model, type ModelCompaction, ModelError, type ModelRequest } from '../../src/domain/model.ts';
-import type { SummaryRequest } from '../../src/domain/ports/summarizer.ts';
+import type { SummaryRequest } from '../../src/domain/summarizer.ts';
 import { createNativeSummarizer } from '../../src/summarize/native-summarizer.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
 

@@ -1,16 +1,16 @@
 import { answerTurn } from '../../src/api/client/answers.ts';
 import { appendMessages } from '../../src/api/client/appends.ts';
 import { forkConversation } from '../../src/api/client/forks.ts';
-import type { EnqueueInput } from '../../src/api/client/input.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { approveProposal } from '../../src/api/client/proposals.ts';
 import { cancelTurn, enqueueTurn } from '../../src/api/client/turns.ts';
 import { restoreConversation } from '../../src/api/client/versions.ts';
-import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import type { EnqueueInput } from '../../src/api/contract/enqueue-input.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { nameConversation } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { noTracing } from '../../src/domain/ports/tracing.ts';
+import type { Reason } from '../../src/domain/pass.ts';
+import { noTracing } from '../../src/domain/tracing.ts';
 import { requestPass } from '../../src/workers/pass-request.ts';
 import { AGENT, ref } from './world.ts';
 

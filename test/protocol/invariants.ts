@@ -1,8 +1,8 @@
-import type { PassLease } from '../../src/domain/ports/pass-store.ts';
-import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../src/domain/lease.ts';
 import { isSettled, type TurnState } from '../../src/domain/turn.ts';
 import type { Database } from '../../src/store/embedded/database.ts';
 import { readyMember, scheduledMember } from '../../src/store/keys.ts';
+import type { PassLease } from '../../src/store/pass-record.ts';
 import type { HeldCall } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
 import { listConversations, readConversation, readDueTimes, type StoredConversation } from './stored-conversation.ts';

@@ -2,7 +2,7 @@ import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../src/domain/summarizer.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import {

@@ -1,6 +1,6 @@
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { WakeKind } from '../../src/domain/ports/queue.ts';
 import { writeWake } from '../../src/jobs/job.ts';
+import type { WakeKind } from '../../src/jobs/ports.ts';
 import { QUEUE_TIMES, QUEUES, type QueueName } from '../../src/jobs/queues.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
 

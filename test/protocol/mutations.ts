@@ -1,7 +1,7 @@
-import type { PassLease } from '../../src/domain/ports/pass-store.ts';
-import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../src/domain/lease.ts';
 import type { Database } from '../../src/store/embedded/database.ts';
 import { readyMember } from '../../src/store/keys.ts';
+import type { PassLease } from '../../src/store/pass-record.ts';
 import type { Faults } from './choices.ts';
 import type { Mutate } from './shared.ts';
 import { KEYSPACE, readConversation } from './stored-conversation.ts';

@@ -1,8 +1,8 @@
-import type { Store } from '../../src/domain/ports/store.ts';
-import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
 import { Database } from '../../src/store/embedded/database.ts';
 import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
+import type { Store } from '../../src/store/open-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import type { TokenCounter } from '../../src/wire/tokens/token-counter.ts';
 import { connectDirectly } from './direct-connection.ts';
 import { MemoryJobs } from './memory-jobs.ts';
 import { KEYSPACE } from './stored-conversation.ts';

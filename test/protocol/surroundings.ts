@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
-import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../src/domain/summarizer.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
 import type { Surroundings } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { TurnHandler } from '../../src/domain/ports/queue.ts';
+import type { TurnHandler } from '../../src/jobs/ports.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
 import { conversation, countAll, freeze, startOwnRedis, turnRole, useFixture } from './fixture.ts';
 

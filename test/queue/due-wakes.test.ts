@@ -2,13 +2,13 @@ import { EventEmitter } from 'node:events';
 import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { deliverTurns } from '../../src/jobs/bullmq/delivery.ts';
 import { DueWakes } from '../../src/jobs/bullmq/due-wakes.ts';
 import { openQueueConnection } from '../../src/jobs/bullmq/queue-connection.ts';
 import { Intake, openQueueWorker } from '../../src/jobs/bullmq/queue-worker.ts';
 import { TurnLanes } from '../../src/jobs/bullmq/turn-lanes.ts';
 import type { OpenWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
+import type { TurnHandler } from '../../src/jobs/ports.ts';
 import { conversation, countAll, type Fixture, startOwnRedis, turnRole, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };

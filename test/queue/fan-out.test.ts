@@ -1,12 +1,7 @@
 import { UnrecoverableError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import type {
-  PassDelivery,
-  PassHandler,
-  SummarizationDelivery,
-  SummarizationHandler,
-} from '../../src/domain/ports/queue.ts';
+import type { PassDelivery, PassHandler, SummarizationDelivery, SummarizationHandler } from '../../src/jobs/ports.ts';
 import { queuePrefix } from '../../src/jobs/queues.ts';
 import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../../src/jobs/summarize.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';

@@ -3,11 +3,11 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { inject, onTestFinished, type TestContext } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { SummarizationHandler, TurnHandler } from '../../src/domain/ports/queue.ts';
 import type { LocalRedis } from '../../src/host/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/host/local-redis/provide-redis.ts';
 import { openQueueWorkers, type QueueWorkers, type QueueWorkersOptions } from '../../src/jobs/bullmq/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
+import type { SummarizationHandler, TurnHandler } from '../../src/jobs/ports.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 
 export interface Fixture {

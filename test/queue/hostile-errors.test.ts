@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PassHandler } from '../../src/domain/ports/queue.ts';
+import type { PassHandler } from '../../src/jobs/ports.ts';
 import { HOSTILE_THROWN } from '../fakes/hostile-values.ts';
 import { conversation, useFixture } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { PassHandler, SummarizationHandler } from '../../src/domain/ports/queue.ts';
 import type { OpenWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
+import type { PassHandler, SummarizationHandler } from '../../src/jobs/ports.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
 import {

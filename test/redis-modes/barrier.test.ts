@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/api/client/index.ts';
 import type { Durability } from '../../src/domain/durability.ts';
-import { ERASE_BATCH } from '../../src/store/contexts.ts';
+import { ERASE_BATCH } from '../../src/store/erase.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildContext } from '../../src/compaction/context.ts';
 import type { Agent } from '../../src/domain/agent.ts';
-import { buildContext } from '../../src/domain/context.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../src/domain/raw-items.ts';
 import type { Summary, Version } from '../../src/domain/version.ts';

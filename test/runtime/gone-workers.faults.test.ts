@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openClient } from '../../src/api/client/index.ts';
-import { LOST_AFTER_MS } from '../../src/domain/ports/presence-store.ts';
+import { LOST_AFTER_MS } from '../../src/domain/lease.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { openConnection } from '../../src/store/redis/connection.ts';
 import { useServer } from '../redis-modes/fixture.ts';

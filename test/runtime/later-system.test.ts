@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ContextView } from '../../src/api/client/contexts.ts';
+import type { ContextView } from '../../src/api/contract/contexts.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { agentOf, words } from './agents.ts';
 import { eventually, type Fixture, openFixture } from './fixture.ts';

@@ -1,9 +1,9 @@
 import type { Agent } from '../../src/domain/agent.ts';
-import type { ContextSource } from '../../src/domain/context.ts';
+import type { ContextSource } from '../../src/domain/context-source.ts';
 import type { EventListener } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Model } from '../../src/domain/model.ts';
-import { noTracing } from '../../src/domain/ports/tracing.ts';
+import { noTracing } from '../../src/domain/tracing.ts';
 import { prepareAgents } from '../../src/host/agents.ts';
 import { systemClock } from '../../src/host/system.ts';
 import { openQueueWorkers } from '../../src/jobs/bullmq/queue-workers.ts';

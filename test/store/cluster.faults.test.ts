@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { forkConversation } from '../../src/api/client/forks.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
-import { LOST_AFTER_MS } from '../../src/domain/ports/presence-store.ts';
+import { LOST_AFTER_MS } from '../../src/domain/lease.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { connectionName, openPresence } from '../../src/store/presence.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { EVENT_LIMITS } from '../../src/domain/conversation-event.ts';
-import { FIRST_POSITION } from '../../src/domain/ports/event-store.ts';
+import { EVENT_LIMITS, FIRST_POSITION } from '../../src/domain/conversation-event.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { describeBothStores } from './contract/store.ts';
 import { openSuiteRedis } from './open-redis.ts';

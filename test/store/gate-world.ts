@@ -1,4 +1,4 @@
-import type { GateEntry, GateReport, GateStore } from '../../src/domain/ports/gate-store.ts';
+import type { GateEntry, GateReport, GateStore } from '../../src/store/gates.ts';
 import { openGateStore } from '../../src/store/gates.ts';
 import { readLua, Script, type ScriptDefinition } from '../../src/store/script.ts';
 import { RefusalCredit } from '../../src/workers/refusal-credit.ts';

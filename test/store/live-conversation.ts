@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { PassLease } from '../../src/domain/ports/pass-store.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
-import type { SummaryLease } from '../../src/domain/ports/summary-store.ts';
-import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../src/domain/lease.ts';
+import type { Store } from '../../src/store/open-store.ts';
+import type { PassLease } from '../../src/store/pass-record.ts';
+import type { SummaryLease } from '../../src/store/summaries.ts';
 import { appendOf, claimPass, claimSummary, commitOf, endOf, planOf, proposalOf } from './pass-samples.ts';
 import { acceptAndClaim, bring, callsStep, claimHead, textStep, toWaitFor, turnFor } from './samples.ts';
 

@@ -1,11 +1,6 @@
-import type { Clock } from '../../src/domain/ports/clock.ts';
-import {
-  type AgentFinder,
-  LOST_AFTER_MS,
-  type PresenceStore,
-  type SilentWorker,
-  type WorkerPresence,
-} from '../../src/domain/ports/presence-store.ts';
+import type { Clock } from '../../src/domain/clock.ts';
+import { LOST_AFTER_MS } from '../../src/domain/lease.ts';
+import type { AgentFinder, PresenceStore, SilentWorker, WorkerPresence } from '../../src/store/presence.ts';
 
 const STALE_AFTER_MS = 1_000;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../src/domain/lease.ts';
 import { Script } from '../../src/store/script.ts';
+import type { StepOutcome } from '../../src/store/turn-steps.ts';
 import { recordStepScript } from '../../src/store/turn-steps.ts';
 import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, bring, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';

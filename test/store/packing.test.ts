@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, type MockInstance, test, vi } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { PackedLog } from '../../src/domain/log-packing.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { PackedLog } from '../../src/domain/ports/pack-store.ts';
 import { namePack, pack, readPackName, unpack } from '../../src/store/packs.ts';
 import { type Argument, Script } from '../../src/store/script.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { PassClaimResult, PassLease } from '../../src/domain/ports/pass-store.ts';
-import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../src/domain/lease.ts';
+import type { PassLease } from '../../src/store/pass-record.ts';
+import type { PassClaimResult } from '../../src/store/passes.ts';
 import { checkSame } from './observation.ts';
 import { appendOf, commitOf, endOf, planOf, proposalOf } from './pass-samples.ts';
 import { turnFor } from './samples.ts';

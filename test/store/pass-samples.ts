@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { TurnLease } from '../../src/domain/lease.ts';
 import type { WeighedMessage } from '../../src/domain/message.ts';
-import type { AppendRequest, ContextStore } from '../../src/domain/ports/context-store.ts';
-import type { ClaimedPass, PassEnd, PassRequest, PassStore, VersionCommit } from '../../src/domain/ports/pass-store.ts';
-import type { SummaryLease, SummaryStore } from '../../src/domain/ports/summary-store.ts';
-import type { TurnIntake, TurnLease, TurnStore } from '../../src/domain/ports/turn-store.ts';
+import type { PassPlan } from '../../src/domain/pass-plan.ts';
 import type { Proposal } from '../../src/domain/proposal.ts';
 import type { Summary, Version } from '../../src/domain/version.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
+import type { ContextStore } from '../../src/store/contexts.ts';
+import type { AppendRequest } from '../../src/store/log.ts';
+import type { PassEnd, VersionCommit } from '../../src/store/pass-ends.ts';
+import type { ClaimedPass } from '../../src/store/pass-record.ts';
+import type { PassRequest, PassStore } from '../../src/store/passes.ts';
+import type { SummaryLease, SummaryStore } from '../../src/store/summaries.ts';
+import type { TurnIntake, TurnStore } from '../../src/store/turns.ts';
 import { acceptAndClaim, newConversation, weigh } from './samples.ts';
 
 export function messagesOf(count: number, firstSeq = 1): WeighedMessage[] {

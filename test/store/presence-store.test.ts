@@ -1,12 +1,14 @@
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { LOST_AFTER_MS } from '../../src/domain/lease.ts';
 import {
   type AgentFinder,
-  LOST_AFTER_MS,
+  connectionName,
+  listWorkers,
+  openPresence,
   type PresenceStore,
   type WorkerPresence,
-} from '../../src/domain/ports/presence-store.ts';
-import { connectionName, listWorkers, openPresence } from '../../src/store/presence.ts';
+} from '../../src/store/presence.ts';
 import { openConnection } from '../../src/store/redis/connection.ts';
 import { openMemoryPresenceStore } from './memory-presence-store.ts';
 import { openSuiteRedis } from './open-redis.ts';

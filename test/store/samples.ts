@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type ConversationRef, callIdAt } from '../../src/domain/ids.ts';
 import type { Message, WeighedMessage } from '../../src/domain/message.ts';
-import type { StoredAnswer } from '../../src/domain/ports/turn-answers.ts';
-import type {
-  AcceptRequest,
-  ClaimedTurn,
-  StepOutcome,
-  TurnIntake,
-  TurnStore,
-} from '../../src/domain/ports/turn-store.ts';
 import type { CallToWaitFor } from '../../src/domain/turn.ts';
+import type { StoredAnswer } from '../../src/store/turn-answers.ts';
+import type { AcceptRequest } from '../../src/store/turn-intake.ts';
+import type { ClaimedTurn } from '../../src/store/turn-record.ts';
+import type { StepOutcome } from '../../src/store/turn-steps.ts';
+import type { TurnIntake, TurnStore } from '../../src/store/turns.ts';
 
 /**
  * Returns a conversation that no other test uses. Its id contains dots, which code with patterns or paths often mishandles.

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
-import type { ClaimedTurn, TurnSettlement } from '../../src/domain/ports/turn-store.ts';
 import { Script, type ScriptDefinition } from '../../src/store/script.ts';
+import { claimTurnScript } from '../../src/store/turn-claims.ts';
+import type { TurnSettlement } from '../../src/store/turn-ends.ts';
 import { settleTurnScript } from '../../src/store/turn-ends.ts';
 import { acceptTurnScript } from '../../src/store/turn-intake.ts';
-import { claimTurnScript, recordStepScript } from '../../src/store/turn-steps.ts';
+import type { ClaimedTurn } from '../../src/store/turn-record.ts';
+import { recordStepScript } from '../../src/store/turn-steps.ts';
 import { openSuiteStore } from './open-redis.ts';
 import { claimHead, newConversation, textStep, turnFor } from './samples.ts';
 

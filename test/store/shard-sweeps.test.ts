@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
-import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
+import type { DueEntry } from '../../src/store/due-work.ts';
 import { type ShardSweep, type ShardSweepPorts, ShardSweeps } from '../../src/store/shard-sweeps.ts';
 
 const SILENT_MS = 20;

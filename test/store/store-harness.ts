@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
 import { connectEmbedded } from '../../src/store/embedded/connect-embedded.ts';
 import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
+import type { Store } from '../../src/store/open-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Observation } from './observation.ts';
 import { listTurnKeys, observeRedis } from './observe-redis.ts';

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../src/domain/pass.ts';
-import { eraseScript } from '../../src/store/contexts.ts';
+import { eraseScript, expireScript } from '../../src/store/erase.ts';
 import { idleMember } from '../../src/store/keys.ts';
 import { scriptBinder } from '../../src/store/script.ts';
-import { expireScript } from '../../src/store/sweep.ts';
 import { openSuiteStore, readKeys } from './open-redis.ts';
 import {
   appendOf,

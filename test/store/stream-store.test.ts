@@ -1,9 +1,8 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { STREAM_LIMITS } from '../../src/domain/ports/turn-streams.ts';
 import { ExistingKeys } from '../../src/store/existing-keys.ts';
 import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { Subscriber } from '../../src/store/redis/subscriber.ts';
-import { openStreamNotices } from '../../src/store/streams.ts';
+import { openStreamNotices, STREAM_LIMITS } from '../../src/store/streams.ts';
 import { describeBothStores } from './contract/store.ts';
 import { batchOf, countNotices, piecesOf, textAt } from './contract/streams.ts';
 import { openSuiteStore } from './open-redis.ts';

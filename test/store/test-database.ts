@@ -1,11 +1,11 @@
+import type { Clock } from '../../src/domain/clock.ts';
 import type { ConversationState } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { LogEntry } from '../../src/domain/message.ts';
-import type { Clock } from '../../src/domain/ports/clock.ts';
-import type { KeptTexts } from '../../src/domain/ports/version-store.ts';
 import type { Version } from '../../src/domain/version.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
+import type { KeptTexts } from '../../src/store/version-record.ts';
 
 type Fields = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
-import { buildContext } from '../../src/domain/context.ts';
+import { buildContext } from '../../src/compaction/context.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { type Segment, START_VERSION, type Summary, shownKeys, type Version } from '../../src/domain/version.ts';
 import { replacementOver } from './contract/version-replacement.ts';

@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { OpenTurn } from '../../src/domain/ports/open-turns.ts';
-import type { StoredAnswer } from '../../src/domain/ports/turn-answers.ts';
-import type { ClaimResult, StepOutcome, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../src/domain/lease.ts';
 import { ON_BUSY, type WaitKind } from '../../src/domain/turn.ts';
+import type { OpenTurn } from '../../src/store/open-turns.ts';
+import type { StoredAnswer } from '../../src/store/turn-answers.ts';
+import type { ClaimResult } from '../../src/store/turn-claims.ts';
+import type { StepOutcome, StepResult } from '../../src/store/turn-steps.ts';
 import { replacementOver } from './contract/version-replacement.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
 import { endOf } from './pass-samples.ts';

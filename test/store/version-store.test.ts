@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { VersionStore } from '../../src/domain/ports/version-store.ts';
-import { FORK_LEASE_MS } from '../../src/domain/ports/version-store.ts';
+import { FORK_LEASE_MS } from '../../src/store/forks.ts';
 import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import type { VersionStore } from '../../src/store/versions.ts';
 import { describeBothStores } from './contract/store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';

@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
-import type { SpanSubject } from '../../src/domain/ports/tracing.ts';
+import type { SpanSubject } from '../../src/domain/tracing.ts';
 import { parseTraceParent, readCurrentTrace } from '../../src/telemetry/trace-parent.ts';
 import { createTraces } from '../../src/telemetry/traces.ts';
 import { samples, scope } from './sample-events.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { AnthropicBody } from '../../src/wire/anthropic/body.ts';
-import { type AnthropicOptions } from '../../src/wire/anthropic/render.ts';
+import type { AnthropicOptions } from '../../src/wire/anthropic/render.ts';
 import { FIRST_TEXT } from '../../src/wire/arrange.ts';
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';

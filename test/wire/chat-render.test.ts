@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { FIRST_TEXT } from '../../src/wire/arrange.ts';
 import type { ChatBody } from '../../src/wire/openai-chat/body.ts';
-import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
+import type { ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
 import { PIXEL } from '../fakes/contents.ts';

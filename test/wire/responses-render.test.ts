@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { RawItem } from '../../src/domain/raw-items.ts';
-import { type ResponsesOptions } from '../../src/wire/openai-responses/render.ts';
+import type { ResponsesOptions } from '../../src/wire/openai-responses/render.ts';
 import { EMPTY_TEXT } from '../../src/wire/parts.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
 import { calls, result, says, user } from './messages.ts';

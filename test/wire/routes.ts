@@ -3,7 +3,7 @@ import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { readAnthropicAnswer } from '../../src/wire/anthropic/answer.ts';
 import type { AnthropicOptions } from '../../src/wire/anthropic/render.ts';
 import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
-import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
+import type { ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
 import type { AnswerParts, Rendered, WireRequest } from '../../src/wire/wire-request.ts';
 import { anthropicDialect } from '../provider/anthropic/dialect.ts';

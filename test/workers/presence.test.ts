@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import { LOST_AFTER_MS, type PresenceStore } from '../../src/domain/ports/presence-store.ts';
+import { LOST_AFTER_MS } from '../../src/domain/lease.ts';
+import type { PresenceStore } from '../../src/store/presence.ts';
 import { Presence } from '../../src/workers/presence.ts';
 import { openMemoryPresenceStore } from '../store/memory-presence-store.ts';
 import { ManualTimers } from './turn/manual-timers.ts';

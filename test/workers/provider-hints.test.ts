@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hintProvider } from '../../src/workers/turn/provider-hints.ts';
+import { hintProvider } from '../../src/workers/turn/model-request.ts';
 
 const policy = { cacheTtl: '1h' } as never;
 const hint = (safetyIdentifier: unknown, id = 'c1', context = {}) =>

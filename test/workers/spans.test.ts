@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import type { TraceParent } from '../../src/domain/ids.ts';
-import type { SpanSubject, Tracing } from '../../src/domain/ports/tracing.ts';
+import type { SpanSubject, Tracing } from '../../src/domain/tracing.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { FIVE_SEQUENCES, Fixture, ref } from './compaction/fixture.ts';
 

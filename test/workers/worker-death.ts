@@ -1,4 +1,4 @@
-import { BrokenDelivery } from '../../src/workers/turn/turn-errors.ts';
+import { BrokenDelivery } from '../../src/workers/turn/turn-delivery.ts';
 
 /** Thrown inside a worker that has died. From then on, its requests have no effect. */
 class Crash extends Error {}

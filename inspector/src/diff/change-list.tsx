@@ -1,8 +1,7 @@
 import '../trial/strip.css';
 import { useState } from 'preact/hooks';
-import type { z } from 'zod';
-import type { diffSchema } from '../../../src/api/http/answers/conversations.ts';
-import type { ContextAnswer } from '../../../src/api/http/answers/messages.ts';
+import type { AnswerBody } from '../../../src/api/contract/client.ts';
+import type { ContextAnswer } from '../../../src/api/contract/contexts.ts';
 import { exactNumber } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { pathOf } from '../shell/client.ts';
@@ -10,7 +9,7 @@ import { useAnswer } from '../shell/use-answer.ts';
 import { ShownText } from '../version/shown-text.tsx';
 import { SourceList } from '../version/source-list.tsx';
 
-export type Diff = z.infer<typeof diffSchema>;
+export type Diff = AnswerBody<'diff'>;
 type Change = Diff['changes'][number];
 
 /** Changes that are listed before a person asks for more. Two versions may differ in thousands of ranges. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ReportAnswer } from '../../../src/api/http/answers/inspection.ts';
+import type { ReportAnswer } from '../../../src/api/contract/inspection-answers.ts';
 import { type AnswerError, pathOf, readRoute } from '../shell/client.ts';
 import { accessKey } from '../shell/key.ts';
 import { type Hit, hitsOf, readAhead } from './hits.ts';

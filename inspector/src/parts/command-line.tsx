@@ -1,4 +1,4 @@
-import type { AccessAnswer } from '../../../src/api/http/answers/access.ts';
+import type { AccessAnswer } from '../../../src/api/contract/server.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { CopyButton } from './copy-button.tsx';
 import { withTenant } from './tenant-option.ts';

@@ -1,9 +1,8 @@
-import type { z } from 'zod';
-import type { decisionSchema, proposalsSchema } from '../../../src/api/http/answers/conversations.ts';
+import type { AnswerBody } from '../../../src/api/contract/client.ts';
 
-export type Proposals = z.infer<typeof proposalsSchema>;
+export type Proposals = AnswerBody<'proposal'>;
 export type Proposal = Proposals['proposals'][number];
-export type Decision = z.infer<typeof decisionSchema>;
+export type Decision = AnswerBody<'approve'>;
 
 /** Texts that a person has changed, by range. A text that is as before is no edit. */
 export function editsOf(

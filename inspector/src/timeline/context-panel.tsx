@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { BreakdownAnswer } from '../../../src/api/http/answers/inspection.ts';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
 import { Find } from '../find/find.tsx';
 import { Categories } from '../gauge/categories.tsx';
 import { Cost } from '../gauge/cost.tsx';

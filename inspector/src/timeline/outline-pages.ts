@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/http/answers/inspection.ts';
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/contract/inspection-answers.ts';
 import { AnswerError, pathOf, readRoute } from '../shell/client.ts';
 
 export type OutlineEntry = OutlineEntryAnswer;

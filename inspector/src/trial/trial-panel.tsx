@@ -1,7 +1,7 @@
 import '../version/version.css';
 import './trial.css';
 import { useMemo, useState } from 'preact/hooks';
-import type { BreakdownAnswer } from '../../../src/api/http/answers/inspection.ts';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Loaded } from '../parts/loaded.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { CompactionAnswer } from '../../../src/api/http/answers/conversations.ts';
+import type { CompactionAnswer } from '../../../src/api/contract/versions.ts';
 import type { Conversation } from '../shell/answers.ts';
 import { type AnswerError, pathOf, sendChange } from '../shell/client.ts';
 import type { TrialPolicy } from './policy-yaml.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/http/answers/inspection.ts';
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/contract/inspection-answers.ts';
 import { type AnswerError, pathOf, readRoute } from '../shell/client.ts';
 
 /** Entries of one request, the most that the route gives. */

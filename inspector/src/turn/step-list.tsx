@@ -1,4 +1,4 @@
-import type { TurnStepsAnswer } from '../../../src/api/http/answers/turn-steps.ts';
+import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
 import type { Waiting } from '../../../src/domain/turn.ts';
 import { counted, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';

@@ -1,7 +1,6 @@
-import type { z } from 'zod';
-import type { TurnStepsAnswer } from '../../../src/api/http/answers/turn-steps.ts';
-import type { turnSchema } from '../../../src/api/http/answers/turns.ts';
+import type { AnswerBody } from '../../../src/api/contract/client.ts';
+import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
 
-export type ShownTurn = z.infer<typeof turnSchema>;
+export type ShownTurn = AnswerBody<'showTurn'>;
 
 export type RecordedStep = TurnStepsAnswer['steps'][number];

@@ -1,4 +1,4 @@
-import type { TurnStepsAnswer } from '../../../src/api/http/answers/turn-steps.ts';
+import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { exactNumber, shortDuration, shortPrice, Time, Tokens } from '../parts/figures.tsx';
 import { Tag, type Tone } from '../parts/tag.tsx';

@@ -1,6 +1,6 @@
 import '../version/version.css';
 import './turn.css';
-import type { TurnStepsAnswer } from '../../../src/api/http/answers/turn-steps.ts';
+import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Loaded } from '../parts/loaded.tsx';

@@ -1,9 +1,8 @@
 import '../version/version.css';
 import './turn.css';
 import { useMemo } from 'preact/hooks';
-import type { z } from 'zod';
-import type { OutlineAnswer } from '../../../src/api/http/answers/inspection.ts';
-import type { failedTurnsSchema } from '../../../src/api/http/answers/turns.ts';
+import type { AnswerBody } from '../../../src/api/contract/client.ts';
+import type { OutlineAnswer } from '../../../src/api/contract/inspection-answers.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { exactNumber, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -18,7 +17,7 @@ import { useLiveAnswer } from '../version/use-live-answer.ts';
 import { STATE_TONES } from './turn-facts.tsx';
 import { listTurns, type TurnRow } from './turn-rows.ts';
 
-type FailedTurns = z.infer<typeof failedTurnsSchema>;
+type FailedTurns = AnswerBody<'failedTurns'>;
 
 /** Number of latest messages whose turns are listed, and number of failed turns of the tenant to search. */
 const RECENT = 2_000;

@@ -1,4 +1,4 @@
-import type { ContextAnswer } from '../../../src/api/http/answers/messages.ts';
+import type { ContextAnswer } from '../../../src/api/contract/contexts.ts';
 import { exactNumber, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Tag } from '../parts/tag.tsx';

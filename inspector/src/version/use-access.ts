@@ -1,4 +1,4 @@
-import type { AccessAnswer } from '../../../src/api/http/answers/access.ts';
+import type { AccessAnswer } from '../../../src/api/contract/server.ts';
 import type { Scope } from '../../../src/domain/access-key.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 

@@ -1,6 +1,6 @@
 import './version.css';
 import { useMemo } from 'preact/hooks';
-import type { ReportAnswer } from '../../../src/api/http/answers/inspection.ts';
+import type { ReportAnswer } from '../../../src/api/contract/inspection-answers.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { Versions } from '../shell/answers.ts';

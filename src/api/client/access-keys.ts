@@ -13,7 +13,7 @@ import {
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { AccessKeyStore, KeyReading } from '../../domain/ports/access-key-store.ts';
+import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
 import { type Authentication, Authenticator, type AuthenticatorPorts, hashSecret } from './authentication.ts';
 
 /** A key as it is listed. */

@@ -2,22 +2,16 @@ import type { z } from 'zod';
 import type { ToolOutput } from '../../domain/agent.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import type { AnswerResult, StoredAnswer } from '../../domain/ports/turn-answers.ts';
 import type { RecordedDecision } from '../../domain/turn.ts';
+import type { AnswerResult, StoredAnswer } from '../../store/turn-answers.ts';
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import { type AnswerArguments, answerOptionsSchema, answersSchema, type CallAnswer } from '../contract/call-answers.ts';
+import { readConversationName, readTurnId } from '../contract/names.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
-import {
-  type AnswerArguments,
-  answerOptionsSchema,
-  answersSchema,
-  type CallAnswer,
-  checkBytes,
-  readConversationName,
-  readTurnId,
-} from './input.ts';
 import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
+import { checkBytes } from './weigh-message.ts';
 
 /**
  * Stores answers to the tool calls that a waiting turn waits for.

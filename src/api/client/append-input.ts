@@ -1,46 +1,11 @@
 import { z } from 'zod';
-import { boundedList, boundedRecord } from '../../domain/bounded-schemas.ts';
-import { idSchema } from '../../domain/ids.ts';
-import { jsonSchema, type messageSchema } from '../../domain/message.ts';
+import { boundedRecord } from '../../domain/bounded-schemas.ts';
+import { jsonSchema } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { forEachInSlices, mapInSlices, type Sliced } from '../../domain/sliced.ts';
 import type { HistoryNotes } from '../../wire/histories/notes.ts';
 import { type ReadMessages, readMessagesInSlices } from '../../wire/histories/read-messages.ts';
-import { checkMessageBytes, conversationFields } from './input.ts';
-import { checkContents } from './input-parts.ts';
-
-/** Input of `append`: messages for the log, without a turn. */
-export interface AppendInput {
-  readonly conversation: string;
-  readonly tenant?: string | undefined;
-  readonly agent: string;
-  /**
-   * Messages, oldest first, at most 5,000: in turnfold's format, or in a format of OpenAI, Anthropic, the AI SDK, LangChain or
-   * Ollama. Calls of earlier messages that have no result are closed.
-   */
-  readonly messages: readonly (MessageInput | ForeignMessage)[];
-  /** Id under which a repeated call changes nothing. */
-  readonly operation?: string | undefined;
-  /** The append fails with `conflict` unless the log ends at this position (seq). */
-  readonly expectedHead?: number | undefined;
-  /** True: messages that would have to be repaired are refused. */
-  readonly strict?: boolean | undefined;
-}
-
-type MessageInput = z.input<typeof messageSchema>;
-
-/** A message as another program wrote it. */
-export type ForeignMessage = Readonly<Record<string, unknown>>;
-
-export const appendSchema = z.strictObject({
-  ...conversationFields,
-  agent: idSchema,
-  /** `readAppendedInSlices` validates each message. */
-  messages: boundedList(z.unknown(), 5_000).refine((messages) => messages.length > 0, 'expected at least one message'),
-  operation: idSchema.optional(),
-  expectedHead: z.number().int().min(0).optional(),
-  strict: z.boolean().optional(),
-});
+import { checkContents, checkMessageBytes } from './weigh-message.ts';
 
 /** More fields than a message of any format has. */
 const MAX_FIELDS = 100;

@@ -5,25 +5,19 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { AppendResult } from '../../domain/ports/context-store.ts';
 import type { Sliced } from '../../domain/sliced.ts';
+import type { AppendResult } from '../../store/log.ts';
 import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { type AppendInput, appendSchema, readAppendedInSlices } from './append-input.ts';
+import type { Appended } from '../contract/messages.ts';
+import { type AppendInput, appendSchema } from '../contract/messages.ts';
+import { readAppendedInSlices } from './append-input.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
-import { weighMessage } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
-
-/** First and last log position (seq) of the appended messages. */
-export interface Appended {
-  readonly from: number;
-  readonly to: number;
-  /** Changes that made the messages a valid history. Absent: none. A repeated call has no notes. */
-  readonly notes?: readonly HistoryNote[];
-}
+import { weighMessage } from './weigh-message.ts';
 
 /**
  * How often an append is tried if other writers append first. Each try appends after the messages of those writers.

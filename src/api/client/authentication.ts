@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { acceptedHashes, isUseRecordable, readToken, type Scope, stateOfKey } from '../../domain/access-key.ts';
-import type { AccessKeyStore, KeyReading } from '../../domain/ports/access-key-store.ts';
+import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
 
 /** A bearer token that was accepted. */
 export interface Grant {

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   addFixedTexts,
   addItems,
@@ -7,59 +6,24 @@ import {
   type CountText,
   type SizedThinking,
   sizeThinking,
-} from '../../domain/inspection/breakdown.ts';
-import { type Cost, toCost } from '../../domain/inspection/cost.ts';
-import { readThinking } from '../../domain/inspection/thinking.ts';
+} from '../../compaction/inspection/breakdown.ts';
+import { toCost } from '../../compaction/inspection/cost.ts';
+import { readThinking } from '../../compaction/inspection/thinking.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { listThresholds, type NamedThreshold, type PlanningPolicy } from '../../domain/request-facts.ts';
+import { listThresholds } from '../../domain/request-facts.ts';
 import type { SizeRecord } from '../../domain/size.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { NO_USAGE } from '../../domain/usage.ts';
 import { type ContextItem, START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import { type Breakdown, type BreakdownInput, breakdownInputSchema } from '../contract/inspection.ts';
+import type { ConversationName } from '../contract/names.ts';
 import { noConversation } from './client-errors.ts';
 import { readAgentSnapshot } from './contexts.ts';
-import { type ConversationName, versionNumberSchema } from './input.ts';
 import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
-
-const breakdownSchema = z.strictObject({
-  /** Number of a kept version, shown as of its commit. Absent: the live version, with all later messages. */
-  version: versionNumberSchema.optional(),
-});
-
-export type BreakdownInput = z.input<typeof breakdownSchema>;
-
-/** Sizes of the parts of a context, in tokens. */
-export interface Breakdown {
-  /** Number of the version. 0 is the whole log. */
-  readonly version: number;
-  /** Position (seq) of the last log entry in the context. */
-  readonly head: number;
-  /** The context window of the model, and what fills it. */
-  readonly window: {
-    /** Context window of the model. Absent before the first model call of a worker. */
-    readonly maxTokens?: number;
-    /** Part of the window that is reserved for the answer. */
-    readonly reservedTokens?: number;
-    /** Size of a request, counted by turnfold: all categories and the framing. */
-    readonly usedTokens: number;
-    /** The provider's count of the last request and its answer, and turnfold's count of all later messages. */
-    readonly providerTokens?: number;
-    /** Free tokens of the window, without the request and the reserve. Prefers the provider's count of the request. */
-    readonly freeTokens?: number;
-  };
-  /** Thresholds of the agent's policy at its last model call, the smallest first. */
-  readonly thresholds: readonly NamedThreshold[];
-  /** Settings of that policy that change a plan and differ from their defaults. Absent before the first model call. */
-  readonly policy?: PlanningPolicy;
-  /** Size of a request by the origin of its parts. Every category is present. */
-  readonly categories: readonly CategorySize[];
-  /** Usage of all settled turns and summaries of the conversation. */
-  readonly cost: Cost;
-}
 
 /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
 export async function readBreakdown(
@@ -67,7 +31,7 @@ export async function readBreakdown(
   name: ConversationName,
   input: BreakdownInput = {},
 ): Promise<Breakdown> {
-  const inspected = await readInspected(ports, name, parseInput(breakdownSchema, input).version);
+  const inspected = await readInspected(ports, name, parseInput(breakdownInputSchema, input).version);
   const { state, version } = inspected;
   const isLive = version.number === state.size.version;
   const isWhole = isLive || version.number === START_VERSION.number;

@@ -1,9 +1,9 @@
 import type { Acknowledged, Shortfall } from '../../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, MAX_ID_CHARACTERS } from '../../domain/ids.ts';
-import type { Forking } from '../../domain/ports/version-store.ts';
 import { clipText } from '../../domain/thrown.ts';
 import type { TurnState } from '../../domain/turn.ts';
+import type { Forking } from '../../store/conversation-record.ts';
 import { isRefusal } from '../../store/redis/errors.ts';
 
 /** Id that makes a call idempotent: a repeated call with this id has no second effect. */

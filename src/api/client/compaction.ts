@@ -1,6 +1,7 @@
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { PassRequest } from '../../domain/ports/pass-store.ts';
 import { contextSize, NO_OVERHEAD } from '../../domain/size.ts';
+import type { PassRequest } from '../../store/passes.ts';
+import { type ConversationName, readConversationName } from '../contract/names.ts';
 import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -34,7 +35,8 @@ export async function requestEvaluation(
  * fork.
  * @throws accepted_unsure if too few replicas or disks confirmed the write
  */
-export async function requestCompaction(ports: ClientPorts, conversation: ConversationRef): Promise<string> {
+export async function requestCompaction(ports: ClientPorts, name: ConversationName): Promise<string> {
+  const conversation = readConversationName(name);
   return await request(ports, { conversation, reasons: ['manual'], ...namePass(ports) });
 }
 

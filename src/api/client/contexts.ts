@@ -1,62 +1,28 @@
 import { z } from 'zod';
+import { buildInSlices } from '../../compaction/context.ts';
+import { diffInSlices, type VersionChange } from '../../compaction/diff.ts';
 import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
-import { buildInSlices } from '../../domain/context.ts';
 import { type ConversationState, findLeft } from '../../domain/conversation.ts';
-import { diffInSlices, type VersionChange } from '../../domain/diff.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
-import type { OpenCall } from '../../domain/history.ts';
-import { type ConversationRef, type NamedConversation, nameConversation, seqOfCallId } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation, seqOfCallId } from '../../domain/ids.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
-import type { LogEntry, Message } from '../../domain/message.ts';
+import type { LogEntry } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { WaitingCall } from '../../domain/turn.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { checkDurability, noConversation, noVersion, versionGone } from './client-errors.ts';
+import type { AgentSnapshot, ContextView } from '../contract/contexts.ts';
+import type { ConversationView } from '../contract/conversations.ts';
+import { type LogPart, logPartSchema } from '../contract/messages.ts';
 import {
   type ContextPoint,
   type ConversationName,
   contextPointSchema,
   readConversationName,
   versionNumberSchema,
-} from './input.ts';
+} from '../contract/names.ts';
+import { checkDurability, noConversation, noVersion, versionGone } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
-
-/** System prompt, pins and tools of an agent at the time when a version was made. */
-export interface AgentSnapshot {
-  readonly system: string;
-  /** Pinned texts of the policy, which follow the system prompt in every request. */
-  readonly pins: readonly string[];
-  /** Descriptions of the tools that the model could call. */
-  readonly tools: readonly ToolDescription[];
-}
-
-/** The context that an agent sees. */
-export interface ContextView extends NamedConversation {
-  /** Number of the context's version. 0 is the whole log, before any compaction. */
-  readonly version: number;
-  /** Position (seq) of the last log entry in this context. */
-  readonly head: number;
-  /** Tokens of all messages, each with its role and delimiters, without system prompt, pins and tools. */
-  readonly tokens: number;
-  /**
-   * System prompt, pins and tools that the version was made with. Absent before the first version, when only workers
-   * know them.
-   */
-  readonly agentSnapshot?: AgentSnapshot;
-  /** Messages of the context, in order. */
-  readonly items: readonly {
-    /** Position (seq) of the first log entry that the message stands for. A summary stands for several. */
-    readonly from: number;
-    /** Position (seq) of the last log entry that the message stands for. */
-    readonly to: number;
-    /** Tokens of this message. */
-    readonly tokens: number;
-    /** The message in the form that the model receives. */
-    readonly message: Message;
-  }[];
-}
 
 /** @throws not_found if the conversation does not exist */
 export async function readConversationState(
@@ -66,21 +32,6 @@ export async function readConversationState(
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) throw noConversation(conversation);
   return state;
-}
-
-/**
- * A tool call that has no result yet, with the name and arguments that the model wrote. If its turn waits for the call, the
- * view has the input, the hash, the deadline and the decision, too.
- */
-export type OpenCallView = OpenCall & Omit<WaitingCall, 'until'> & Partial<Pick<WaitingCall, 'until'>>;
-
-/** State of a conversation, without its messages. */
-export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'> {
-  /**
-   * Tool calls without a result, oldest first. They belong to the current turn, or to a caller that appends messages
-   * without turns.
-   */
-  readonly openCalls: readonly OpenCallView[];
 }
 
 /** @throws not_found if the conversation does not exist */
@@ -176,17 +127,6 @@ export async function showVersion(ports: ClientPorts, name: ConversationName, nu
   const kept = await ports.contexts.readVersion(readConversationName(name), version);
   return await readContextView(ports, name, { version, head: kept?.base });
 }
-
-const logPartSchema = z.strictObject({
-  /** Position (seq) of the entry before the first one to return (0). */
-  after: z.number().int().min(0).optional(),
-  /** Maximum number of entries. Absent: all. */
-  limit: z.number().int().min(1).optional(),
-  /** Bytes after which the part ends, though not before its first entry. Absent: no limit. */
-  maxBytes: z.number().int().min(1).optional(),
-});
-
-export type LogPart = z.input<typeof logPartSchema>;
 
 /** @throws not_found if the conversation does not exist. invalid_input for an invalid part. */
 export async function readLog(ports: ClientPorts, name: ConversationName, part: LogPart = {}): Promise<LogEntry[]> {

@@ -1,57 +1,19 @@
-import { z } from 'zod';
-import { boundedRecord } from '../../domain/bounded-schemas.ts';
-import { explainPlanInSlices } from '../../domain/compaction/explain.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
-import { weighItems } from '../../domain/context.ts';
+import { weighItems } from '../../compaction/context.ts';
+import { explainPlanInSlices } from '../../compaction/explain.ts';
 import { checkLimits, type FixedWeight, resolveLimits } from '../../domain/limits.ts';
 import type { Message, Weight } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { completePolicy, mergePolicies, type PolicyInput } from '../../domain/policy.ts';
-import { examinePolicy, MAX_POLICY_SETTINGS, readPolicy } from '../../domain/policy-input.ts';
+import { examinePolicy, readPolicy } from '../../domain/policy-input.ts';
 import { limitsOf, type RequestFacts } from '../../domain/request-facts.ts';
 import type { RequestOverhead } from '../../domain/size.ts';
 import type { ContextItem, SeqRange } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../wire/tokens/message-tokens.ts';
+import type { ConversationName } from '../contract/names.ts';
+import { type DryPlan, type DryRunInput, dryRunSchema } from '../contract/versions.ts';
 import { noConversation } from './client-errors.ts';
-import type { ConversationName } from './input.ts';
 import { type InspectionPorts, readInspected } from './inspected-version.ts';
-
-const dryRunSchema = z.strictObject({
-  /** Policy to try, as in an agents file. */
-  policy: boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS).default({}),
-});
-
-/** A policy to try on a conversation. */
-export interface DryRunInput {
-  /**
-   * Policy in the form of docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded
-   * them, or else have their defaults.
-   */
-  readonly policy?: Readonly<Record<string, unknown>>;
-}
-
-/** Plan of a compaction. The compaction itself does not run. Ranges and positions refer to the log. */
-export interface DryPlan {
-  /** Kind of the compaction. `trim` only masks and drops. `infeasible`: no context fits the budget. */
-  readonly kind: 'none' | 'trim' | 'summarize' | 'evict' | 'infeasible';
-  /** Thresholds that the context reaches. */
-  readonly reasons: readonly Reason[];
-  /** Tokens of a request before the compaction. */
-  readonly tokens: number;
-  /** Estimated tokens of a request after the compaction. Each summary counts with its largest size. */
-  readonly tokensAfter: number;
-  /** Number of messages in the context. */
-  readonly messages: number;
-  /** Ranges that would become summaries. */
-  readonly summarize: readonly SeqRange[];
-  /** Ranges that would leave the context. */
-  readonly evict: readonly SeqRange[];
-  /** Ranges whose messages would be masked or clipped. */
-  readonly mask: readonly SeqRange[];
-  /** Positions that no soft compaction removes. A summary has the position of its first message. */
-  readonly protected: readonly number[];
-}
 
 /**
  * Plans a compaction of the live context under a policy. Calls no model and writes nothing. The window of the model

@@ -1,34 +1,14 @@
 import { z } from 'zod';
-import { type ConversationEvent, EVENT_LIMITS } from '../../domain/conversation-event.ts';
+import { EVENT_LIMITS, FIRST_POSITION } from '../../domain/conversation-event.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { type EventPage, FIRST_POSITION } from '../../domain/ports/event-store.ts';
+import type { EventPage } from '../../store/events.ts';
+import { followSchema } from '../contract/follow-options.ts';
+import { type ConversationName, readConversationName } from '../contract/names.ts';
+import type { EventOptions, EventOrLoss } from '../contract/streams.ts';
 import { cancelable } from './cancelable.ts';
 import { noConversation } from './client-errors.ts';
-import { followSchema } from './follow-options.ts';
-import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 import { POLL_MS } from './turns.ts';
-
-/**
- * An event, or `lost`: events may be missing at this place. Events go missing if they are no longer kept, or if the
- * conversation was erased and created again. After `lost`, recompute everything that you derived from events.
- */
-export type EventOrLoss = ConversationEvent | { readonly type: 'lost' };
-
-export interface EventOptions {
-  /**
-   * Id of the last event that the caller handled. `'0'` starts with the oldest kept event. Absent: only events after
-   * the first read.
-   */
-  readonly after?: string;
-  /**
-   * How long to follow events, in ms. Absent: until the signal aborts or the caller leaves the loop. 0: only the events
-   * that exist now.
-   */
-  readonly waitMs?: number;
-  /** When this signal aborts, the iteration throws the signal's reason. */
-  readonly signal?: AbortSignal;
-}
 
 /** Events per read from Redis. A page of 100 has 10 to 30 kB. */
 const PAGE = 100;

@@ -1,38 +1,15 @@
-import { z } from 'zod';
 import { fieldError } from '../../domain/errors.ts';
-import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { FailedTurn } from '../../domain/ports/failed-turns.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { writeContext } from '../../domain/turn-context.ts';
+import type { FailedTurn } from '../../store/failed-turns.ts';
+import { type EnqueuedTurn, type RedriveInput, redriveSchema } from '../contract/enqueue.ts';
+import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
+import { type FailedInput, failedSchema } from '../contract/turns.ts';
 import { noTurn, notFailed } from './client-errors.ts';
-import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
-import { acceptTurn, type EnqueuedTurn } from './turns.ts';
-
-export const redriveSchema = z.strictObject({
-  /** Id that makes a repeated call return the same new turn. Without an id, a failed turn is re-driven at most once. */
-  operation: idSchema.optional(),
-  /** Context object of the new turn, because the context of the failed turn was erased when it settled. */
-  context: z.unknown().optional(),
-  /** Priority of the conversation in the queue: 1 is first. Turns of one conversation keep their order. */
-  priority: z.number().int().min(1).max(2_097_151).optional(),
-});
-
-const failedSchema = z.strictObject({
-  /** Only turns that failed at this time or later, in ms since epoch. */
-  since: z.number().min(0).default(0),
-  /** Only turns of this tenant. Absent: all tenants. */
-  tenant: idSchema.optional(),
-  /** Only turns that failed with this error code, e.g. `poison`. */
-  code: z.string().min(1).optional(),
-  /** Maximum number of turns to return (100). */
-  limit: z.number().int().min(1).max(10_000).default(100),
-});
-
-export type RedriveInput = z.input<typeof redriveSchema>;
-export type FailedInput = z.input<typeof failedSchema>;
+import { acceptTurn } from './turns.ts';
 
 /**
  * Enqueues the input of a failed turn again, byte for byte. The log keeps the messages of the failed attempt, and the
@@ -74,5 +51,6 @@ export async function redriveTurn(
 
 /** @throws invalid_input for an invalid filter */
 export async function listFailedTurns(ports: ClientPorts, input: FailedInput = {}): Promise<FailedTurn[]> {
-  return await ports.turns.listFailed(parseInput(failedSchema, input));
+  const { since = 0, ...query } = parseInput(failedSchema, input);
+  return await ports.turns.listFailed({ since, ...query });
 }

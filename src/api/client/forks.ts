@@ -1,38 +1,20 @@
-import type { z } from 'zod';
-import { findVersionBefore } from '../../domain/compaction/restore.ts';
+import { findVersionBefore } from '../../compaction/restore.ts';
 import type { Acknowledged } from '../../domain/durability.ts';
 import { fieldError } from '../../domain/errors.ts';
 import type { OpenCall } from '../../domain/history.ts';
-import {
-  type ConversationRef,
-  idSchema,
-  type NamedConversation,
-  nameConversation,
-  seqOfCallId,
-} from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation, seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../../domain/ports/version-store.ts';
 import { START_VERSION, shownKeys, type Version } from '../../domain/version.ts';
+import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan } from '../../store/forks.ts';
+import type { KeptTexts } from '../../store/version-record.ts';
+import { type Fork, type ForkInput, forkSchema } from '../contract/conversations.ts';
+import { type ConversationName, readConversationName } from '../contract/names.ts';
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
-import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
-
-export const forkSchema = contextPointSchema.extend({
-  /** Id that makes a repeated call resume an interrupted fork, or return the finished one. */
-  operation: idSchema.optional(),
-});
-
-export type ForkInput = z.input<typeof forkSchema>;
-
-/** A conversation created by a fork. */
-export interface Fork extends NamedConversation {
-  /** Position (seq) of the last log entry that was copied. */
-  readonly head: number;
-}
 
 /**
  * Limits of one batch of copied entries. Redis serves no other client while it writes a batch, which takes less than a

@@ -1,7 +1,18 @@
+export type { VersionChange } from '../../compaction/diff.ts';
+export type { CategorySize, Piece } from '../../compaction/inspection/breakdown.ts';
+export type { Cost } from '../../compaction/inspection/cost.ts';
+export type { Identifier, IdentifierFates } from '../../compaction/inspection/identifiers.ts';
+export type { Category, EntryState } from '../../compaction/inspection/names.ts';
+export type { OutlineEntry } from '../../compaction/inspection/outline.ts';
+export type {
+  CompactionReport,
+  ContextCount,
+  ReportedRange,
+  ReportedSummary,
+} from '../../compaction/inspection/report.ts';
 export type { AccessKey, KeyState, Scope } from '../../domain/access-key.ts';
 export type { ToolOutput } from '../../domain/agent.ts';
-export type { Reason } from '../../domain/compaction/thresholds.ts';
-export type { Backoff, ConversationState, LeftRange, Quarantine } from '../../domain/conversation.ts';
+export type { Backoff, ConversationState, LeftRange, ListedState, Quarantine } from '../../domain/conversation.ts';
 export type {
   ApprovalRefusalCode,
   ConversationEvent,
@@ -10,33 +21,18 @@ export type {
   ReportedCall,
   VersionReport,
 } from '../../domain/conversation-event.ts';
-export type { VersionChange } from '../../domain/diff.ts';
 export type { Durability } from '../../domain/durability.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 export type { AnswerSchema } from '../../domain/final-answer.ts';
 export type { OpenCall } from '../../domain/history.ts';
 export type { NamedConversation } from '../../domain/ids.ts';
-export type { CategorySize, Piece } from '../../domain/inspection/breakdown.ts';
-export type { Cost } from '../../domain/inspection/cost.ts';
-export type { Identifier, IdentifierFates } from '../../domain/inspection/identifiers.ts';
-export type { Category, EntryState, ThresholdName } from '../../domain/inspection/names.ts';
-export type { OutlineEntry } from '../../domain/inspection/outline.ts';
-export type {
-  CompactionReport,
-  ContextCount,
-  ReportedRange,
-  ReportedSummary,
-} from '../../domain/inspection/report.ts';
 export type { LeaveCause } from '../../domain/leaving.ts';
 export type { FixedWeight } from '../../domain/limits.ts';
 export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
 export type { Encoding, ToolDescription } from '../../domain/model.ts';
+export type { Reason } from '../../domain/pass.ts';
 export type { PolicyInput } from '../../domain/policy.ts';
-export type { FailedTurn } from '../../domain/ports/failed-turns.ts';
-export type { ListedConversation, ListedState, WaitingTurn } from '../../domain/ports/listing-store.ts';
-export type { OpenTurn, OpenTurns } from '../../domain/ports/open-turns.ts';
-export type { TurnClaim } from '../../domain/ports/recorded-steps.ts';
-export type { NamedThreshold, PlanningPolicy, RequestFacts } from '../../domain/request-facts.ts';
+export type { NamedThreshold, PlanningPolicy, RequestFacts, ThresholdName } from '../../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../../domain/size.ts';
 export type {
   AnswerEnd,
@@ -60,45 +56,63 @@ export type {
 export type { TurnContext } from '../../domain/turn-context.ts';
 export type { Segment, SeqRange, Version } from '../../domain/version.ts';
 export type { Webhook, WebhookEventName, WebhookHealth } from '../../domain/webhook.ts';
+export type { FailedTurn } from '../../store/failed-turns.ts';
+export type { ListedConversation, WaitingTurn } from '../../store/listings.ts';
+export type { OpenTurn, OpenTurns } from '../../store/open-turns.ts';
+export type { TurnClaim } from '../../store/recorded-steps.ts';
 export type { RedisTls } from '../../store/redis/address.ts';
 export type { HistoryNote } from '../../wire/histories/notes.ts';
-export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
 export type {
   AgentName,
   AgentType,
   AnyAgents,
-  AppendFor,
-  ConversationsFor,
   EnqueueFor,
+  NameAgent,
   TurnOf,
   ViewFor,
-} from './agent-types.ts';
-export type { AppendInput, ForeignMessage } from './append-input.ts';
-export type { Appended } from './appends.ts';
-export type { Authentication, Grant, Refusal } from './authentication.ts';
-export type { Breakdown, BreakdownInput } from './breakdown.ts';
-export type { TurnfoldClient } from './client.ts';
-export type { ClientOptions } from './client-options.ts';
-export type { AgentSnapshot, ContextView, ConversationView, LogPart, OpenCallView } from './contexts.ts';
-export type { DryPlan, DryRunInput } from './dry-run.ts';
-export type { EventOptions, EventOrLoss } from './events.ts';
-export type { FailedInput, RedriveInput } from './failed-turns.ts';
-export type { Fork, ForkInput } from './forks.ts';
-export type { AnswerOptions, CallAnswer, ContextPoint, ConversationName, EnqueueInput } from './input.ts';
-export type { ForeignPart, InputPart, ReferencedPart, StoredPart, WebPart } from './input-parts.ts';
+} from '../contract/agent-types.ts';
+export type { AnswerOptions, CallAnswer } from '../contract/call-answers.ts';
+export type { TurnfoldClient } from '../contract/client.ts';
+export type { AgentSnapshot, ContextMethods, ContextView } from '../contract/contexts.ts';
 export type {
+  ConversationMethods,
   ConversationPage,
+  ConversationsFor,
   ConversationsInput,
-  OpenTurnsInput,
+  ConversationView,
+  Fork,
+  ForkInput,
+  OpenCallView,
   UsageInput,
-  WaitingInput,
-  WaitingPage,
-} from './listings.ts';
-export { type OpenClient, openClient } from './open-client.ts';
-export type { Outline, OutlineInput } from './outline.ts';
-export type { ApprovalInput, DecisionView, ProposalView, RejectionInput } from './proposals.ts';
-export type { StreamOptions } from './stream.ts';
-export type { EnqueueAnswer } from './turn-list.ts';
+} from '../contract/conversations.ts';
+export type { EnqueueAnswer, EnqueuedTurn, EnqueueMethods, RedriveInput } from '../contract/enqueue.ts';
+export type { EnqueueInput } from '../contract/enqueue-input.ts';
+export type { ForeignPart, InputPart, ReferencedPart, StoredPart, WebPart } from '../contract/input-parts.ts';
+export type {
+  Breakdown,
+  BreakdownInput,
+  InspectionMethods,
+  Outline,
+  OutlineInput,
+  ReportInput,
+} from '../contract/inspection.ts';
+export type {
+  Appended,
+  AppendFor,
+  AppendInput,
+  ForeignMessage,
+  LogPart,
+  MessageMethods,
+} from '../contract/messages.ts';
+export type { ContextPoint, ConversationName } from '../contract/names.ts';
+export type {
+  ApprovalInput,
+  DecisionView,
+  ProposalMethods,
+  ProposalView,
+  RejectionInput,
+} from '../contract/proposals.ts';
+export type { EventOptions, EventOrLoss, StreamMethods, StreamOptions } from '../contract/streams.ts';
 export type {
   CallPart,
   CallPreviewPart,
@@ -108,9 +122,19 @@ export type {
   SteeringPart,
   StepPart,
   TurnPart,
-} from './turn-parts.ts';
-export type { TurnStep, TurnSteps } from './turn-steps.ts';
-export type { EnqueuedTurn, ResultOptions } from './turns.ts';
-export type { ReportInput } from './version-report.ts';
-export type { RestoreInput, RollbackInput } from './versions.ts';
+} from '../contract/turn-parts.ts';
+export type { TurnStep, TurnSteps } from '../contract/turn-steps.ts';
+export type {
+  FailedInput,
+  OpenTurnsInput,
+  ResultOptions,
+  TurnMethods,
+  WaitingInput,
+  WaitingPage,
+} from '../contract/turns.ts';
+export type { DryPlan, DryRunInput, RestoreInput, RollbackInput, VersionMethods } from '../contract/versions.ts';
+export type { AccessKeyInput, AccessKeys, AccessKeyView, IssuedKey } from './access-keys.ts';
+export type { Authentication, Grant, Refusal } from './authentication.ts';
+export type { ClientOptions } from './client-options.ts';
+export { type OpenClient, openClient } from './open-client.ts';
 export type { AddedWebhook, WebhookInput, Webhooks, WebhookView } from './webhooks.ts';

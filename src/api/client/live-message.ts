@@ -1,5 +1,5 @@
 import type { Message } from '../../domain/message.ts';
-import type { ModelCallKey, Piece } from '../../domain/ports/turn-streams.ts';
+import type { ModelCallKey, Piece } from '../../store/stream-entries.ts';
 import type { KnownMessage } from './delivered-message.ts';
 
 /** The message that a model is writing, put together from its pieces. */

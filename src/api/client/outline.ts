@@ -1,38 +1,12 @@
-import { z } from 'zod';
+import { type EntryFate, passFates, traceAncestors, traceFates } from '../../compaction/inspection/entry-fates.ts';
+import { outlineEntry } from '../../compaction/inspection/outline.ts';
 import { findLeft } from '../../domain/conversation.ts';
-import { type EntryFate, passFates, traceAncestors, traceFates } from '../../domain/inspection/entry-fates.ts';
-import { type OutlineEntry, outlineEntry } from '../../domain/inspection/outline.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { type ConversationName, versionNumberSchema } from './input.ts';
+import { type Outline, type OutlineInput, outlineInputSchema } from '../contract/inspection.ts';
+import type { ConversationName } from '../contract/names.ts';
 import { type InspectedVersion, type InspectionPorts, readInspected } from './inspected-version.ts';
-
-/** Maximum number of entries on a page. An entry takes about 300 bytes. */
-export const MAX_OUTLINE = 2_000;
-
-const outlineSchema = z.strictObject({
-  /** Position (seq) of the entry before the first one to return (0). */
-  after: z.number().int().min(0).default(0),
-  /** Maximum number of entries (100, at most 2,000). */
-  limit: z.number().int().min(1).max(MAX_OUTLINE).default(100),
-  /** Number of the kept version whose context decides the states. Absent: the live version. */
-  version: versionNumberSchema.optional(),
-});
-
-export type OutlineInput = z.input<typeof outlineSchema>;
-
-/** One page of the log without its texts, and what became of each message. */
-export interface Outline {
-  /** Number of the version that decides the states. */
-  readonly version: number;
-  /** Position (seq) of the last log entry. */
-  readonly head: number;
-  /** Messages of the page, oldest first. */
-  readonly entries: readonly OutlineEntry[];
-  /** Pass this as `after` for the next page. Absent on the last page. */
-  readonly next?: number;
-}
 
 /**
  * @throws invalid_input for an invalid input. not_found if the conversation or version never existed. version_gone if
@@ -43,7 +17,7 @@ export async function readOutline(
   name: ConversationName,
   input: OutlineInput = {},
 ): Promise<Outline> {
-  const { after, limit, version: number } = parseInput(outlineSchema, input);
+  const { after, limit, version: number } = parseInput(outlineInputSchema, input);
   const inspected = await readInspected(ports, name, number);
   const { head } = inspected.state;
   const entries = await readPage(ports, inspected, { from: after + 1, to: Math.min(head, after + limit) });

@@ -1,10 +1,11 @@
 import { callIdAt } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { ModelCallKey, PieceBatch, StreamedCompaction, StreamPage } from '../../domain/ports/turn-streams.ts';
+import type { ModelCallKey, PieceBatch, StreamedCompaction } from '../../store/stream-entries.ts';
+import type { StreamPage } from '../../store/streams.ts';
+import type { TurnPart } from '../contract/turn-parts.ts';
 import { DeliveredMessage, type KnownMessage } from './delivered-message.ts';
 import { isEarlierCall, LiveMessage } from './live-message.ts';
 import { type StreamPosition, writePosition } from './stream-position.ts';
-import type { TurnPart } from './turn-parts.ts';
 
 type PartBody = TurnPart extends infer Part ? (Part extends TurnPart ? Omit<Part, 'id'> : never) : never;
 

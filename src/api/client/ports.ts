@@ -1,16 +1,16 @@
+import type { IdSource } from '../../domain/clock.ts';
 import type { TraceParent } from '../../domain/ids.ts';
-import type { IdSource } from '../../domain/ports/clock.ts';
-import type { ContextStore } from '../../domain/ports/context-store.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { ListingStore } from '../../domain/ports/listing-store.ts';
-import type { PassIntake } from '../../domain/ports/pass-store.ts';
-import type { ProposalStore } from '../../domain/ports/proposal-store.ts';
-import type { WakeQueue } from '../../domain/ports/queue.ts';
-import type { StepReader } from '../../domain/ports/recorded-steps.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import type { TurnIntake } from '../../domain/ports/turn-store.ts';
-import type { StreamNotices, StreamReader } from '../../domain/ports/turn-streams.ts';
-import type { VersionStore } from '../../domain/ports/version-store.ts';
+import type { WakeQueue } from '../../jobs/ports.ts';
+import type { ContextStore } from '../../store/contexts.ts';
+import type { EventStore } from '../../store/events.ts';
+import type { ListingStore } from '../../store/listings.ts';
+import type { PassIntake } from '../../store/passes.ts';
+import type { ProposalStore } from '../../store/proposals.ts';
+import type { StepReader } from '../../store/recorded-steps.ts';
+import type { StreamNotices, StreamReader } from '../../store/streams.ts';
+import type { TurnIntake } from '../../store/turns.ts';
+import type { VersionStore } from '../../store/versions.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
 type Store = TurnIntake &
   StepReader &

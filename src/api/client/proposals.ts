@@ -1,106 +1,27 @@
-import { z } from 'zod';
-import { boundedRecord } from '../../domain/bounded-schemas.ts';
-import { REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { diffInSlices, type VersionChange } from '../../domain/diff.ts';
+import { diffInSlices } from '../../compaction/diff.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
-import { type ConversationRef, idSchema, type NamedConversation, nameConversation } from '../../domain/ids.ts';
-import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
+import { type ConversationRef, idSchema, nameConversation } from '../../domain/ids.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../../domain/ports/proposal-store.ts';
+import { REASONS } from '../../domain/pass.ts';
 import { rangeName, type Verdict } from '../../domain/proposal.ts';
 import { START_VERSION } from '../../domain/version.ts';
+import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../../store/proposals.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { type ConversationName, readConversationName } from '../contract/names.ts';
+import {
+  type ApprovalInput,
+  approvalSchema,
+  type DecisionView,
+  type ProposalView,
+  type RejectionInput,
+  rejectionSchema,
+} from '../contract/proposals.ts';
 import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
-import { waitSchema } from './follow-options.ts';
-import { type ConversationName, readConversationName } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 import { POLL_MS } from './turns.ts';
-
-const editSchema = z
-  .string()
-  .refine((text) => text.trim() !== '', 'expected a text that is not blank')
-  .refine((text) => text.isWellFormed(), 'expected well-formed text: half of a surrogate pair cannot be sent')
-  .refine((text) => Buffer.byteLength(text) <= MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
-
-const decisionSchema = z.strictObject({
-  /** Id that makes the call repeatable. A repeated call changes nothing and returns the outcome of the decision. */
-  operation: idSchema.optional(),
-  /** How long to wait until a worker has acted on the decision, in ms. 0: return once the decision is stored. */
-  waitMs: waitSchema.optional(),
-});
-
-/** More summaries than one compaction writes. */
-const MAX_EDITS = 1_000;
-
-export const approvalSchema = decisionSchema.extend({
-  /** Replacement texts for summaries, by the message range of the summary: `{"5-9": "…"}`. */
-  edits: boundedRecord(z.string(), editSchema, MAX_EDITS).optional(),
-});
-
-export const rejectionSchema = decisionSchema.extend({
-  /** Reason for the decision, for people. */
-  reason: z.string().min(1).max(2_000).optional(),
-});
-
-export type ApprovalInput = z.input<typeof approvalSchema>;
-export type RejectionInput = z.input<typeof rejectionSchema>;
-
-/**
- * A compaction that waits for a person's approval, with the context that it would produce. Sizes are tokens, times are
- * ms since epoch.
- */
-export interface ProposalView extends NamedConversation {
-  /** Id of the proposal, to pass to `approve` or `reject`. */
-  readonly proposal: string;
-  /** Reasons why the compaction was requested, including those added while the proposal waits. */
-  readonly reasons: readonly Reason[];
-  /** How the compaction reduces the context: summarize, evict, … */
-  readonly strategy: string;
-  /** Number of the live version, which the proposal would replace. */
-  readonly over: number;
-  /** Position (seq) of the last log entry that the proposal covers. */
-  readonly head: number;
-  /** Tokens of the current context. */
-  readonly tokensBefore: number;
-  /** Tokens of the context after an approval. */
-  readonly tokensAfter: number;
-  /** Number of messages that the proposal would remove from the context. The log keeps them. */
-  readonly archived: number;
-  /** Codes that explain how the compaction reached its result, for people and dashboards. */
-  readonly explained: readonly string[];
-  /** Summaries that the proposal would put into the context. */
-  readonly summaries: readonly {
-    /** First and last seq of the messages that the summary replaces: `from-to`. */
-    readonly range: string;
-    /** Tokens of this summary. */
-    readonly tokens: number;
-    /** Model that wrote this summary. */
-    readonly model: string;
-    /** Text of this summary. */
-    readonly text: string;
-  }[];
-  /** Changes of the context that the proposal would make. */
-  readonly changes: readonly VersionChange[];
-  /** Time at which the proposal was made, in ms since epoch by the clock of Redis. */
-  readonly proposedAt: number;
-  /** Time at which the proposal expires without a decision, in ms since epoch by the clock of Redis. */
-  readonly expiresAt: number;
-  /** True if a person has decided and no worker has carried out the decision yet. */
-  readonly isDecided: boolean;
-}
-
-/** State and outcome of a decision about a proposal. */
-export interface DecisionView {
-  /** Id of the decision. A repeated `approve` or `reject` with this id returns the current outcome. */
-  readonly operation: string;
-  /** `pending`: the decision is stored, and a compaction worker has not yet acted on it. */
-  readonly state: 'pending' | 'approved' | 'rejected';
-  /** Number of the version that the approval created, once that version is live. */
-  readonly version?: number;
-}
 
 /** @throws invalid_input for an invalid name. not_found if the conversation does not exist. */
 export async function readProposal(ports: ClientPorts, name: ConversationName): Promise<ProposalView | undefined> {

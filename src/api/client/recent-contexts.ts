@@ -1,4 +1,4 @@
-import { buildInSlices } from '../../domain/context.ts';
+import { buildInSlices } from '../../compaction/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { addWeights, type LogEntry, type Weight } from '../../domain/message.ts';

@@ -1,5 +1,6 @@
+import { describeLoss } from '../../domain/database-loss.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
-import { type DatabaseWatch, describeLoss } from '../../domain/ports/database-watch.ts';
+import type { DatabaseWatch } from '../../store/database-watch.ts';
 
 /** ms between two checks. */
 const CHECK_EVERY_MS = 5_000;

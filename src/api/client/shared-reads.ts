@@ -1,4 +1,4 @@
-import type { StreamPage, StreamQuery, StreamReader } from '../../domain/ports/turn-streams.ts';
+import type { StreamPage, StreamQuery, StreamReader } from '../../store/streams.ts';
 
 /**
  * Maximum number of reads in flight. 1,000 readers that come at once would otherwise ask for 1,000 pages of up to some MB.

@@ -1,26 +1,18 @@
 import { findWriteRefusal } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { StreamPage } from '../../domain/ports/turn-streams.ts';
 import { isAnswerKind, isSettled, type TurnView } from '../../domain/turn.ts';
+import type { StreamPage } from '../../store/streams.ts';
+import { followSchema } from '../contract/follow-options.ts';
+import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
+import type { StreamOptions } from '../contract/streams.ts';
+import type { TurnPart } from '../contract/turn-parts.ts';
 import { cancelable } from './cancelable.ts';
 import { noTurn } from './client-errors.ts';
-import { followSchema } from './follow-options.ts';
-import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import { PartAssembler } from './part-assembler.ts';
 import type { ClientPorts } from './ports.ts';
 import { positionSchema } from './stream-position.ts';
-import type { TurnPart } from './turn-parts.ts';
 import { POLL_MS } from './turns.ts';
-
-export interface StreamOptions {
-  /** Id of the last part that the caller handled. Absent: the stream starts with the first part of the turn. */
-  readonly after?: string;
-  /** How long to follow the turn, in ms. Absent: until the turn settles. */
-  readonly waitMs?: number;
-  /** When this signal aborts, the stream throws the signal's reason. */
-  readonly signal?: AbortSignal;
-}
 
 const streamSchema = followSchema.extend({ after: positionSchema.optional() });
 

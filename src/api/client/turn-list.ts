@@ -1,13 +1,8 @@
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { type EnqueueInput, turnListSchema } from './input.ts';
-import { acceptPrepared, type EnqueuedTurn, type EnqueuePorts, type PreparedTurn, prepareTurn } from './turns.ts';
-
-/** Answer to one turn of `enqueueTurns`. */
-export type EnqueueAnswer =
-  | ({ readonly status: 'enqueued' } & EnqueuedTurn)
-  /** The error that `enqueueTurn` would have thrown for this turn. */
-  | { readonly status: 'refused'; readonly error: TurnfoldError };
+import type { EnqueueAnswer } from '../contract/enqueue.ts';
+import { type EnqueueInput, turnListSchema } from '../contract/enqueue-input.ts';
+import { acceptPrepared, type EnqueuePorts, type PreparedTurn, prepareTurn } from './turns.ts';
 
 /**
  * Stores many turns durably. All scripts that accept turns are sent together, and then all wakes, so the call takes about two

@@ -1,37 +1,10 @@
 import { seqOfCallId } from '../../domain/ids.ts';
-import type { RecordedSteps, TurnClaim } from '../../domain/ports/recorded-steps.ts';
 import type { StepRecord } from '../../domain/turn.ts';
+import type { RecordedSteps } from '../../store/recorded-steps.ts';
+import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
+import type { TurnStep, TurnSteps } from '../contract/turn-steps.ts';
 import { noTurn } from './client-errors.ts';
-import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import type { ClientPorts } from './ports.ts';
-
-/** A model or tool call of a turn. Times are in ms since epoch, by the clock of Redis. */
-export interface TurnStep {
-  /** Number of the model call within the turn, from 1. A tool call has the number of the model call that made it. */
-  readonly step: number;
-  /** Id of the tool call. Absent for a model call. */
-  readonly call?: string;
-  /** `started`: the call has no recorded outcome. Its worker is busy with it, or died. */
-  readonly status: 'started' | 'done';
-  /** Time of the record. */
-  readonly at: number;
-  /** Time since the previous record, including waits. A tool call starts when its model call is recorded. */
-  readonly tookMs?: number;
-  /** Position (seq) of the first message that the step appended. Absent if it appended none. */
-  readonly from?: number;
-  /** Position (seq) of the last message that the step appended. */
-  readonly to?: number;
-}
-
-/** Recorded steps of a turn, and the claim of the worker that runs it. */
-export interface TurnSteps {
-  /** Time at which a worker first claimed the turn. Absent before. */
-  readonly begunAt?: number;
-  /** Calls in the order of the turn: each model call, then the tool calls that it made. */
-  readonly steps: readonly TurnStep[];
-  /** Present while a worker has claimed the turn. */
-  readonly claim?: TurnClaim;
-}
 
 /** @throws invalid_input for an invalid id. not_found if the turn does not exist. */
 export async function readTurnSteps(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnSteps> {

@@ -1,41 +1,19 @@
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
-import { type NamedConversation, nameConversation } from '../../domain/ids.ts';
+import { nameConversation } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { AcceptRequest, AcceptResult, TurnIntake } from '../../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../../domain/turn.ts';
 import { writeContext } from '../../domain/turn-context.ts';
+import type { AcceptRequest, AcceptResult } from '../../store/turn-intake.ts';
+import type { TurnIntake } from '../../store/turns.ts';
+import type { EnqueuedTurn } from '../contract/enqueue.ts';
+import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
+import { followSchema } from '../contract/follow-options.ts';
+import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
+import type { ResultOptions } from '../contract/turns.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
-import { followSchema } from './follow-options.ts';
-import {
-  type ConversationName,
-  type EnqueueInput,
-  enqueueSchema,
-  readConversationName,
-  readTurnId,
-  weighMessage,
-} from './input.ts';
-import { checkContents } from './input-parts.ts';
 import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
-
-export interface ResultOptions {
-  /** How long to wait for the turn to settle, in ms (0). */
-  readonly waitMs?: number;
-  /** When this signal aborts, the call throws the signal's reason. */
-  readonly signal?: AbortSignal;
-}
-
-export interface EnqueuedTurn extends NamedConversation {
-  /** Id of the turn: the caller's, or a new one. */
-  readonly turn: string;
-  /** State of the turn at the moment the call returned. */
-  readonly state: TurnState;
-  /**
-   * True if this call accepted the turn. False if the turn existed before, perhaps because the answer of an earlier
-   * attempt was lost.
-   */
-  readonly isNew: boolean;
-}
+import { checkContents, weighMessage } from './weigh-message.ts';
 
 /** Ports that the acceptance of a turn needs. The inbox of a worker process has no more than that. */
 export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' | 'ids' | 'currentTrace'> {

@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { compareIdentifiers } from '../../domain/inspection/identifiers.ts';
+import { compareIdentifiers } from '../../compaction/inspection/identifiers.ts';
 import {
   type CompactionReport,
   findNewSummaries,
@@ -8,22 +7,13 @@ import {
   type ReportedSummary,
   showRange,
   sumCost,
-} from '../../domain/inspection/report.ts';
+} from '../../compaction/inspection/report.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { type SeqRange, START_VERSION, type Summary, type SummarySegment, type Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import type { ConversationName } from './input.ts';
+import { type ReportInput, reportInputSchema } from '../contract/inspection.ts';
+import type { ConversationName } from '../contract/names.ts';
 import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';
-
-const reportSchema = z.strictObject({
-  /**
-   * Only words that contain this text, in any case of its letters. Ranges that left or were shortened are searched, too.
-   * Absent: identifiers of the new summaries and their sources.
-   */
-  find: z.string().min(1).max(200).optional(),
-});
-
-export type ReportInput = z.input<typeof reportSchema>;
 
 /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
 export async function reportVersion(
@@ -32,7 +22,7 @@ export async function reportVersion(
   number: number,
   input: ReportInput = {},
 ): Promise<CompactionReport> {
-  const { find } = parseInput(reportSchema, input);
+  const { find } = parseInput(reportInputSchema, input);
   const inspected = await readInspected(ports, name, number);
   const key = `${inspected.key}/${find ?? ''}`;
   return await ports.recentReports.get(key, () => makeReport(ports, inspected, find));

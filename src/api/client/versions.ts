@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   checkHardLimit,
   endBefore,
@@ -8,18 +7,20 @@ import {
   type RestoredParts,
   restoreVersion,
   weighOutside,
-} from '../../domain/compaction/restore.ts';
+} from '../../compaction/restore.ts';
 import { type ConversationState, NO_BACKOFF } from '../../domain/conversation.ts';
 import type { Acknowledged } from '../../domain/durability.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
-import { type ConversationRef, idSchema } from '../../domain/ids.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { VersionReplacementResult } from '../../domain/ports/version-store.ts';
 import { isSettled } from '../../domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../domain/version.ts';
+import type { VersionReplacementResult } from '../../store/versions.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
+import { type RestoreInput, type RollbackInput, restoreSchema, rollbackSchema } from '../contract/versions.ts';
 import {
   beingCopied,
   checkDurability,
@@ -30,31 +31,8 @@ import {
   versionGone,
 } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
-import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
-
-export const rollbackSchema = z.strictObject({
-  /** Id that makes the call repeatable. A repeated call changes nothing. */
-  operation: idSchema.optional(),
-  /** Hard limit of the agent in tokens. A restored context above this limit is refused with `over_hard_limit`. */
-  hardTokens: z.number().positive().optional(),
-});
-
-export const restoreSchema = rollbackSchema.extend({
-  /** Number of a kept version. 0 is the whole log. */
-  version: z.number().int().min(0),
-  /**
-   * Treatment of the messages after that version. `keep`: they stay in the context. `drop`: they leave the context,
-   * except for pinned messages. The log keeps all of them.
-   */
-  newer: z.enum(['keep', 'drop']),
-  /** Number of the live version that the caller has seen. The call fails with `conflict` if another one is live. */
-  expectedVersion: z.number().int().min(0).optional(),
-});
-
-export type RestoreInput = z.input<typeof restoreSchema>;
-export type RollbackInput = z.input<typeof rollbackSchema>;
 
 /** How often a new version is computed if concurrent commits or appends make it out of date. */
 const TRIES = 5;

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { IdSource } from '../../domain/clock.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { IdSource } from '../../domain/ports/clock.ts';
-import type { WebhookStatus, WebhookStore } from '../../domain/ports/webhook-store.ts';
 import {
   WEBHOOK_LIMITS,
   type Webhook,
@@ -11,6 +10,7 @@ import {
   type WebhookHealth,
   webhookInputSchema,
 } from '../../domain/webhook.ts';
+import type { WebhookStatus, WebhookStore } from '../../store/webhooks.ts';
 
 /** Webhook to add. */
 export interface WebhookInput {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { followSchema } from '../client/follow-options.ts';
+import { followSchema } from '../contract/follow-options.ts';
 import { readFrames } from './event-frames.ts';
 import { type HttpCall, LASTING_MS, PassingFailure, type Transport, toFailure } from './transport.ts';
 

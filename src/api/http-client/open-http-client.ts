@@ -1,41 +1,20 @@
-import type { AnyAgents, OpenClient } from '../client/index.ts';
+import type { AnyAgents, OpenClient, TurnfoldClient } from '../client/index.ts';
+import { operations } from '../contract/client.ts';
 import { type HttpClientOptions, readHttpClientOptions } from './client-options.ts';
 import {
-  appendMessages,
   describeConversation,
-  diffVersions,
-  eraseConversation,
-  followEvents,
   forkConversation,
-  listConversations,
-  listVersions,
   planCompaction,
-  readBreakdown,
   readContext,
   readLog,
-  readOutline,
-  readUsage,
-  reportVersion,
-  requestCompaction,
-  restoreConversation,
-  rollBackTurn,
+  readProposal,
   showVersion,
 } from './contexts.ts';
-import { decideProposal, readProposal } from './proposals.ts';
+import { callOperation } from './requests.ts';
+import { followEvents, streamTurn } from './streams.ts';
 import { Transport } from './transport.ts';
 import { enqueueTurns } from './turn-list.ts';
-import {
-  answerTurn,
-  cancelTurn,
-  enqueueTurn,
-  listFailedTurns,
-  listOpenTurns,
-  listWaiting,
-  readResult,
-  readSteps,
-  redriveTurn,
-  streamTurn,
-} from './turns.ts';
+import { decideProposal, enqueueTurn, readResult, redriveTurn } from './turns.ts';
 
 /** The client over HTTP. Keys and webhooks are the business of operators, who reach Redis. */
 export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<Agents>, 'keys' | 'webhooks'>;
@@ -50,42 +29,32 @@ export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<A
 export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: HttpClientOptions): HttpClient<Agents> {
   const http = new Transport(readHttpClientOptions(options));
   const client: HttpClient = {
+    ...callPlainly(http),
     enqueueTurn: (input) => enqueueTurn(http, input),
     enqueueTurns: (inputs) => enqueueTurns(http, inputs),
-    result: (conversation, turn, given) => readResult(http, conversation, turn, given),
-    stream: (conversation, turn, given) => streamTurn(http, conversation, turn, given),
-    steps: (conversation, turn) => readSteps(http, conversation, turn),
-    cancel: (conversation, turn) => cancelTurn(http, conversation, turn),
-    openTurns: (conversation, input) => listOpenTurns(http, conversation, input),
-    conversations: (input) => listConversations(http, input),
-    waiting: (input) => listWaiting(http, input),
-    usage: (input) => readUsage(http, input),
-    failedTurns: (input) => listFailedTurns(http, input),
-    redrive: (conversation, turn, input) => redriveTurn(http, conversation, turn, input),
-    answer: (...call) => answerTurn(http, ...call),
-    append: (input) => appendMessages(http, input),
-    context: (conversation, at) => readContext(http, conversation, at),
-    show: (conversation, version) => showVersion(http, conversation, version),
-    versions: (conversation) => listVersions(http, conversation),
-    diff: (conversation, before, after) => diffVersions(http, conversation, { before, after }),
-    outline: (conversation, input) => readOutline(http, conversation, input),
-    breakdown: (conversation, input) => readBreakdown(http, conversation, input),
-    report: (conversation, version, input) => reportVersion(http, conversation, version, input),
-    plan: (conversation, input) => planCompaction(http, conversation, input),
-    log: (conversation, part) => readLog(http, conversation, part),
-    events: (conversation, given) => followEvents(http, conversation, given),
+    redrive: (...call) => redriveTurn(http, ...call),
+    result: (...call) => readResult(http, ...call),
+    stream: (...call) => streamTurn(http, ...call),
+    events: (...call) => followEvents(http, ...call),
+    log: (...call) => readLog(http, ...call),
+    context: (...call) => readContext(http, ...call),
+    show: (...call) => showVersion(http, ...call),
     describe: (conversation) => describeConversation(http, conversation),
-    restore: (conversation, input) => restoreConversation(http, conversation, input),
-    rollBackTurn: (conversation, turn, input) => rollBackTurn(http, conversation, turn, input),
-    fork: (from, to, input) => forkConversation(http, from, to, input),
-    compact: (conversation) => requestCompaction(http, conversation),
+    fork: (...call) => forkConversation(http, ...call),
+    plan: (...call) => planCompaction(http, ...call),
     proposal: (conversation) => readProposal(http, conversation),
-    approve: (conversation, proposal, input) =>
-      decideProposal(http, conversation, { verdict: 'approve', proposal, input }),
-    reject: (conversation, proposal, input) =>
-      decideProposal(http, conversation, { verdict: 'reject', proposal, input }),
-    erase: (conversation) => eraseConversation(http, conversation),
+    approve: (...call) => decideProposal(http, 'approve', ...call),
+    reject: (...call) => decideProposal(http, 'reject', ...call),
     close: async () => http.close(),
   };
   return client as unknown as HttpClient<Agents>; // agent names and contexts exist only as types
+}
+
+/** A method for each operation of the contract. A method that streams, waits or reads several answers is replaced above. */
+function callPlainly(http: Transport): Omit<TurnfoldClient, 'plan'> {
+  const methods = Object.keys(operations).map((name) => {
+    const operation = name as keyof Omit<TurnfoldClient, 'plan'>;
+    return [name, (...given: readonly unknown[]) => callOperation(http, operation, given)];
+  });
+  return Object.fromEntries(methods) as Omit<TurnfoldClient, 'plan'>; // `operations` has a row for every method but `plan`
 }

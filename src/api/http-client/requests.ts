@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { fieldError } from '../../domain/errors.ts';
-import { idSchema, type NamedConversation } from '../../domain/ids.ts';
+import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { UlidSource } from '../../domain/ulid.ts';
-import { type ConversationName, readConversationName } from '../client/input.ts';
-import type { HttpCall } from './transport.ts';
+import type { TurnfoldClient } from '../client/index.ts';
+import { type OperationName, operations } from '../contract/client.ts';
+import { type ConversationName, readConversationName } from '../contract/names.ts';
+import { listArguments, listParameters, type Operation, takesObject } from '../contract/operation.ts';
+import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
 
 const ids = new UlidSource({ now: () => Date.now() }, (bytes) => crypto.getRandomValues(bytes));
 
@@ -14,8 +17,88 @@ export function newId(): string {
   return ids.next();
 }
 
+/** An operation that is called, with the parts of its request. */
+export interface OperationCall {
+  readonly operation: Operation;
+  readonly call: HttpCall;
+}
+
+/**
+ * Makes the request of an operation from the arguments of its method.
+ * @throws invalid_input for an invalid name, id or tenant, or for an input that is no object
+ */
+export function describeCall(name: OperationName, given: readonly unknown[]): OperationCall {
+  const operation: Operation = operations[name];
+  const names = listArguments(operation);
+  const object = takesObject(operation) ? readFields(given[names.length] ?? {}) : {};
+  const fields: Fields = { ...object, ...Object.fromEntries(names.map((argument, at) => [argument, given[at]])) };
+  const path = listParameters(operation.path);
+  const tenant = takeTenant(fields, path, names);
+  const segments = operation.path.split('/').slice(2);
+  const filled = segments.map((segment) => (segment.startsWith('{') ? String(fields[segment.slice(1, -1)]) : segment));
+  const rest = Object.fromEntries(Object.entries(fields).filter(([field]) => !path.includes(field)));
+  const method = operation.method.toUpperCase() as HttpCall['method'];
+  const call = { method, path: filled, tenant, ...describeWrite(operation, fields) };
+  if (operation.method === 'get') return { operation, call: { ...call, query: rest as HttpCall['query'] & object } };
+  const { repeatedBy, repeatsItself } = operation;
+  const sent = repeatedBy === undefined || repeatsItself ? rest : { ...rest, [repeatedBy]: call.write?.id };
+  return { operation, call: { ...call, ...(operation.body && { body: writeBody(sent) }) } };
+}
+
+type Fields = Record<string, unknown>;
+
+/** Validates the fields that name the target of a call. */
+function takeTenant(fields: Fields, path: readonly string[], names: readonly string[]): string | undefined {
+  const isListed = !path.includes('conversation');
+  const isNamed = names.includes('conversation');
+  const { tenant } = fields;
+  if (isListed || !isNamed) delete fields['tenant'];
+  if (isListed) return tenant as string | undefined; // `readFields` has checked it
+  const name = (
+    isNamed ? fields['conversation'] : { conversation: fields['conversation'], tenant }
+  ) as ConversationName;
+  const called = readCalled(name);
+  fields['conversation'] = called.conversation;
+  for (const field of ['turn', 'proposal']) if (path.includes(field)) parseInput(idSchema, fields[field], field);
+  return called.tenant;
+}
+
+/** The id with which each attempt of a write is the same write. */
+function describeWrite(
+  { method, repeatedBy, repeatsItself, path }: Operation,
+  fields: Fields,
+): Pick<HttpCall, 'write'> {
+  if (method === 'get') return {};
+  if (repeatedBy !== undefined && repeatsItself !== true) {
+    const id = parseInput(idSchema.optional(), fields[repeatedBy], repeatedBy) ?? newId();
+    return { write: { field: repeatedBy, id } };
+  }
+  const field = path.includes('{turn}') ? 'turn' : 'conversation';
+  return { write: { field, id: fields[field] as string } };
+}
+
+/** Takes what the method returns out of the body of an answer. */
+function readAnswer({ member, tenantless }: Operation, { body, tenant }: HttpAnswer<unknown>): unknown {
+  const fields = body as Fields;
+  if (tenantless === undefined) return member === undefined ? fields : fields[member];
+  if (tenantless === 'body') return { tenant, ...fields };
+  const entries = (fields[tenantless] as object[]).map((entry) => ({ tenant, ...entry }));
+  return member === undefined ? { ...fields, [tenantless]: entries } : entries;
+}
+
+/** Calls an operation of the server as the client's method does. */
+export async function callOperation<Name extends OperationName & keyof TurnfoldClient>(
+  transport: Transport,
+  name: Name,
+  given: readonly unknown[],
+): Promise<Awaited<ReturnType<TurnfoldClient[Name]>>> {
+  const { operation, call } = describeCall(name, given);
+  // The server answers with what the method returns.
+  return readAnswer(operation, await transport.send(call)) as Awaited<ReturnType<TurnfoldClient[Name]>>;
+}
+
 /** The conversation of a call. `tenant` is present if the caller named it. Otherwise it follows from the key. */
-export interface CalledConversation {
+interface CalledConversation {
   readonly conversation: string;
   readonly tenant: string | undefined;
 }
@@ -25,15 +108,6 @@ export function readCalled(name: ConversationName, at?: string): CalledConversat
   const { id, tenant } = readConversationName(name, at);
   const isNamed = typeof name === 'object' && name.tenant !== undefined;
   return { conversation: id, tenant: isNamed ? tenant : undefined };
-}
-
-/** A call about a conversation, or about something in it. */
-export function callOf(
-  { conversation, tenant }: CalledConversation,
-  method: HttpCall['method'],
-  ...path: readonly string[]
-): HttpCall {
-  return { method, path: ['conversations', conversation, ...path], tenant };
 }
 
 const inputSchema = z.looseObject({ tenant: idSchema.optional() });
@@ -66,9 +140,4 @@ function writeValue(name: string, value: unknown): string | undefined {
   } catch (error) {
     throw fieldError('invalid_input', name, `cannot be written as JSON: ${describeThrown(error).message}`);
   }
-}
-
-/** Adds the tenant of the key, which the server leaves out of each entry. */
-export function addTenant<Entry extends NamedConversation>(entry: Omit<Entry, 'tenant'>, tenant: string): Entry {
-  return { tenant, ...entry } as Entry;
 }

@@ -1,7 +1,7 @@
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { EnqueueAnswer, EnqueuedTurn, EnqueueInput } from '../client/index.ts';
-import { turnListSchema } from '../client/input.ts';
+import { turnListSchema } from '../contract/enqueue-input.ts';
 import { readProblem } from './problem-error.ts';
 import { newId, readFields, writeBody } from './requests.ts';
 import { nameWrite, type Transport } from './transport.ts';

@@ -1,33 +1,22 @@
-import { z } from 'zod';
-import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { encodeBytes } from '../../domain/parts.ts';
-import { isSettled } from '../../domain/turn.ts';
-import { cancelable } from '../client/cancelable.ts';
-import { followSchema } from '../client/follow-options.ts';
+import { isSettled, type TurnState } from '../../domain/turn.ts';
 import type {
+  ApprovalInput,
   ConversationName,
+  DecisionView,
   EnqueuedTurn,
   EnqueueInput,
-  FailedInput,
-  FailedTurn,
-  OpenTurns,
-  OpenTurnsInput,
   RedriveInput,
+  RejectionInput,
   ResultOptions,
-  StreamOptions,
-  TurnPart,
-  TurnState,
-  TurnSteps,
   TurnView,
-  WaitingInput,
-  WaitingPage,
 } from '../client/index.ts';
-import { type AnswerArguments, readTurnId } from '../client/input.ts';
-import { followEventStream, type ReceivedEvent } from './event-stream.ts';
-import { addTenant, callOf, newId, readCalled, readFields, writeBody } from './requests.ts';
+import { STATE_HEADER } from '../contract/enqueue.ts';
+import { followSchema, waitSchema } from '../contract/follow-options.ts';
+import { describeCall, newId, readFields } from './requests.ts';
 import { pause } from './retries.ts';
-import { CutWait, type HttpAnswer, type HttpCall, type Transport } from './transport.ts';
+import { CutWait, type HttpAnswer, type Transport } from './transport.ts';
 
 /** Longest time that one request waits for a result, in ms. Proxies often end a request after 30 or 60 s. */
 const LONGEST_WAIT_MS = 20_000;
@@ -36,27 +25,15 @@ const SHORTEST_WAIT_MS = 1_000;
 /** Pause before the next request if a server that stops answered early, in ms. */
 const EARLY_PAUSE_MS = 100;
 
-const enqueueSchema = z.looseObject({
-  conversation: idSchema,
-  tenant: idSchema.optional(),
-  turn: idSchema.optional(),
-});
-
 export async function enqueueTurn(transport: Transport, input: EnqueueInput): Promise<EnqueuedTurn> {
-  const { conversation, tenant, turn: named, ...given } = parseInput(enqueueSchema, input);
-  const rest = encodeParts(given);
-  const turn = named ?? newId();
-  const answer = await transport.send<NamedTurn>({
-    ...callOf({ conversation, tenant }, 'POST', 'turns'),
-    body: writeBody({ ...rest, turn }),
-    write: { field: 'turn', id: turn },
-  });
+  const given = encodeParts(readFields(input));
+  const answer = await transport.send<NamedTurn>(describeCall('enqueueTurn', [given]).call);
   // A generated turn id is known only to this call. So if the server knows the turn, an earlier attempt stored it.
-  return { ...readAccepted(answer), ...(named === undefined && { isNew: true }) };
+  return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
 }
 
 /** Encodes the bytes in the parts of a turn, which JSON does not have. */
-export function encodeParts<Input extends Readonly<Record<string, unknown>>>(input: Input): Input {
+export function encodeParts<Input extends { readonly parts?: unknown }>(input: Input): Input {
   const { parts } = input;
   return Array.isArray(parts) ? { ...input, parts: parts.map(encodeBytes) } : input;
 }
@@ -71,31 +48,48 @@ function readAccepted({ body, tenant, headers }: HttpAnswer<NamedTurn>): Enqueue
     tenant,
     conversation: body.conversation,
     turn: body.turn,
-    state: headers.get('turnfold-turn-state') as TurnState,
+    state: headers.get(STATE_HEADER) as TurnState,
     isNew: headers.get('idempotency-replayed') !== 'true',
   };
 }
 
+export async function redriveTurn(
+  transport: Transport,
+  ...[name, turn, input = {}]: [name: ConversationName, turn: string, input?: RedriveInput]
+): Promise<EnqueuedTurn> {
+  const { call } = describeCall('redrive', [name, turn, input]);
+  return readAccepted(await transport.send<NamedTurn>(call));
+}
+
 export async function readResult(
   transport: Transport,
-  name: ConversationName,
-  turn: string,
-  options: ResultOptions = {},
+  ...[name, turn, options = {}]: [name: ConversationName, turn: string, options?: ResultOptions]
 ): Promise<TurnView> {
-  const called = readCalled(name);
   const { waitMs = 0, signal } = parseInput(followSchema, options);
-  const call = { ...callOf(called, 'GET', 'turns', readTurnId(turn)), signal };
-  if (waitMs === 0) return (await transport.send<TurnView>(call)).body;
-  const path = [...call.path, 'result'];
+  const once = { ...describeCall('showTurn', [name, turn]).call, signal };
+  if (waitMs === 0) return (await transport.send<TurnView>(once)).body;
   return await askUntil(waitMs, signal, async (askedMs) => {
-    const { body } = await transport.send<TurnView>({ ...call, path, query: { waitMs: askedMs }, waitMs: askedMs });
+    const { call } = describeCall('result', [name, turn, { waitMs: askedMs }]);
+    const { body } = await transport.send<TurnView>({ ...call, signal, waitMs: askedMs });
     return { answer: body, isFinal: isSettled(body.state) };
   });
 }
 
-export async function readSteps(transport: Transport, name: ConversationName, turn: string): Promise<TurnSteps> {
-  const call = callOf(readCalled(name), 'GET', 'turns', readTurnId(turn), 'steps');
-  return (await transport.send<TurnSteps>(call)).body;
+type DecisionArguments = [name: ConversationName, proposal: string, input?: ApprovalInput | RejectionInput];
+
+/** Decides on a proposal. A repeated request with the same operation returns the outcome of the decision so far. */
+export async function decideProposal(
+  transport: Transport,
+  verdict: 'approve' | 'reject',
+  ...[name, proposal, input = {}]: DecisionArguments
+): Promise<DecisionView> {
+  const { waitMs: given, operation = newId(), ...rest } = readFields(input);
+  const waitMs = parseInput(waitSchema.default(0), given, 'waitMs');
+  return await askUntil(waitMs, undefined, async (askedMs) => {
+    const { call } = describeCall(verdict, [name, proposal, { ...rest, operation, waitMs: askedMs }]);
+    const { body } = await transport.send<DecisionView>({ ...call, waitMs: askedMs });
+    return { answer: body, isFinal: body.state !== 'pending' };
+  });
 }
 
 /**
@@ -129,86 +123,4 @@ export async function askUntil<Answer>(
       wasCut = true;
     }
   }
-}
-
-export function streamTurn(
-  transport: Transport,
-  name: ConversationName,
-  turn: string,
-  options: StreamOptions = {},
-): AsyncGenerator<TurnPart, void, void> {
-  const describe = (): HttpCall => callOf(readCalled(name), 'GET', 'turns', readTurnId(turn), 'events');
-  return cancelable((left) => readParts(followEventStream(transport, { options, describe }, left)));
-}
-
-/** A connection that resumes during a wait gets the wait again, also that of a turn before this one. The caller gets it once. */
-async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<TurnPart, void, void> {
-  let reportedWait = '';
-  for await (const { id, data } of events) {
-    const part = { ...data, id } as TurnPart;
-    if (part.type === 'wait' || part.type === 'behind') {
-      const wait = `${part.type === 'behind' ? part.turn : ''} ${part.waiting.since}`;
-      if (wait === reportedWait) continue;
-      reportedWait = wait;
-    }
-    yield part;
-  }
-}
-
-export async function cancelTurn(transport: Transport, name: ConversationName, turn: string): Promise<TurnState> {
-  const { body } = await transport.send<{ state: TurnState }>({
-    ...callOf(readCalled(name), 'POST', 'turns', readTurnId(turn), 'cancel'),
-    write: { field: 'turn', id: turn },
-  });
-  return body.state;
-}
-
-export async function answerTurn(
-  transport: Transport,
-  ...[name, turn, answers, options = {}]: AnswerArguments
-): Promise<'answered' | 'still_waiting'> {
-  const { body } = await transport.send<{ status: 'answered' | 'still_waiting' }>({
-    ...callOf(readCalled(name), 'POST', 'turns', readTurnId(turn), 'answers'),
-    body: writeBody({ ...readFields(options), answers }),
-    write: { field: 'turn', id: turn },
-  });
-  return body.status;
-}
-
-export async function redriveTurn(
-  transport: Transport,
-  name: ConversationName,
-  turn: string,
-  input: RedriveInput = {},
-): Promise<EnqueuedTurn> {
-  const answer = await transport.send<NamedTurn>({
-    ...callOf(readCalled(name), 'POST', 'turns', readTurnId(turn), 'redrive'),
-    body: writeBody(readFields(input)),
-    write: { field: 'turn', id: turn },
-  });
-  return readAccepted(answer);
-}
-
-export async function listOpenTurns(
-  transport: Transport,
-  name: ConversationName,
-  input: OpenTurnsInput = {},
-): Promise<OpenTurns> {
-  const called = readCalled(name);
-  const { body } = await transport.send<OpenTurns>({ ...callOf(called, 'GET', 'turns'), query: readFields(input) });
-  return body;
-}
-
-export async function listWaiting(transport: Transport, input: WaitingInput = {}): Promise<WaitingPage> {
-  const { tenant: named, ...query } = readFields(input);
-  const call = { method: 'GET', path: ['waiting'], query, tenant: named } as const;
-  const { body, tenant } = await transport.send<WaitingPage>(call);
-  return { ...body, turns: body.turns.map((turn) => addTenant(turn, tenant)) };
-}
-
-export async function listFailedTurns(transport: Transport, input: FailedInput = {}): Promise<FailedTurn[]> {
-  const { tenant: named, ...query } = readFields(input);
-  const call = { method: 'GET', path: ['failed-turns'], query, tenant: named } as const;
-  const { body, tenant } = await transport.send<{ turns: FailedTurn[] }>(call);
-  return body.turns.map((turn) => addTenant(turn, tenant));
 }

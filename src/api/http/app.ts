@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import type { z } from 'zod';
 import type { Scope } from '../../domain/access-key.ts';
 import { parseInput } from '../../domain/parse.ts';
+import { pathParameters } from '../contract/operation.ts';
 import { type Access, admit, checkScopes, checkSource, openAccess } from './access.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type ProtocolRoute,
   type ServerFacts,
 } from './app-options.ts';
+import { readQuery } from './call-client.ts';
 import { type Caller, TENANT_HEADER } from './caller.ts';
 import { allowOrigins } from './cors.ts';
 import type { Connection } from './event-stream.ts';
@@ -22,7 +24,7 @@ import { describeRoute, describeRoutes } from './openapi.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { ServerReaders } from './readers.ts';
 import { type BodyLimits, readJsonBody } from './request-body.ts';
-import { type Call, type JsonAnswer, pathParameters, type Route, type RouteServices, routerPath } from './route.ts';
+import { type Call, type JsonAnswer, type Route, type RouteServices, routerPath } from './route.ts';
 import { routes } from './routes.ts';
 
 /** Version of the routes, which `/v1` names. */
@@ -165,18 +167,18 @@ async function answer(
   const { caller, readers } = await admit(request, gate, needed);
   if (route.method !== 'get') checkReadOnly(gate, needed);
   const params = parseInput(route.params, context.req.param());
-  const query = route.query === undefined ? {} : parseInput(route.query, context.req.query());
-  const body = route.body === undefined ? undefined : await readBody(request, route, limits);
+  const query = route.query === undefined ? {} : readQuery(route.query, context.req.query());
+  const body = route.body === undefined ? undefined : await readBody(request, route.body, limits);
   if (route.onlyReads?.(body as never) === false) {
     checkReadOnly(gate, [route.scope]);
     checkScopes(caller, [route.scope]);
   }
   const param = (name: string): string => String(params[name]);
   const name = { tenant: caller.tenant, conversation: param('conversation') };
-  const { operation } = route;
   const { isReadOnly } = gate;
   const cut = readCut(context);
-  const call: Call = { ...services, readers, operation, caller, isReadOnly, request, cut, query, body, param, name };
+  const parts = { route, caller, readers, isReadOnly, request, cut, query, body, params, param, name };
+  const call: Call = { ...services, ...parts };
   const handle = async () =>
     await route.handle(call as Call<never, never>).catch((error: unknown) => {
       throw explainReusedKey(request, error);
@@ -187,16 +189,15 @@ async function answer(
   return answered;
 }
 
-function writeAnswer({ body, headers }: JsonAnswer, { status = 200 }: Route, { tenant }: Caller): Response {
+function writeAnswer({ body, headers }: JsonAnswer, { status }: Route, { tenant }: Caller): Response {
   return new Response(`${JSON.stringify(body)}\n`, {
-    status,
+    status: status ?? 200,
     headers: { 'content-type': 'application/json', ...headers, [TENANT_HEADER]: tenant },
   });
 }
 
-async function readBody(request: Request, { body: schema, isBodyOptional }: Route, limits: BodyLimits) {
+async function readBody(request: Request, schema: z.ZodType, limits: BodyLimits): Promise<unknown> {
   const body = await readJsonBody(request, limits);
-  if (schema === undefined || (body === undefined && isBodyOptional)) return schema?.parse(undefined);
   return parseInput(schema, body);
 }
 

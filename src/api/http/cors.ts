@@ -1,10 +1,10 @@
 import type { MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
+import { STATE_HEADER } from '../contract/enqueue.ts';
 import type { Access } from './access.ts';
 import type { ProtocolRoute } from './app-options.ts';
 import { TENANT_HEADER } from './caller.ts';
 import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
-import { STATE_HEADER } from './route.ts';
 
 /** Headers of our own in requests, beside those of protocols. */
 const REQUEST_HEADERS = [IDEMPOTENCY_HEADER, 'last-event-id', TENANT_HEADER];

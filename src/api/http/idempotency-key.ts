@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
+import type { Operation } from '../contract/operation.ts';
 import { HttpProblem } from './problem.ts';
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key';
@@ -14,27 +15,29 @@ export const idempotencyKeySchema = z
     'Key that makes the request repeatable. A repeated request with the same key and body has no second effect and gets the same answer. The same key with another body gets 422.',
   );
 
+type KeyedRoute = Pick<Operation, 'keyName' | 'repeatedBy'> & { readonly operation: string };
+
 /**
- * Derives the id of a write from the header `Idempotency-Key` and the route. The write is stored under that id, with a
+ * Derives the id of a write from the header `Idempotency-Key` and the operation. The write is stored under that id, with a
  * hash of its body. So every server recognizes a repeated request, also after a restart.
  * @param given the id that the body names, if any
  * @returns undefined if the request names no id
  * @throws invalid_input for a wrong key, or for a key beside an id
  */
 export function readOperation(
-  { request, operation }: { readonly request: Request; readonly operation: string },
+  { request, route }: { readonly request: Request; readonly route: KeyedRoute },
   given: string | undefined,
-  field = 'operation',
 ): string | undefined {
+  const { operation, keyName = operation, repeatedBy = 'operation' } = route;
   const key = request.headers.get(IDEMPOTENCY_HEADER);
   if (key === null) return given;
   if (given !== undefined) {
-    throw fieldError('invalid_input', IDEMPOTENCY_HEADER, `send either this header or \`${field}\`, not both`);
+    throw fieldError('invalid_input', IDEMPOTENCY_HEADER, `send either this header or \`${repeatedBy}\`, not both`);
   }
   if (key.length === 0 || key.length > MAX_KEY_CHARACTERS) {
     throw fieldError('invalid_input', IDEMPOTENCY_HEADER, `expected 1 to ${MAX_KEY_CHARACTERS} characters`);
   }
-  return `key-${hash('sha256', `${operation} ${key}`).slice(0, 40)}`;
+  return `key-${hash('sha256', `${keyName} ${key}`).slice(0, 40)}`;
 }
 
 /**

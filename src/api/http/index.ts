@@ -1,6 +1,8 @@
 export type { Scope } from '../../domain/access-key.ts';
+export type { DatabaseLoss } from '../../domain/database-loss.ts';
 export type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from '../../domain/gate.ts';
-export type { DatabaseLoss } from '../../domain/ports/database-watch.ts';
+export type { RawItems } from '../../domain/raw-items.ts';
+export type { PlanningPolicy } from '../../domain/request-facts.ts';
 export type {
   CachedPrefix,
   EarlierSummary,
@@ -9,9 +11,7 @@ export type {
   SummaryCall,
   SummaryParts,
   SummaryRequest,
-} from '../../domain/ports/summarizer.ts';
-export type { RawItems } from '../../domain/raw-items.ts';
-export type { PlanningPolicy } from '../../domain/request-facts.ts';
+} from '../../domain/summarizer.ts';
 export type { WebhookEndEvent, WebhookEvent } from '../../domain/webhook-events.ts';
 export type { AccessOptions } from './access.ts';
 export { agUiApp } from './ag-ui/ag-ui-app.ts';

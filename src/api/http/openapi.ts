@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import { problemSchema } from './answers/problems.ts';
+import { pathParameters } from '../contract/operation.ts';
+import { problemSchema } from '../contract/problem.ts';
 import type { ProtocolRoute } from './app-options.ts';
 import { EVENT_STREAM } from './event-stream.ts';
 import { IDEMPOTENCY_HEADER, idempotencyKeySchema } from './idempotency-key.ts';
 import { PROBLEM_TYPE } from './problem.ts';
-import { pathParameters, type Route } from './route.ts';
+import type { Route } from './route.ts';
 
 const lastEventIdSchema = z.string().max(256).describe('Id of the last handled event. The stream continues behind it.');
 
@@ -53,11 +54,11 @@ export function describeRoutes(routes: readonly RouteDescription[], { version, b
 }
 
 export function describeRoute(route: Route): RouteDescription {
-  const { operation, method, path, scope, summary, query, body, isBodyOptional, status, result } = route;
-  const { hasKey = false, resultType = 'application/json' } = route;
+  const { operation, method, path, scope, summary, query, body, status, answer, repeatedBy } = route;
+  const { answerType = 'application/json' } = route;
   const headers = {
-    ...(hasKey && { [IDEMPOTENCY_HEADER]: idempotencyKeySchema.optional() }),
-    ...(resultType === EVENT_STREAM && { 'last-event-id': lastEventIdSchema.optional() }),
+    ...(repeatedBy !== undefined && { [IDEMPOTENCY_HEADER]: idempotencyKeySchema.optional() }),
+    ...(answerType === EVENT_STREAM && { 'last-event-id': lastEventIdSchema.optional() }),
   };
   return {
     operation,
@@ -65,12 +66,11 @@ export function describeRoute(route: Route): RouteDescription {
     path,
     scopes: [scope],
     summary,
-    isBodyOptional,
     status,
     ...(query && { query }),
-    ...(body && { body }),
+    ...(body && { body, isBodyOptional: body.safeParse(undefined).success }),
     headers: z.object(headers),
-    results: { [resultType]: result },
+    results: { [answerType]: answer },
   };
 }
 

@@ -1,23 +1,15 @@
-import type { Route } from './route.ts';
-import { accessRoutes } from './routes/access.ts';
-import { conversationRoutes } from './routes/conversations.ts';
-import { eventRoutes } from './routes/events.ts';
-import { fleetRoutes } from './routes/fleet.ts';
-import { inspectionRoutes } from './routes/inspection.ts';
-import { messageRoutes } from './routes/messages.ts';
-import { enqueueTurns } from './routes/turn-list.ts';
-import { turnRoutes } from './routes/turns.ts';
-import { versionRoutes } from './routes/versions.ts';
+import { type OperationName, operations } from '../contract/client.ts';
+import { answerByClient } from './call-client.ts';
+import { contextHandlers } from './handlers/contexts.ts';
+import { conversationHandlers } from './handlers/conversations.ts';
+import { streamHandlers } from './handlers/streams.ts';
+import { turnHandlers } from './handlers/turns.ts';
+import type { Handlers, Route } from './route.ts';
 
-/** Every route, in the order of the OpenAPI document. */
-export const routes: readonly Route[] = [
-  ...turnRoutes,
-  enqueueTurns,
-  ...eventRoutes,
-  ...messageRoutes,
-  ...conversationRoutes,
-  ...versionRoutes,
-  ...accessRoutes,
-  ...inspectionRoutes,
-  ...fleetRoutes,
-];
+const handlers: Handlers = { ...turnHandlers, ...streamHandlers, ...contextHandlers, ...conversationHandlers };
+
+/** Every operation of the contract. An operation without a handler is a plain call of the client's method. */
+export const routes: readonly Route[] = Object.entries(operations).map(([name, row]) => {
+  const operation = name as OperationName;
+  return { ...row, operation, handle: handlers[operation] ?? answerByClient };
+});

@@ -1,4 +1,4 @@
-import type { InboxHandler } from '../../domain/ports/queue.ts';
+import type { InboxHandler } from '../../jobs/ports.ts';
 import { type EnqueuePorts, enqueueTurn } from '../client/turns.ts';
 import { readTurnJob } from './turn-job.ts';
 

@@ -5,10 +5,10 @@ import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { InboxJob } from '../../domain/ports/queue.ts';
 import { MAX_CONTEXT_BYTES } from '../../domain/turn-context.ts';
+import type { InboxJob } from '../../jobs/ports.ts';
 import { INBOX_LIMITS } from '../../jobs/queues.ts';
-import { type EnqueueInput, enqueueSchema } from '../client/input.ts';
+import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 /** Name of the jobs in the inbox queue. */
 const JOB_NAME = 'turn';

@@ -1,7 +1,6 @@
+import type { Clock } from '../../domain/clock.ts';
 import type { EventListener } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
-import type { Clock } from '../../domain/ports/clock.ts';
-import type { Delivery, WebhookStatus, WebhookStore } from '../../domain/ports/webhook-store.ts';
 import {
   nameForWebhook,
   retryDelay,
@@ -9,6 +8,7 @@ import {
   type WebhookEventName,
   writeWebhookBody,
 } from '../../domain/webhook.ts';
+import type { Delivery, WebhookStatus, WebhookStore } from '../../store/webhooks.ts';
 import type { WebhookSender } from './sender.ts';
 import { signWebhook, webhookMessageId } from './signature.ts';
 

@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import type { BudgetDivision } from '../../domain/compaction/division.ts';
-import { type ExplainedPlan, explainPlan } from '../../domain/compaction/explain.ts';
-import type { PassPlan } from '../../domain/compaction/plan.ts';
+import { type ExplainedPlan, explainPlan } from '../../compaction/explain.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { buildLog, type LogEntry, type Message, type WeighedMessage, type Weight } from '../../domain/message.ts';
+import type { BudgetDivision, PassPlan } from '../../domain/pass-plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { compactConversation } from '../../evaluation/compact.ts';

@@ -1,4 +1,4 @@
-import type { VersionChange } from '../../domain/diff.ts';
+import type { VersionChange } from '../../compaction/diff.ts';
 import type { Version } from '../../domain/version.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';

@@ -11,8 +11,8 @@ export interface CodeFolder {
 /** Folders of the code that the demo's questions are about, each with a text to search for. */
 const ROOMS = [
   { path: 'domain', text: 'throw new TurnfoldError' },
-  { path: 'domain/compaction', text: 'export function' },
-  { path: 'domain/ports', text: 'export interface' },
+  { path: 'compaction', text: 'export function' },
+  { path: 'providers', text: 'export interface' },
   { path: 'store', text: 'redis.call' },
   { path: 'jobs/bullmq', text: 'bullmq' },
   { path: 'workers/turn', text: 'export async function' },

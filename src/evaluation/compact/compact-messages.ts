@@ -1,10 +1,11 @@
-import { isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
+import { isSendable } from '../../compaction/thresholds.ts';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import type { Message, WeighedMessage, Weight } from '../../domain/message.ts';
-import type { Summarizer } from '../../domain/ports/summarizer.ts';
+import type { Reason } from '../../domain/pass.ts';
 import { readRawItems } from '../../domain/raw-items.ts';
 import { contextSize } from '../../domain/size.ts';
+import type { Summarizer } from '../../domain/summarizer.ts';
 import type { HistoryNote } from '../../wire/histories/notes.ts';
 import { decideStep, decideTurnEnd } from '../../workers/turn/threshold-check.ts';
 import { infeasibleError, NOTHING_DONE, refusedError, reportVersion } from '../compact.ts';

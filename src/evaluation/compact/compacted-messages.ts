@@ -1,4 +1,4 @@
-import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { Reason } from '../../domain/pass.ts';
 import type { HistoryNote } from '../../wire/histories/notes.ts';
 import type { CompactState } from './state.ts';
 

@@ -1,6 +1,6 @@
-import type { ContextItem } from '../../domain/context.ts';
 import type { Message } from '../../domain/message.ts';
 import { renderSummary } from '../../domain/summary.ts';
+import type { ContextItem } from '../../domain/version.ts';
 import { FIRST_TEXT } from '../../wire/arrange.ts';
 import type { AddedText, MessageKind, Survivor } from './kinds/kind.ts';
 import { CLOSING, type GivenPart, type ReadEntry, type Unit } from './read-given.ts';

@@ -1,10 +1,11 @@
-import { type DatabaseWatch, describeLoss } from '../../domain/ports/database-watch.ts';
-import type { GateState } from '../../domain/ports/gate-store.ts';
-import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
-import type { WebhookStatus } from '../../domain/ports/webhook-store.ts';
+import { describeLoss } from '../../domain/database-loss.ts';
 import type { QueueReport } from '../../jobs/bullmq/queue-reports.ts';
+import type { DatabaseWatch } from '../../store/database-watch.ts';
+import type { GateState } from '../../store/gates.ts';
 import type { DatabaseFacts, Inspection, QuarantinedRecord } from '../../store/inspection.ts';
 import type { MissingAgent } from '../../store/missing-agents.ts';
+import type { ShardMeasure } from '../../store/shard-measures.ts';
+import type { WebhookStatus } from '../../store/webhooks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 export interface DatabaseTerms {

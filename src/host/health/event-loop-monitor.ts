@@ -1,4 +1,4 @@
-import type { EventLoop, LoopBlock } from '../../domain/ports/event-loop.ts';
+import type { EventLoop, LoopBlock } from '../../domain/event-loop.ts';
 import { LoopBeat } from './loop-beat.ts';
 
 const TICK_MS = 250;

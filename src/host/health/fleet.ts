@@ -1,11 +1,11 @@
-import { LOST_AFTER_MS } from '../../domain/ports/presence-store.ts';
-import type { WebhookStatus } from '../../domain/ports/webhook-store.ts';
+import { LOST_AFTER_MS } from '../../domain/lease.ts';
 import { HOUR_MINUTES } from '../../jobs/bullmq/queue-hour.ts';
 import type { StateCount } from '../../jobs/bullmq/queue-reports.ts';
 import { type BoardQueue, type OpenWakeQueue, openWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
 import { QUEUES } from '../../jobs/queues.ts';
 import { type Inspection, openInspection } from '../../store/inspection.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
+import type { WebhookStatus } from '../../store/webhooks.ts';
 import { countWaitingTurns } from '../../telemetry/measured-gauges.ts';
 import {
   examineGates,

@@ -1,8 +1,8 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
-import type { DatabaseWatch } from '../../domain/ports/database-watch.ts';
 import type { QueueWorkers } from '../../jobs/bullmq/queue-workers.ts';
 import type { OpenWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
 import type { ConnectedStore } from '../../store/connect-store.ts';
+import type { DatabaseWatch } from '../../store/database-watch.ts';
 import { examineLoss } from './database-checks.ts';
 import type { EventLoopMonitor } from './event-loop-monitor.ts';
 import { type Finding, findOk, findWrong } from './finding.ts';

@@ -1,6 +1,6 @@
 import { DelayedError, type Job } from 'bullmq';
-import type { TurnHandler } from '../../domain/ports/queue.ts';
 import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLOAD_TRIES } from '../job.ts';
+import type { TurnHandler } from '../ports.ts';
 import { DEFAULT_PRIORITY, LOWEST_PRIORITY } from '../queues.ts';
 import { wakeTurnJob } from '../wake-turn.ts';
 

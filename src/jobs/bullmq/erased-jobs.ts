@@ -1,7 +1,7 @@
 import { type JobType, Queue } from 'bullmq';
 import { type ConversationRef, DEFAULT_TENANT } from '../../domain/ids.ts';
 import { readJsonText } from '../../domain/json-text.ts';
-import type { ErasedJobs } from '../../domain/ports/queue.ts';
+import type { ErasedJobs } from '../ports.ts';
 import { INBOX_LIMITS, INBOX_QUEUE, queuePrefix } from '../queues.ts';
 import type { DueWakes } from './due-wakes.ts';
 import type { QueueConnection } from './queue-connection.ts';

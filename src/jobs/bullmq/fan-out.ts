@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import { findWriteRefusal } from '../../domain/errors.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
+import { nameRedisError } from '../../store/redis/errors.ts';
 import type {
   PassDeliveryResult,
   PassHandler,
   SummarizationDelivery,
   SummarizationHandler,
   SummarizationResult,
-} from '../../domain/ports/queue.ts';
-import { nameRedisError } from '../../store/redis/errors.ts';
+} from '../ports.ts';
 import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../summarize.ts';
 import { wakePassJob } from '../wake-pass.ts';
 import { type Delivery, type DeliveryListeners, deliverAgain, readJob } from './delivery.ts';

@@ -1,7 +1,7 @@
 import { UnrecoverableError } from 'bullmq';
 import { ERROR_CODES, isTurnfoldError } from '../../domain/errors.ts';
 import type { InboxDelivery } from '../../domain/events.ts';
-import type { InboxHandler } from '../../domain/ports/queue.ts';
+import type { InboxHandler } from '../ports.ts';
 import { type Delivery, deliverAgain } from './delivery.ts';
 
 /** First delay in ms of a job that Redis cannot take now. The delay doubles with each delivery. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
 import type { InboxDelivery } from '../../domain/events.ts';
-import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } from '../../domain/ports/queue.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
+import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } from '../ports.ts';
 import { INBOX_LIMITS, INBOX_QUEUE, QUEUES, type QueueName } from '../queues.ts';
 import { type Delivery, type DeliveryListeners, deliverTurns } from './delivery.ts';
 import { DueWakes } from './due-wakes.ts';

@@ -1,5 +1,5 @@
 import type { Job, Queue, Worker } from 'bullmq';
-import type { TurnHandler } from '../../domain/ports/queue.ts';
+import type { TurnHandler } from '../ports.ts';
 import type { Lanes } from './delivery.ts';
 import type { DueWake, DueWakes } from './due-wakes.ts';
 import type { Intake } from './queue-worker.ts';

@@ -1,6 +1,6 @@
 import type { JobsOptions } from 'bullmq';
-import type { WakeKind } from '../../domain/ports/queue.ts';
 import type { JobDefinition, WakeTask } from '../job.ts';
+import type { WakeKind } from '../ports.ts';
 import { HIGHEST_PRIORITY } from '../queues.ts';
 import { wakePassJob } from '../wake-pass.ts';
 import { wakeTurnJob } from '../wake-turn.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { TurnfoldError } from '../../domain/errors.ts';
-import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
 import { nameRedisError } from '../../store/redis/errors.ts';
+import type { WakeQueue } from '../ports.ts';
 import { DEFAULT_PRIORITY, QUEUES } from '../queues.ts';
 import { DueWakes } from './due-wakes.ts';
 import { JobEraser } from './erased-jobs.ts';

@@ -1,4 +1,4 @@
-import type { SummaryCallLimits } from '../../domain/compaction/summary-time.ts';
+import type { SummaryCallLimits } from '../../compaction/summary-time.ts';
 
 /** Ends a model call that takes too long or whose stream is silent. */
 export class CallDeadline {

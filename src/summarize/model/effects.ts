@@ -1,7 +1,7 @@
-import { briefCall, clipAtWord } from '../../domain/evidence/call-line.ts';
-import { readOutcome } from '../../domain/evidence/outcome.ts';
+import { briefCall, clipAtWord } from '../../compaction/evidence/call-line.ts';
+import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { foldLine } from '../structural/text.ts';
 import { holdsData } from './log-quotes.ts';
 import { describeAttachments } from './pictures.ts';

@@ -1,12 +1,12 @@
-import { chooseFragments } from '../../domain/evidence/coverage.ts';
-import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
-import { scanTerms } from '../../domain/evidence/terms.ts';
-import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
-import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { chooseFragments } from '../../compaction/evidence/coverage.ts';
+import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
+import { scanTerms } from '../../compaction/evidence/terms.ts';
+import { valueTermsInSlices } from '../../compaction/evidence/use-probability.ts';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import type { SummaryRequest } from '../../domain/summarizer.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { LogQuotes } from './log-quotes.ts';
 
 /** A line of the log, as one folded line of text. */

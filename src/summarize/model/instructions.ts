@@ -1,4 +1,4 @@
-import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
+import type { EarlierSummary } from '../../domain/summarizer.ts';
 import { tagOf } from './answer-sections.ts';
 import { hashTexts } from './model-call.ts';
 import { ASKED_SECTIONS, SECTIONS } from './sections.ts';

@@ -1,9 +1,9 @@
-import type { Fragment, Ledger } from '../../domain/evidence/ledger.ts';
-import { readOutcome } from '../../domain/evidence/outcome.ts';
-import { GAP, writeLines } from '../../domain/evidence/record-lines.ts';
-import { MARKS, markSpeaker } from '../../domain/evidence/summary-records.ts';
+import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
+import { readOutcome } from '../../compaction/evidence/outcome.ts';
+import { GAP, writeLines } from '../../compaction/evidence/record-lines.ts';
+import { MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
 import type { Message } from '../../domain/message.ts';
-import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { SummaryRequest } from '../../domain/summarizer.ts';
 import { foldLine, foldRecord } from '../structural/text.ts';
 import { describeAttachments } from './pictures.ts';
 

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { limitSummaryCall, type SummaryCallLimits } from '../../domain/compaction/summary-time.ts';
+import { limitSummaryCall, type SummaryCallLimits } from '../../compaction/summary-time.ts';
+import type { Clock } from '../../domain/clock.ts';
 import type { ModelOutcome } from '../../domain/events.ts';
 import { isHeldBack, throughGate } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
 import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
-import type { Clock } from '../../domain/ports/clock.ts';
-import type { CachedPrefix, SummaryRequest } from '../../domain/ports/summarizer.ts';
-import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
+import type { CachedPrefix, SummaryRequest } from '../../domain/summarizer.ts';
 import { describeThrown } from '../../domain/thrown.ts';
+import { noTracing, type Tracing } from '../../domain/tracing.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { untilAborted, type WatchedRequest } from '../../providers/answer-stream.ts';
 import { CallDeadline } from './call-deadline.ts';

@@ -1,9 +1,9 @@
+import type { Clock } from '../../domain/clock.ts';
 import type { Model } from '../../domain/model.ts';
-import type { Clock } from '../../domain/ports/clock.ts';
-import type { Summarizer, SummaryRequest } from '../../domain/ports/summarizer.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import type { Tracing } from '../../domain/ports/tracing.ts';
+import type { Summarizer, SummaryRequest } from '../../domain/summarizer.ts';
+import type { Tracing } from '../../domain/tracing.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { listEffects } from './effects.ts';
 import { Evidence } from './evidence.ts';
 import { renderSystem } from './instructions.ts';

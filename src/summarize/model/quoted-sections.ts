@@ -1,6 +1,6 @@
-import type { Fragment, Ledger } from '../../domain/evidence/ledger.ts';
-import { splitSentences } from '../../domain/evidence/sentences.ts';
-import { scanTerms } from '../../domain/evidence/terms.ts';
+import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
+import { splitSentences } from '../../compaction/evidence/sentences.ts';
+import { scanTerms } from '../../compaction/evidence/terms.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { LogQuotes, Speaker } from './log-quotes.ts';
 import { ASKED_SECTIONS, SECTIONS, type Section, type Sections } from './sections.ts';

@@ -1,7 +1,7 @@
-import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { subtractRanges } from '../../domain/seq-ranges.ts';
+import type { EarlierSummary, SummaryRequest } from '../../domain/summarizer.ts';
 import type { SeqRange } from '../../domain/version.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { findAnswerFault } from './answer-check.ts';
 import { readAnswerSections, withoutTags } from './answer-sections.ts';
 import type { Evidence } from './evidence.ts';

@@ -1,4 +1,4 @@
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { Speaker } from './log-quotes.ts';
 
 const PEOPLE = ['user', 'system'] as const;

@@ -1,6 +1,6 @@
 import type { Message, ToolCall } from '../../domain/message.ts';
-import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { EarlierSummary } from '../../domain/summarizer.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { EvidenceLine } from './evidence.ts';
 import { fairShare } from './fair-share.ts';
 import { describeAttachments } from './pictures.ts';

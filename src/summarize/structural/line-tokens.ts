@@ -1,4 +1,13 @@
-import { classOf, DIGIT, IDEOGRAPH, LOWER, OTHER, SPACE, UNDERSCORE, UPPER } from '../../domain/evidence/characters.ts';
+import {
+  classOf,
+  DIGIT,
+  IDEOGRAPH,
+  LOWER,
+  OTHER,
+  SPACE,
+  UNDERSCORE,
+  UPPER,
+} from '../../compaction/evidence/characters.ts';
 
 /** Characters of a word that are one token in most cases. */
 const WORD_CHARS = 7;

@@ -1,5 +1,5 @@
-import type { Part } from '../../domain/evidence/fragments.ts';
-import type { Fragment } from '../../domain/evidence/ledger.ts';
+import type { Part } from '../../compaction/evidence/fragments.ts';
+import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { parseObject } from '../../wire/calls.ts';

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { chooseFragments } from '../../domain/evidence/coverage.ts';
-import type { Fragment } from '../../domain/evidence/ledger.ts';
-import { GAP } from '../../domain/evidence/record-lines.ts';
+import { chooseFragments } from '../../compaction/evidence/coverage.ts';
+import type { Fragment } from '../../compaction/evidence/ledger.ts';
+import { GAP } from '../../compaction/evidence/record-lines.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { Sliced } from '../../domain/sliced.ts';
+import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { renderLines } from './summary-lines.ts';
 import { leadFor, readSource, type SummarySource, showFragments } from './summary-source.ts';
 

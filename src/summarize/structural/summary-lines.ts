@@ -1,6 +1,6 @@
-import type { Fragment } from '../../domain/evidence/ledger.ts';
-import { GAP, type RecordLine, writeLines } from '../../domain/evidence/record-lines.ts';
-import { MARK, MARKS } from '../../domain/evidence/summary-records.ts';
+import type { Fragment } from '../../compaction/evidence/ledger.ts';
+import { GAP, type RecordLine, writeLines } from '../../compaction/evidence/record-lines.ts';
+import { MARK, MARKS } from '../../compaction/evidence/summary-records.ts';
 import { foldRecord } from './text.ts';
 
 /** turnfold's own tags. Data cannot open or close them. */

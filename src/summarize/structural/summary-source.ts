@@ -1,10 +1,10 @@
-import { type Fragment, type Ledger, readLedger } from '../../domain/evidence/ledger.ts';
-import { readOutcome } from '../../domain/evidence/outcome.ts';
-import { markSpeaker } from '../../domain/evidence/summary-records.ts';
-import { valueTermsInSlices } from '../../domain/evidence/use-probability.ts';
+import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
+import { readOutcome } from '../../compaction/evidence/outcome.ts';
+import { markSpeaker } from '../../compaction/evidence/summary-records.ts';
+import { valueTermsInSlices } from '../../compaction/evidence/use-probability.ts';
 import type { Message } from '../../domain/message.ts';
-import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import type { SummaryRequest } from '../../domain/summarizer.ts';
 import { READ_ONLY_NAME } from '../model/effects.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { findStale } from './stale-lines.ts';

@@ -1,4 +1,4 @@
-import { REASONS } from '../../domain/compaction/thresholds.ts';
+import { REASONS } from '../../domain/pass.ts';
 import { BACKOFF_CAUSES, PASS_FALLBACKS, SUMMARY_OUTCOMES } from '../../domain/pass-events.ts';
 import type { ApprovalRefusal } from '../../domain/proposal.ts';
 import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, counter, histogram, SUMMARY_TOKENS } from './metric-spec.ts';

@@ -1,6 +1,6 @@
+import { DATABASE_LOSSES } from '../../domain/database-loss.ts';
 import { DEFERRED_WRITES } from '../../domain/events.ts';
-import { DATABASE_LOSSES } from '../../domain/ports/database-watch.ts';
-import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
+import { QUARANTINE_SETS } from '../../domain/quarantine.ts';
 import { SUSPECT_OUTCOMES } from '../../domain/suspect-events.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
 import { WEBHOOK_OUTCOMES } from '../../domain/webhook-events.ts';

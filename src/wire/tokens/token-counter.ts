@@ -1,5 +1,4 @@
 import type { Encoding } from '../../domain/model.ts';
-import type { TokenCounter as Counting } from '../../domain/ports/token-counter.ts';
 import { runToEnd } from '../../domain/sliced.ts';
 import { clipEnd, clipStart } from './clip.ts';
 import { eventLoopShare } from './event-loop-share.ts';
@@ -19,7 +18,7 @@ export type { Encoding };
  * it until they are done. They take 0.02–0.09 µs per byte of real text, and 0.35 µs for the worst text (a run of blanks
  * or of one letter). Any text of 128 KiB therefore takes less than 50 ms.
  */
-export interface BpeTokenCounter extends Counting {
+export interface BpeTokenCounter extends TokenCounter {
   readonly encoding: Encoding;
   /** Returns the token ids of a text, without yielding to the event loop. */
   encode(text: string): number[];
@@ -89,4 +88,23 @@ class RankTokenCounter implements BpeTokenCounter {
   clipEnd(text: string, maxTokens: number): Promise<string> {
     return eventLoopShare.run(clipEnd(this.#tables, text, maxTokens));
   }
+}
+
+/**
+ * Counts tokens exactly as a model's tokenizer does. Methods that return a promise never block the event loop for more
+ * than 50 ms.
+ */
+export interface TokenCounter {
+  /** Bytes of the longest token. A text of n tokens has at most n times this many bytes. */
+  readonly longestTokenBytes: number;
+  count(text: string): Promise<number>;
+  /** Counts tokens synchronously. Use this method only for short texts. */
+  countSync(text: string): number;
+  /**
+   * Returns the longest start of `text` with at most `maxTokens`, without splitting a character. The cost grows with
+   * `maxTokens`, not with the length of the text.
+   */
+  clipStart(text: string, maxTokens: number): Promise<string>;
+  /** Like `clipStart`, for the end of the text. */
+  clipEnd(text: string, maxTokens: number): Promise<string>;
 }

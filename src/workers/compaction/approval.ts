@@ -1,18 +1,13 @@
-import { excessWeight, requestTokensOf } from '../../domain/compaction/budget.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
-import { buildInSlices, type ContextItem, type ContextSource, messagesOf, weighItems } from '../../domain/context.ts';
+import { excessWeight, requestTokensOf } from '../../compaction/budget.ts';
+import { buildInSlices, messagesOf, weighItems } from '../../compaction/context.ts';
+import { type EditedSummary, editProposal } from '../../compaction/edited-proposal.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
 import { addWeights } from '../../domain/message.ts';
-import {
-  type ApprovalRefusal,
-  type EditedSummary,
-  type Edits,
-  editProposal,
-  type Proposal,
-  rangeName,
-} from '../../domain/proposal.ts';
+import type { Reason } from '../../domain/pass.ts';
+import { type ApprovalRefusal, type Edits, type Proposal, rangeName } from '../../domain/proposal.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
-import { type Segment, weighVersion } from '../../domain/version.ts';
+import { type ContextItem, type Segment, weighVersion } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { hashSegments } from '../content-hash.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';

@@ -1,4 +1,4 @@
-import { backOffAppends, nextBackoff } from '../../domain/compaction/backoff.ts';
+import { backOffAppends, nextBackoff } from '../../compaction/backoff.ts';
 import type { Backoff } from '../../domain/conversation.ts';
 import type { PassOutcome } from '../../domain/pass.ts';
 import { contextSize, NO_OVERHEAD, type SizeRecord } from '../../domain/size.ts';

@@ -1,6 +1,6 @@
-import type { SettledContext } from '../../domain/compaction/settle.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { SettledContext } from '../../compaction/settle.ts';
 import type { Weight } from '../../domain/message.ts';
+import type { Reason } from '../../domain/pass.ts';
 import { type Summary, type Version, weighVersion } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 

@@ -1,6 +1,7 @@
-import { requestTokens } from '../../domain/compaction/budget.ts';
-import type { SettledContext } from '../../domain/compaction/settle.ts';
-import { buildInSlices, type ContextSource, messagesOf } from '../../domain/context.ts';
+import { requestTokens } from '../../compaction/budget.ts';
+import { buildInSlices, messagesOf } from '../../compaction/context.ts';
+import type { SettledContext } from '../../compaction/settle.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
 import type { Message } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { upperBoundTokens } from '../../domain/size.ts';

@@ -1,7 +1,6 @@
-import { limitSummaryCall } from '../../domain/compaction/summary-time.ts';
-import { hasHardReason } from '../../domain/compaction/thresholds.ts';
-import { buildInSlices, messagesOf } from '../../domain/context.ts';
-import { PASS_LIMITS } from '../../domain/pass.ts';
+import { buildInSlices, messagesOf } from '../../compaction/context.ts';
+import { limitSummaryCall } from '../../compaction/summary-time.ts';
+import { hasHardReason, PASS_LIMITS } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';

@@ -1,9 +1,10 @@
 import { failureCode, isServiceError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation, type TraceParent } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
-import type { PassDeliveryResult, PassHandler } from '../../domain/ports/queue.ts';
-import type { SpanSubject } from '../../domain/ports/tracing.ts';
+import type { SpanSubject } from '../../domain/tracing.ts';
+import type { PassDeliveryResult, PassHandler } from '../../jobs/ports.ts';
+import type { ClaimedPass } from '../../store/pass-record.ts';
+import type { PassClaimResult } from '../../store/passes.ts';
 import { delayIfUnserved } from '../agents-elsewhere.ts';
 import { requestPass } from '../pass-request.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';

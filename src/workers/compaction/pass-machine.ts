@@ -62,12 +62,13 @@
  * reject: a person said no. Refuse: a provider or a rule would not accept. Fail: an attempt ended with an error.
  * Lose: the pass has another owner now, and this one writes nothing more.
  */
-import type { PassPlan } from '../../domain/compaction/plan.ts';
-import { canRebase } from '../../domain/compaction/rebase.ts';
-import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
-import type { ClaimedPass, PassLost, VersionCommitResult } from '../../domain/ports/pass-store.ts';
+
+import { canRebase } from '../../compaction/rebase.ts';
+import { hasHardReason, PASS_LIMITS, type PassOutcome, REASONS, type Reason } from '../../domain/pass.ts';
+import type { PassPlan } from '../../domain/pass-plan.ts';
 import type { Version } from '../../domain/version.ts';
+import type { VersionCommitResult } from '../../store/pass-ends.ts';
+import type { ClaimedPass, PassLost } from '../../store/pass-record.ts';
 import { evaluateRequest, type PassSnapshot } from './pass-snapshot.ts';
 import type {
   ChildJobs,

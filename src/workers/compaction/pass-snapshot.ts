@@ -1,14 +1,16 @@
-import { findBackoffCause } from '../../domain/compaction/backoff.ts';
-import { requestTokensOf } from '../../domain/compaction/budget.ts';
-import type { PlanRequest } from '../../domain/compaction/plan.ts';
-import { evaluateThresholds, hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
-import type { Context } from '../../domain/context.ts';
+import { findBackoffCause } from '../../compaction/backoff.ts';
+import { requestTokensOf } from '../../compaction/budget.ts';
+import type { Context } from '../../compaction/context.ts';
+import type { PlanRequest } from '../../compaction/plan.ts';
+import { evaluateThresholds } from '../../compaction/thresholds.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
 import { limitsAfterOverflow } from '../../domain/limits.ts';
 import type { Message, Weight } from '../../domain/message.ts';
-import type { ContextReader } from '../../domain/ports/context-store.ts';
-import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-store.ts';
+import { hasHardReason, REASONS, type Reason } from '../../domain/pass.ts';
 import { calibrationOf, contextSize, upperBoundTokens } from '../../domain/size.ts';
+import type { ContextReader } from '../../store/contexts.ts';
+import type { PassLease, PassLost } from '../../store/pass-record.ts';
+import type { PassStore } from '../../store/passes.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 /**

@@ -2,22 +2,18 @@
  * Types of a compaction pass's states, and of the facts that their actions return. `pass-machine.ts` defines the
  * transitions.
  */
-import type { PassPlan } from '../../domain/compaction/plan.ts';
-import type { SettledContext, SettleOutcome } from '../../domain/compaction/settle.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
-import type { ContextSource } from '../../domain/context.ts';
+
+import type { SettledContext, SettleOutcome } from '../../compaction/settle.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
-import type { PassOutcome } from '../../domain/pass.ts';
-import type {
-  ClaimedPass,
-  PassEndResult,
-  PassLost,
-  VersionCommitResult,
-  VersionProposalResult,
-} from '../../domain/ports/pass-store.ts';
-import type { PassDeliveryResult } from '../../domain/ports/queue.ts';
+import type { PassOutcome, Reason } from '../../domain/pass.ts';
+import type { PassPlan } from '../../domain/pass-plan.ts';
 import type { ApprovalRefusal, Edits, Proposal } from '../../domain/proposal.ts';
 import type { Summary, Version } from '../../domain/version.ts';
+import type { PassDeliveryResult } from '../../jobs/ports.ts';
+import type { PassEndResult, VersionCommitResult } from '../../store/pass-ends.ts';
+import type { ClaimedPass, PassLost } from '../../store/pass-record.ts';
+import type { VersionProposalResult } from '../../store/proposals.ts';
 import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
 import type { RefusedVersion } from './settle-sendable.ts';
 

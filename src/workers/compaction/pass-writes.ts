@@ -1,13 +1,14 @@
-import type { PassPlan } from '../../domain/compaction/plan.ts';
-import type { SettledContext } from '../../domain/compaction/settle.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { SettledContext } from '../../compaction/settle.ts';
 import type { EventScope, WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
+import type { Reason } from '../../domain/pass.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { PassFallback } from '../../domain/pass-events.ts';
+import type { PassPlan } from '../../domain/pass-plan.ts';
 import { idleTtlOf, type Policy } from '../../domain/policy.ts';
-import type { ClaimedPass, PassEnd, PassEndResult } from '../../domain/ports/pass-store.ts';
 import type { Summary, Version } from '../../domain/version.ts';
+import type { PassEnd, PassEndResult } from '../../store/pass-ends.ts';
+import type { ClaimedPass } from '../../store/pass-record.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { backoffAfter } from './backoff-after.ts';
 import { buildVersion } from './build-version.ts';

@@ -1,7 +1,9 @@
-import { type PassPlan, planInSlices } from '../../domain/compaction/plan.ts';
-import type { SettleOutcome } from '../../domain/compaction/settle.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
-import { type Context, type ContextSource, messagesOf } from '../../domain/context.ts';
+import { type Context, messagesOf } from '../../compaction/context.ts';
+import { planInSlices } from '../../compaction/plan.ts';
+import type { SettleOutcome } from '../../compaction/settle.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
+import type { Reason } from '../../domain/pass.ts';
+import type { PassPlan } from '../../domain/pass-plan.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Violation } from '../../wire/wire-request.ts';

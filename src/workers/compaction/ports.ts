@@ -1,7 +1,7 @@
-import type { ContextReader } from '../../domain/ports/context-store.ts';
-import type { PassStore } from '../../domain/ports/pass-store.ts';
-import type { WakeQueue } from '../../domain/ports/queue.ts';
-import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { WakeQueue } from '../../jobs/ports.ts';
+import type { ContextReader } from '../../store/contexts.ts';
+import type { PassStore } from '../../store/passes.ts';
+import type { SummaryStore } from '../../store/summaries.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 import type { Shadow } from './shadow.ts';
 

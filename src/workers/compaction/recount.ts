@@ -1,7 +1,8 @@
-import { type BudgetInfeasible, explainInfeasible } from '../../domain/compaction/budget.ts';
-import { Ladder } from '../../domain/compaction/ladder.ts';
-import { buildInSlices } from '../../domain/context.ts';
+import { explainInfeasible } from '../../compaction/budget.ts';
+import { buildInSlices } from '../../compaction/context.ts';
+import { Ladder } from '../../compaction/ladder.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { BudgetInfeasible } from '../../domain/pass-plan.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
 import type { PassNeed, Recount } from '../turn/turn-ports.ts';

@@ -1,10 +1,10 @@
-import type { PassPlan } from '../../domain/compaction/plan.ts';
-import type { AcceptedSummary } from '../../domain/compaction/settle.ts';
+import type { AcceptedSummary } from '../../compaction/settle.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { PassPlan } from '../../domain/pass-plan.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { SummaryRecord, SummaryStore } from '../../domain/ports/summary-store.ts';
 import type { Summary } from '../../domain/version.ts';
+import type { SummaryRecord, SummaryStore } from '../../store/summaries.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**

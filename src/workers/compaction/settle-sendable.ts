@@ -3,7 +3,7 @@ import {
   type SettleOutcome,
   type SettleRequest,
   settleInSlices,
-} from '../../domain/compaction/settle.ts';
+} from '../../compaction/settle.ts';
 import type { Quarantine } from '../../domain/conversation.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../../wire/wire-request.ts';

@@ -1,12 +1,13 @@
-import { requestTokensOf } from '../../domain/compaction/budget.ts';
-import type { SettledContext } from '../../domain/compaction/settle.ts';
-import { buildInSlices, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
+import { requestTokensOf } from '../../compaction/budget.ts';
+import { buildInSlices, type Context, weighItems } from '../../compaction/context.ts';
+import type { SettledContext } from '../../compaction/settle.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
 import { NO_BACKOFF } from '../../domain/conversation.ts';
 import type { EventListener } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { PassMeasure } from '../../domain/pass-events.ts';
-import type { ContextReader } from '../../domain/ports/context-store.ts';
-import type { Segment } from '../../domain/version.ts';
+import type { ContextItem, Segment } from '../../domain/version.ts';
+import type { ContextReader } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';

@@ -1,9 +1,9 @@
-import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
-import type { PassPlan } from '../../domain/compaction/plan.ts';
-import type { SettledContext } from '../../domain/compaction/settle.ts';
-import type { Reason } from '../../domain/compaction/thresholds.ts';
-import type { Context, ContextSource } from '../../domain/context.ts';
+import type { Context } from '../../compaction/context.ts';
+import type { SettledContext } from '../../compaction/settle.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
+import type { Reason } from '../../domain/pass.ts';
+import type { BudgetInfeasible, PassPlan } from '../../domain/pass-plan.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { evaluateRequest, type PassFindings } from './pass-snapshot.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';

@@ -1,7 +1,7 @@
-import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
-import { noTracing } from '../../domain/ports/tracing.ts';
+import type { PassPlan } from '../../domain/pass-plan.ts';
+import { noTracing } from '../../domain/tracing.ts';
+import type { SummaryRecord } from '../../store/summaries.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { Shutdown } from '../shutdown.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';

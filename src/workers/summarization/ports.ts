@@ -1,7 +1,7 @@
 import type { Policy } from '../../domain/policy.ts';
-import type { ContextReader } from '../../domain/ports/context-store.ts';
-import type { Summarizer } from '../../domain/ports/summarizer.ts';
-import type { SummaryStore } from '../../domain/ports/summary-store.ts';
+import type { Summarizer } from '../../domain/summarizer.ts';
+import type { ContextReader } from '../../store/contexts.ts';
+import type { SummaryStore } from '../../store/summaries.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 
 export interface SummarizationPorts extends WorkerPorts {

@@ -1,11 +1,11 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Weight } from '../../domain/message.ts';
-import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
-import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
-import type { PaidRecord, SummaryRecord } from '../../domain/ports/summary-store.ts';
+import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { Summary } from '../../domain/version.ts';
+import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.ts';
+import type { PaidRecord, SummaryRecord } from '../../store/summaries.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork } from '../shutdown.ts';
 import type { SummarizationPorts } from './ports.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readRecords } from '../../domain/evidence/read-records.ts';
-import type { TextRecord } from '../../domain/evidence/records.ts';
+import { readRecords } from '../../compaction/evidence/read-records.ts';
+import type { TextRecord } from '../../compaction/evidence/records.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
 const OPEN = '<users>';
 const CLOSE = '</users>';

@@ -1,4 +1,4 @@
-import type { DueEntry } from '../../domain/ports/sweep-store.ts';
+import type { DueEntry } from '../../store/due-work.ts';
 import type { Timers } from '../timers.ts';
 
 /** Number of entries of due work (turns or passes to wake) that are handled at the same time. */

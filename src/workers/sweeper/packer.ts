@@ -1,6 +1,6 @@
 import type { EventListener } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { PackStore } from '../../domain/ports/pack-store.ts';
+import type { PackStore } from '../../store/pack-store.ts';
 import type { Shutdown } from '../shutdown.ts';
 
 export interface PackerPorts {

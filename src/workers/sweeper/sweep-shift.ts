@@ -1,5 +1,5 @@
-import type { IdSource } from '../../domain/ports/clock.ts';
-import type { SweepStore } from '../../domain/ports/sweep-store.ts';
+import type { IdSource } from '../../domain/clock.ts';
+import type { SweepStore } from '../../store/sweep.ts';
 import type { Timers } from '../timers.ts';
 
 export interface SweepShiftPorts {

@@ -1,9 +1,11 @@
+import type { IdSource } from '../../domain/clock.ts';
 import type { EventListener } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { IdSource } from '../../domain/ports/clock.ts';
-import type { WakeKind, WakeQueue } from '../../domain/ports/queue.ts';
-import type { DueEntry, Sweep, SweepStore } from '../../domain/ports/sweep-store.ts';
+import type { WakeKind, WakeQueue } from '../../jobs/ports.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
+import type { DueEntry } from '../../store/due-work.ts';
+import type { Sweep } from '../../store/shard-sweeps.ts';
+import type { SweepStore } from '../../store/sweep.ts';
 import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';

@@ -1,6 +1,6 @@
 import { MAX_CALLS, MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { ToolCallPiece } from '../../domain/model.ts';
-import type { Piece } from '../../domain/ports/turn-streams.ts';
+import type { Piece } from '../../store/stream-entries.ts';
 
 interface Growing {
   /** Everything that the model has written so far. */

@@ -1,10 +1,10 @@
-import { buildInSlices, messagesOf } from '../../domain/context.ts';
+import { buildInSlices, messagesOf } from '../../compaction/context.ts';
 import type { StepState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { LostTurn } from './turn-errors.ts';
+import { LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
 type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;

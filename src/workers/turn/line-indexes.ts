@@ -1,12 +1,12 @@
+import { LineIndex, type LineMatches, type SearchScope } from '../../compaction/recall/line-index.ts';
+import { LineMarks } from '../../compaction/recall/line-marks.ts';
+import type { RecallQuery } from '../../compaction/recall/recall-query.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { ContextStore } from '../../domain/ports/context-store.ts';
-import { LineIndex, type LineMatches, type SearchScope } from '../../domain/recall/line-index.ts';
-import { LineMarks } from '../../domain/recall/line-marks.ts';
-import type { RecallQuery } from '../../domain/recall/recall-query.ts';
 import { findHidden } from '../../domain/rolled-back.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
+import type { ContextStore } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { readRange } from './log-batches.ts';
 

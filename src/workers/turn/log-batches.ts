@@ -1,7 +1,7 @@
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { ContextReader } from '../../domain/ports/context-store.ts';
 import type { SeqRange } from '../../domain/version.ts';
+import type { ContextReader } from '../../store/contexts.ts';
 
 /**
  * Approximate bytes of one read of the log. Parsing that many bytes takes a few milliseconds. A single message may be

@@ -1,145 +1,92 @@
-import type { PassIntake } from '../../domain/ports/pass-store.ts';
-import { upperBoundTokens } from '../../domain/size.ts';
+import { endBefore } from '../../compaction/restore.ts';
+import type { Leaving } from '../../domain/leaving.ts';
+import { NO_WEIGHT } from '../../domain/message.ts';
+import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import type { TurnFailure } from '../../domain/turn.ts';
+import { START_VERSION } from '../../domain/version.ts';
+import type { PassIntake } from '../../store/passes.ts';
 import { requestPass } from '../pass-request.ts';
-import { writeUnderLease } from './lease-keeper.ts';
-import { leaveAsTooLarge } from './leaving.ts';
+import { LostTurn } from './ending.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { mayWaitForPass, waitForPass, waitForRetry } from './step-waits.ts';
-import { failTurn, leaveContext, type TurnEnd } from './turn-end.ts';
-import { LostTurn } from './turn-errors.ts';
+import { decideStep } from './threshold-check.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
+import { type Facts, type FailedEnd, failTurn, type TurnState } from './turn-states.ts';
 
-/**
- * A turn waits for at most this many passes that end without deciding on the context's size. After that, the turn
- * compacts the context itself.
- */
-const MAX_UNSETTLED = 3;
-
-/** Tells the turn loop to decide again how the model step continues, because the conversation's state has changed. */
-export interface DecideAgain {
-  readonly kind: 'again';
-}
-
-const AGAIN: DecideAgain = { kind: 'again' };
-
-/**
- * Suspends a model step until a compaction pass has ended. If several passes ended without deciding on the context's
- * size, the turn compacts the context itself, without summaries. After that, the step does not wait again.
- */
-export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed): Promise<TurnEnd | DecideAgain> {
-  const { journal } = run;
-  // The turn still has its lease when it requests the compaction pass. If the pass ends before the turn is suspended,
-  // the store reports that.
-  if (journal.waitsOf(step).unsettledPasses < MAX_UNSETTLED) {
-    return { kind: 'suspended', wait: waitForPass(step, await requestUnderLease(run, need)) };
-  }
-  await settleHere(run, need);
-  await journal.recordWait(step, 'pass_settled');
-  return AGAIN;
-}
-
-/**
- * Suspends a step whose request the provider refused as too long, until a pass has made a smaller context.
- * @returns undefined if compaction is off, or if such a pass has already ended
- */
-export async function makeRoomAfterRefusal(
-  run: RunningTurn,
-  step: string,
-  tokens: number,
-): Promise<TurnEnd | DecideAgain | undefined> {
-  const { prepared, journal } = run;
-  if (!prepared.policy.enabled || !mayWaitForPass(journal.waitsOf(step), 'overflow')) return undefined;
-  await journal.recordWait(step, 'size_refused');
-  const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
-  return await waitForRoom(run, step, { reasons: ['overflow'], refusedTokens });
-}
-
-/**
- * Fails a step whose request is too large, but only if the request over the current context is still too large
- * (invariant I14). If the context has changed meanwhile, the worker decides again how the step continues. If a
- * compaction pass could make the request small enough, the turn runs that pass.
- * @param doesFit returns true if the request fits for the journal's state
- */
-export async function failIfInfeasible(
-  run: RunningTurn,
-  step: string,
-  { tokens, doesFit }: { readonly tokens: number; readonly doesFit: () => boolean },
-): Promise<TurnEnd | DecideAgain> {
-  const { prepared, journal } = run;
-  if (!prepared.policy.enabled) return await failAsTooLarge(run, { tokens });
-  await refresh(run);
-  if (doesFit()) return AGAIN;
-  const need: PassNeed = { reasons: ['hard_limit'] };
-  const recount = await recountNow(run, need);
-  if (recount.status === 'too_large') return await failAsTooLarge(run, { tokens, recount });
-  await settleHere(run, need);
-  if (doesFit()) return AGAIN;
-  const why = { message: 'a compaction pass could have made the request small enough, but did not' };
-  return { kind: 'suspended', wait: waitForRetry(journal.waitsOf(step)), why };
-}
-
-/**
- * Fails the turn because the provider refused a request as too long, even after a compaction pass for that reason.
- * @param refusal the provider's answer
- */
-export async function failAsRefused(run: RunningTurn, tokens: number, refusal: ModelFailure): Promise<TurnEnd> {
-  const { prepared } = run;
-  if (!prepared.policy.enabled) return await failAsTooLarge(run, { tokens, refusal });
-  const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
-  const recount = await recountNow(run, { reasons: ['overflow'], refusedTokens });
-  return await failAsTooLarge(run, { tokens, refusal, recount });
-}
-
-export async function requestUnderLease({ keeper, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
-  keeper.signal.throwIfAborted();
+export async function requestUnderLease({ ending, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
+  ending.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
   const passes: PassIntake = {
-    requestPass: (request) => writeUnderLease({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
+    requestPass: (request) => ending.write('request', () => ports.passes.requestPass(request)),
   };
-  const answer = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...need, calibration });
+  const answer = await requestPass({ ...ports, passes }, ending.lease.conversation, { ...need, calibration });
   if (answer.status === 'gone') throw new LostTurn('gone');
   return answer.passId;
 }
 
-/** Joins the open compaction pass or requests one. Then takes the pass over and completes it in this turn. */
-async function settleHere(run: RunningTurn, need: PassNeed): Promise<void> {
+/**
+ * Joins the open compaction pass or requests one. Then takes the pass over and completes it in this turn. The step does
+ * not wait for a pass again.
+ */
+export async function compactHere(
+  run: RunningTurn,
+  { key, need, isLastResort }: TurnState<'compact'>,
+): Promise<Facts['compact']> {
+  const { journal } = run;
   await requestUnderLease(run, need);
-  await run.ports.takeover.settleNow(run.keeper.lease.conversation);
+  await run.ports.takeover.settleNow(run.ending.lease.conversation);
   await refresh(run);
+  if (!isLastResort) await journal.recordWait(key, 'pass_settled');
+  return { doesFit: doesFit(run), waits: journal.waitsOf(key), random: Math.random() };
 }
 
-async function refresh({ journal, ports, keeper }: RunningTurn): Promise<void> {
-  journal.adopt(await ports.contexts.readConversation(keeper.lease.conversation));
-}
-
-async function recountNow({ ports, keeper }: RunningTurn, need: PassNeed): Promise<Recount> {
-  const recount = await ports.takeover.recount(keeper.lease.conversation, need);
-  if (recount.status === 'gone') throw new LostTurn('gone');
-  return recount;
-}
-
-interface TooLarge {
-  readonly tokens: number;
-  readonly refusal?: ModelFailure;
-  readonly recount?: Recount;
+/** Records that the provider refused the request as too long, so that the step waits only once for this cause. */
+export async function noteRefusal(
+  { prepared, journal }: RunningTurn,
+  { key, tokens }: TurnState<'note_refusal'>,
+): Promise<Facts['note_refusal']> {
+  await journal.recordWait(key, 'size_refused');
+  const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
+  return { need: { reasons: ['overflow'], refusedTokens }, waits: journal.waitsOf(key) };
 }
 
 /**
- * Fails the turn with an error whose details list the sizes of all parts of the request. If the messages of this turn
- * alone are the cause, they leave the context.
+ * Counts again before a turn fails as too large (invariant I14). The turn fails only if a request over the current
+ * context is still too large, and no compaction pass could make it small enough.
  */
-async function failAsTooLarge(run: RunningTurn, large: TooLarge): Promise<TurnEnd> {
-  const failed = describeTooLarge(run, large);
-  const leaves = await leaveAsTooLarge(run, large.refusal !== undefined);
-  return leaves === undefined ? failed : leaveContext(failed, leaves);
+export async function countAgain(
+  run: RunningTurn,
+  { tokens, refusal }: TurnState<'recount'>,
+): Promise<Facts['recount']> {
+  const { ports, ending, prepared } = run;
+  if (refusal === undefined) {
+    await refresh(run);
+    if (doesFit(run)) return { status: 'fits' };
+  }
+  const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
+  const need: PassNeed = refusal ? { reasons: ['overflow'], refusedTokens } : { reasons: ['hard_limit'] };
+  const recount = await ports.takeover.recount(ending.lease.conversation, need);
+  if (recount.status === 'gone') throw new LostTurn('gone');
+  return { status: 'counted', recount };
 }
 
-function describeTooLarge(
-  { prepared }: RunningTurn,
-  { tokens, refusal, recount }: TooLarge,
-): Extract<TurnEnd, { kind: 'failed' }> {
+async function refresh({ journal, ports, ending }: RunningTurn): Promise<void> {
+  journal.adopt(await ports.contexts.readConversation(ending.lease.conversation));
+}
+
+function doesFit({ prepared, journal }: RunningTurn): boolean {
+  return decideStep(prepared, journal.conversation, false).kind !== 'refuse';
+}
+
+/**
+ * Explains a request that is too large, with the sizes of all its parts. If the messages of this turn alone are the
+ * cause, they leave the context.
+ */
+export async function explainTooLarge(run: RunningTurn, large: TurnState<'give_up'>): Promise<Facts['give_up']> {
+  return { failed: describeTooLarge(run, large), leaves: await leaveAsTooLarge(run, large.refusal !== undefined) };
+}
+
+function describeTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }: TurnState<'give_up'>): FailedEnd {
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
   const upperBound = upperBoundTokens(tokens, upperBoundFactor);
@@ -173,4 +120,66 @@ function explainParts(recount: Recount | undefined): string {
   const { fixed, pinned, open, floor, max } = details;
   const parts = `. Compaction must keep system and tools ${fixed} + pinned ${pinned} + last message and open calls ${open} + retention window ${floor} tokens, but maxTokens is ${max}`;
   return rules.length === 0 ? parts : `${parts}. A smaller context would break the rules ${rules.join(', ')}`;
+}
+
+/** Most messages before a turn in which turns without an answer are searched. */
+const SEARCHED_MESSAGES = 100;
+
+/**
+ * Returns the messages that leave the context after a provider refused what a request says or holds. No model has
+ * answered them: those of this turn, and of canceled or failed turns directly before it.
+ */
+export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<Leaving> {
+  const { inputSeq, lease } = claimed;
+  const earliest = Math.max(1, inputSeq - SEARCHED_MESSAGES);
+  const range = { from: earliest, to: inputSeq - 1 };
+  const before = inputSeq === 1 ? [] : await ports.contexts.readLog(lease.conversation, [range]);
+  let from = inputSeq;
+  for (let last = before.at(-1); last?.turn !== undefined; last = before[from - earliest - 1]) {
+    const { turn, message } = last;
+    if (message.role === 'assistant' && message.toolCalls === undefined) break;
+    const first = before.find((entry) => entry.turn === turn);
+    // The start of a long turn is not read, and a part of a turn cannot leave.
+    if (first === undefined || (first === before[0] && earliest > 1)) break;
+    from = first.seq;
+  }
+  return { from, why: 'refused' };
+}
+
+/**
+ * Returns the messages that leave the context after a refusal without a known cause. They leave if a provider has accepted
+ * everything else in the request before. Otherwise the cause may be the agent's settings or an older message.
+ */
+export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined> {
+  const { journal, context } = run;
+  const { answeredVersion, head } = journal.conversation;
+  const leaving = await leaveUnanswered(run);
+  if (answeredVersion !== undefined) return leaving;
+  const { messages } = await context.read(journal.conversation);
+  return messages.length <= head - leaving.from + 1 ? leaving : undefined;
+}
+
+/**
+ * Returns the messages that leave the context after a request was too large. These are the messages of this turn, if a
+ * request with them alone would exceed the window.
+ * @param isRefused true if the provider refused the request as too long, and compaction could not help
+ */
+async function leaveAsTooLarge(run: RunningTurn, isRefused: boolean): Promise<Leaving | undefined> {
+  const from = run.claimed.inputSeq;
+  const isOwn = (await isOwnTooLarge(run)) || (isRefused && (await leaveIfNew(run)) !== undefined);
+  return isOwn ? { from, why: 'too_large' } : undefined;
+}
+
+async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn): Promise<boolean> {
+  const { inputSeq, lease } = claimed;
+  const { overhead, limits } = prepared;
+  const { usable, upperBoundFactor } = limits;
+  const [input] = await ports.contexts.readLog(lease.conversation, [{ from: inputSeq, to: inputSeq }]);
+  const before = endBefore(input);
+  if (usable === undefined || before === undefined) return false;
+  const { headTotal } = journal.conversation.size;
+  const own = { version: START_VERSION.number, weight: NO_WEIGHT, baseTotal: before.total, headTotal };
+  const fits = (tokens: number): boolean => upperBoundTokens(tokens, upperBoundFactor) <= usable;
+  // A system prompt that alone exceeds the window is no fault of the turn.
+  return fits(overhead.tokens) && !fits(contextSize(own, overhead).tokens);
 }

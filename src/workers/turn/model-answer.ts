@@ -1,13 +1,20 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
+import { askForRepair, checkFinalAnswer, isAskedForRepair } from '../../domain/final-answer.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
 import type { ModelAnswer, ModelProfile } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { StepOutcome } from '../../domain/ports/turn-store.ts';
+import { type CountedRequest, type CountFault, findCountFault } from '../../domain/provider-count.ts';
+import { contextSize } from '../../domain/size.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage, toTurnUsage } from '../../domain/usage.ts';
+import type { StepOutcome } from '../../store/turn-steps.ts';
+import { countPictures } from '../../wire/tokens/message-tokens.ts';
+import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import type { JudgedRequest } from './judge-count.ts';
+import { leaveUnanswered, requestUnderLease } from './make-room.ts';
+import type { RunningTurn } from './running-turn.ts';
+import type { Facts, TurnState } from './turn-states.ts';
 
 /**
  * Text that is stored for a refusal without text, because providers refuse later requests that contain an empty message.
@@ -24,6 +31,11 @@ export type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
   | UnusableAnswer;
 
+/** A request as turnfold counts it, and why the provider's count of it is not used. */
+export interface JudgedRequest extends CountedRequest {
+  readonly countFault?: CountFault;
+}
+
 /** The request that a model answered, as turnfold sent it. */
 export interface AnsweredRequest extends JudgedRequest {
   readonly key: string;
@@ -35,6 +47,85 @@ export interface AnsweredRequest extends JudgedRequest {
   readonly version: number;
   /** Hash of model, system prompt and tool schemas. */
   readonly fingerprint?: string | undefined;
+}
+
+/** Reads a model's answer and records it, unless the answer is the final one, which the settlement of the turn records. */
+export async function recordAnswer(
+  run: RunningTurn,
+  { key, tokens, answer, sent }: TurnState<'record'>,
+): Promise<Facts['record']> {
+  const { journal, prepared } = run;
+  const { head } = journal.conversation;
+  const { fingerprint } = prepared.overhead;
+  const judged = await judgeCount(run, answer, sent.messages);
+  const read = await readAnswer(answer, { key, head, version: sent.version, fingerprint, ...judged }, prepared);
+  if (read.status === 'unusable') return read;
+  const { message, outcome: made } = read;
+  const outcome = { ...made, requestTokens: tokens };
+  const answered = { key, seq: head + 1, message, end: outcome.end };
+  const repair = isAskedForRepair(sent.messages) ? undefined : findRepair(prepared, message, outcome.end);
+  if (repair !== undefined) {
+    // The provider's token count does not cover the added message.
+    const { anchor: _, ...uncounted } = outcome;
+    await journal.record({ ...uncounted, messages: [...outcome.messages, await prepared.weigh(askForRepair(repair))] });
+    return { status: 'to_correct' };
+  }
+  if (message.toolCalls === undefined) {
+    const leaves = answer.isFiltered === true && (await leaveUnanswered(run));
+    return { status: 'final', answered, outcome, ...(leaves && { leaves }) };
+  }
+  await journal.record(outcome);
+  return { status: 'recorded', answered };
+}
+
+/** Returns what is wrong with a final answer that does not match the agent's schema. */
+function findRepair(
+  { agent }: PreparedAgent,
+  { toolCalls, content }: Message,
+  end: AnswerEnd | undefined,
+): string | undefined {
+  if (agent.answer === undefined || toolCalls !== undefined || end !== undefined) return undefined;
+  const checked = checkFinalAnswer(agent.answer, content);
+  return checked.status === 'invalid' ? checked.why : undefined;
+}
+
+/**
+ * Compares the provider's token count of an answered request with turnfold's own. A count that no tokenizer could give is
+ * reported and not used. If the provider cuts requests without an error, a pass makes the context smaller than what it reads.
+ * @param messages the messages of the request
+ */
+async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: readonly Message[]): Promise<JudgedRequest> {
+  const { journal, prepared, ports, ending } = run;
+  const { size } = journal.conversation;
+  const { profile } = prepared.agent.model;
+  const { anchor: _, ...uncounted } = size;
+  const counted = {
+    countedTokens: contextSize(uncounted, { ...prepared.overhead, calibration: 1 }).tokens,
+    pictureTokens: countPictures(messages, findPictureFormula(profile)),
+  };
+  const reported = checkUsage(answer.usage)?.inputTotal;
+  if (reported === undefined) return counted;
+  const countFault = findCountFault(reported, counted, size, prepared.overhead);
+  const model = answer.model ?? profile.id;
+  // One count beyond all bounds moves the factor only a little. Several may be true.
+  if (countFault === undefined || countFault === 'excess') {
+    void ports.calibrations.observe(model, reported, counted.countedTokens);
+  }
+  if (countFault === undefined) return counted;
+  if (countFault === 'excess' || countFault === 'truncated') {
+    ports.onEvent({
+      type: 'count_ignored',
+      ...ending.scope,
+      model,
+      why: countFault,
+      reportedTokens: reported,
+      countedTokens: counted.countedTokens,
+    });
+  }
+  if (countFault === 'truncated' && prepared.policy.enabled) {
+    await requestUnderLease(run, { reasons: ['overflow'], refusedTokens: reported });
+  }
+  return { ...counted, countFault };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Clock } from '../../domain/clock.ts';
 import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener, ModelOutcome, WorkerEvent } from '../../domain/events.ts';
 import { isHeldBack, isHeldCall, throughGate } from '../../domain/held-call.ts';
@@ -20,13 +21,10 @@ import {
   readUsage,
   refuseEmptyAnswer,
 } from '../../domain/model-answer.ts';
-import type { Clock } from '../../domain/ports/clock.ts';
-import type { Tracing } from '../../domain/ports/tracing.ts';
-import type { TurnLease } from '../../domain/ports/turn-store.ts';
+import type { Tracing } from '../../domain/tracing.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { StoppedWork } from '../shutdown.ts';
-import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
-import { LostTurn } from './turn-errors.ts';
+import { type Ending, LostTurn, StepTimeout } from './ending.ts';
 
 /** The error of a model call, classified by its consequence for the turn. */
 export interface ModelFailure {
@@ -51,11 +49,11 @@ export type ModelCallResult =
   | { readonly status: 'failed'; readonly failure: ModelFailure };
 
 export interface ModelCall {
-  readonly lease: Pick<TurnLease, 'conversation' | 'turn'>;
   readonly model: Model;
   readonly limits: Limits;
   readonly request: Omit<ModelRequest, 'signal'>;
-  readonly deadline: StepDeadline;
+  readonly ending: Ending;
+  readonly timeoutMs: number;
   /** True if compaction removed or shortened some messages of the log. */
   readonly isCompacted: boolean;
   readonly clock: Clock;
@@ -68,49 +66,45 @@ export interface ModelCall {
  * Calls the model for one step of a turn.
  * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
  */
-export function callModel(call: ModelCall): Promise<ModelCallResult> {
-  const { model, isCompacted, request, tracing } = call;
+export async function callModel(call: ModelCall): Promise<ModelCallResult> {
+  const { ending, model, isCompacted, request, tracing, timeoutMs, onContent } = call;
   const { maxOutputTokens } = request;
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted } as const;
-  return tracing.inSpan(about, () => askModel(call));
-}
-
-async function askModel(call: ModelCall): Promise<ModelCallResult> {
-  const { lease, deadline, onContent } = call;
-  const { conversation, turn } = lease;
-  const { observed, progress } = observeRequest(call);
-  try {
-    const answer = await callWithin(deadline, (signal) => generateSafely(call, { ...observed, signal }));
-    reportCall(call, progress, describeAnswer(answer));
-    const { content, toolCalls } = answer;
-    onContent?.({ type: 'model_answered', ...nameConversation(conversation), turn, content, toolCalls });
-    return { status: 'answered', answer };
-  } catch (error) {
-    if (!isHeldBack(error)) reportCall(call, progress, describeError(error, call));
-    deadline.signal.throwIfAborted();
-    if (deadline.stop.aborted) throw new StoppedWork();
-    return { status: 'failed', failure: readFailure(error) };
-  }
+  return await tracing.inSpan(about, async () => {
+    const { observed, progress } = observeRequest(call);
+    try {
+      const answer = await ending.call(timeoutMs, generateWith(call, observed));
+      reportCall(call, progress, describeAnswer(answer));
+      const { content, toolCalls } = answer;
+      onContent?.({ type: 'model_answered', ...ending.scope, content, toolCalls });
+      return { status: 'answered', answer };
+    } catch (error) {
+      if (!isHeldBack(error)) reportCall(call, progress, describeError(error, call));
+      ending.throwIfEnded();
+      return { status: 'failed', failure: readFailure(error) };
+    }
+  });
 }
 
 /**
  * Calls the model's own code, which turnfold does not trust.
  * @throws ModelError for every error and every malformed answer of the model
  */
-async function generateSafely(call: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
-  const { lease, model, clock, onContent } = call;
-  try {
-    const answer = await throughGate(request, model, async () => {
-      const { system, messages } = request;
-      const { conversation, turn } = lease;
-      onContent?.({ type: 'model_call_started', ...nameConversation(conversation), turn, system, messages });
-      return checkAnswer(await model.generate(request));
-    });
-    refuseEmptyAnswer(answer);
-    return answer;
-  } catch (error) {
-    throw readModelError(error, clock.now());
-  }
+function generateWith({ ending, model, clock, onContent }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
+  return async (signal: AbortSignal): Promise<ModelAnswer> => {
+    const request = { ...observed, signal };
+    try {
+      const answer = await throughGate(request, model, async () => {
+        const { system, messages } = request;
+        onContent?.({ type: 'model_call_started', ...ending.scope, system, messages });
+        return checkAnswer(await model.generate(request));
+      });
+      refuseEmptyAnswer(answer);
+      return answer;
+    } catch (error) {
+      throw readModelError(error, clock.now());
+    }
+  };
 }
 
 /** Facts about a call that the model reported before its answer. */
@@ -121,7 +115,8 @@ interface Progress {
 }
 
 /** Adds listeners to the model request that record the model's progress. */
-function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
+function observeRequest({ ending, request, clock, onEvent }: ModelCall) {
+  const { conversation } = ending.lease;
   const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
   const { onText, onReasoning, onToolCall } = request;
   const onPassedOver = (name: unknown, kind: unknown): void => {
@@ -161,7 +156,7 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
 
 /**
  * Classifies the error of a model call.
- * @param error the error from `generateSafely` or from the step's deadline
+ * @param error the error from `generateWith` or from the step's deadline
  */
 function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
@@ -171,9 +166,9 @@ function readFailure(error: unknown): ModelFailure {
   return { kind, message, retryAt, code, form, refusesContents, mayBeTooLong, isHeld: isHeldCall(error) };
 }
 
-function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {
+function outcomeOf(error: unknown, ending: Ending): ModelOutcome {
   if (error instanceof LostTurn) return 'lost';
-  if (error instanceof StoppedWork || stop.aborted) return 'stopped';
+  if (error instanceof StoppedWork || ending.callsEnd.aborted) return 'stopped';
   if (error instanceof StepTimeout) return 'timeout';
   return isModelError(error) ? error.kind : 'fatal';
 }
@@ -192,8 +187,8 @@ function describeAnswer({ model, usage }: ModelAnswer): CallEnd {
   return { outcome: 'answered', usage, ...(model !== undefined && { answeredBy: model }) };
 }
 
-function describeError(error: unknown, { deadline, clock }: ModelCall): CallEnd {
-  const outcome = outcomeOf(error, deadline);
+function describeError(error: unknown, { ending, clock }: ModelCall): CallEnd {
+  const outcome = outcomeOf(error, ending);
   if (!isModelError(error)) return { outcome, usage: undefined };
   const { message, code, retryAt, usage } = error;
   return {
@@ -206,13 +201,13 @@ function describeError(error: unknown, { deadline, clock }: ModelCall): CallEnd 
 }
 
 function reportCall(
-  { lease: { conversation }, model, limits, request, clock, onEvent }: ModelCall,
+  { ending, model, limits, request, clock, onEvent }: ModelCall,
   { startedAt, firstTextAt, usage: observed }: Progress,
   { usage, ...end }: CallEnd,
 ): void {
   onEvent({
     type: 'model_called',
-    ...nameConversation(conversation),
+    ...nameConversation(ending.lease.conversation),
     purpose: 'turn',
     model: model.profile.id,
     tokens: request.tokens,

@@ -1,8 +1,9 @@
 import type { EventListener } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
+import type { TurnLease } from '../../domain/lease.ts';
 import type { ToolCallPiece } from '../../domain/model.ts';
-import type { TurnLease } from '../../domain/ports/turn-store.ts';
-import type { Piece, PieceBatch, StreamWriter } from '../../domain/ports/turn-streams.ts';
+import type { Piece, PieceBatch } from '../../store/stream-entries.ts';
+import type { StreamWriter } from '../../store/streams.ts';
 import type { Timers } from '../timers.ts';
 import { CallPieces } from './call-pieces.ts';
 

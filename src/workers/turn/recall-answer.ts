@@ -1,7 +1,7 @@
-import { briefCall, clipAtWord } from '../../domain/evidence/call-line.ts';
+import { briefCall, clipAtWord } from '../../compaction/evidence/call-line.ts';
 import { seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry, Message, ToolCall } from '../../domain/message.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { type LogPlace, readEntries } from './log-batches.ts';
 
 /** Tokens of a recall answer if the model gives no `limit`. The limit for tool results may allow fewer. */

@@ -1,10 +1,10 @@
+import type { RankedLine } from '../../compaction/recall/line-ranking.ts';
+import { type MatchedMessage, matchMessage, rankMatched } from '../../compaction/recall/matched-message.ts';
+import type { LinePlace } from '../../compaction/recall/message-lines.ts';
+import { type RecallQuery, readQuery } from '../../compaction/recall/recall-query.ts';
 import type { ToolCall } from '../../domain/message.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import type { RankedLine } from '../../domain/recall/line-ranking.ts';
-import { type MatchedMessage, matchMessage, rankMatched } from '../../domain/recall/matched-message.ts';
-import type { LinePlace } from '../../domain/recall/message-lines.ts';
-import { type RecallQuery, readQuery } from '../../domain/recall/recall-query.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { IndexedLog, LineIndexes } from './line-indexes.ts';
 import { readEntries } from './log-batches.ts';
 import { frameText, readCalls, titleOf } from './recall-answer.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { RECALL, recallText } from '../../compaction/recall/message-lines.ts';
 import type { Tool } from '../../domain/agent.ts';
-import type { ContextStore } from '../../domain/ports/context-store.ts';
-import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { RECALL, recallText } from '../../domain/recall/message-lines.ts';
 import { isWithin } from '../../domain/rolled-back.ts';
+import type { ContextStore } from '../../store/contexts.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { IndexedLog, LineIndexes } from './line-indexes.ts';
 import { readRange } from './log-batches.ts';
 import { ANSWER_TOKENS, composeWithin, frameText, readCalls, titleOf } from './recall-answer.ts';

@@ -1,10 +1,8 @@
 import type { StepState } from '../../domain/conversation.ts';
-import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize } from '../../domain/size.ts';
 import { START_VERSION, type Version, weighVersion } from '../../domain/version.ts';
 import { hashSegments } from '../content-hash.ts';
-import { writeUnderLease } from './lease-keeper.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { hasWaitedForPass } from './step-waits.ts';
@@ -41,8 +39,8 @@ export async function rollBackRefused(
   { step, version: refused }: RefusedRequest,
   failure: ModelFailure,
 ): Promise<boolean> {
-  const { ports, keeper, journal } = run;
-  const { conversation } = keeper.lease;
+  const { ports, ending, journal } = run;
+  const { conversation } = ending.lease;
   const shown = await findShown(run, await readVersion(run, refused));
   // No request over a context version newer than `answeredVersion` was ever answered. The search for a replacement
   // passes `answeredVersion` before any older version.
@@ -50,7 +48,7 @@ export async function rollBackRefused(
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = restoreVersion(run, refused, await readVersion(run, shown.parent));
-  keeper.signal.throwIfAborted();
+  ending.signal.throwIfAborted();
   // The additional wait is recorded before the rollback. A crash between the two writes then leaves the step one wait
   // too many. In the other order, a crash would make the turn fail.
   if (hasWaitedForPass(journal.waitsOf(step))) await journal.recordWait(step, 'rolled_back');
@@ -61,9 +59,7 @@ export async function rollBackRefused(
     refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
   };
-  const result = await writeUnderLease({ ...ports, keeper }, 'rollback', () =>
-    ports.turns.rollBackVersion(keeper.lease, rollback),
-  );
+  const result = await ending.write('rollback', () => ports.turns.rollBackVersion(ending.lease, rollback));
 
   if (result.status === 'answered') return false;
   if (result.status === 'version_changed') {
@@ -74,8 +70,7 @@ export async function rollBackRefused(
   ports.onEvent({
     type: 'version_refused',
     by: 'provider',
-    ...nameConversation(conversation),
-    turn: keeper.lease.turn,
+    ...ending.scope,
     version: refused,
     codes: failure.code === undefined ? [] : [failure.code],
     message: failure.message,
@@ -85,8 +80,8 @@ export async function rollBackRefused(
 }
 
 /** Reads a version of the context. If the store no longer keeps it, the full log is returned, which no pass made. */
-async function readVersion({ ports, keeper }: RunningTurn, number: number | null): Promise<Version> {
-  const version = number === null ? undefined : await ports.contexts.readVersion(keeper.lease.conversation, number);
+async function readVersion({ ports, ending }: RunningTurn, number: number | null): Promise<Version> {
+  const version = number === null ? undefined : await ports.contexts.readVersion(ending.lease.conversation, number);
   return version ?? START_VERSION;
 }
 

@@ -1,7 +1,8 @@
-import { findBackoffCause } from '../../domain/compaction/backoff.ts';
-import { evaluateThresholds, hasHardReason, isSendable, type Reason } from '../../domain/compaction/thresholds.ts';
+import { findBackoffCause } from '../../compaction/backoff.ts';
+import { evaluateThresholds, isSendable } from '../../compaction/thresholds.ts';
 import { type StepState, sinceLastPass } from '../../domain/conversation.ts';
 import type { Weight } from '../../domain/message.ts';
+import { hasHardReason, type Reason } from '../../domain/pass.ts';
 import type { BackoffCause } from '../../domain/pass-events.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';

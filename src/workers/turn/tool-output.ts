@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ToolOutput } from '../../domain/agent.ts';
 import { writeBoundedJson } from '../../domain/bounded-json.ts';
@@ -6,6 +7,7 @@ import { readJsonText, STORED_JSON_BOUNDS } from '../../domain/json-text.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { joinPath, safeParse } from '../../domain/parse.ts';
 import { readSafely } from '../../domain/thrown.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
 /** The answer to one tool call: its log entry, and its outcome for metrics. */
 export interface ToolAnswer {
@@ -84,4 +86,79 @@ export function readBroughtOutput(json: string): ToolAnswer {
 export function readApproval(json: string): Approval {
   const parsed = approvalSchema.safeParse(readJsonText(json));
   return parsed.success ? parsed.data : { approved: false, why: 'the decision on the approval could not be read' };
+}
+
+/** Default of the setting `toolResultMaxTokens`. A tool result with more tokens is clipped. */
+export const TOOL_RESULT_MAX_TOKENS = 8_000;
+
+export interface ClippedResult {
+  readonly content: string;
+  /**
+   * The full text of a clipped tool result, and its hash. Undefined if nothing was cut, or if the full text is not
+   * stored.
+   */
+  readonly whole?: { readonly hash: string; readonly text: string };
+}
+
+export interface ClipBounds {
+  readonly maxTokens: number;
+  /**
+   * True if the agent has the recall tool, so that it can read the full text later. Otherwise the full text is not
+   * stored.
+   */
+  readonly hasRecall: boolean;
+}
+
+/**
+ * UTF-16 units that nearly no token exceeds. A text with more units than this per allowed token is clipped without
+ * counting all of it.
+ */
+const UNITS_A_TOKEN = 8;
+
+/**
+ * If a clip would remove no more UTF-16 units than this, the text is counted exactly, because it may fit as a whole.
+ */
+const NARROW_GAP_UNITS = 4_096;
+
+/**
+ * Clips a tool's result to `maxTokens` before the result enters the log, because every later request would contain the
+ * result. The head and the tail of the text remain. The full text is stored beside the log, if it is no larger than a
+ * message may be.
+ *
+ * The cost grows with `maxTokens`, not with the text: only the head and the tail of a long text are counted.
+ */
+export async function clipResult(
+  counter: TokenCounter,
+  text: string,
+  { maxTokens, hasRecall }: ClipBounds,
+): Promise<ClippedResult> {
+  // A UTF-16 unit has at least one byte in UTF-8. For a text of 64 MiB, counting the bytes would take milliseconds.
+  const isTooLong = text.length > MAX_MESSAGE_BYTES || Buffer.byteLength(text) > MAX_MESSAGE_BYTES;
+  if (!isTooLong && (await fits(counter, text, maxTokens))) return { content: text };
+  const isKept = hasRecall && !isTooLong;
+  const hash = isKept ? createHash('sha256').update(text).digest('hex').slice(0, 32) : '';
+  const rest = isKept ? `recall reads the whole by ref ${hash}` : 'the rest is not kept';
+  const marker = `\n[clipped: ${text.length} characters; ${rest}]\n`;
+  // A text of this many tokens is never larger than the limit for a message, even if all its tokens are the longest
+  // ones.
+  const fitting = Math.floor(MAX_MESSAGE_BYTES / counter.longestTokenBytes);
+  const limit = isTooLong ? Math.min(maxTokens, fitting) : maxTokens;
+  const left = Math.max(0, limit - counter.countSync(marker));
+  const [head, tail] = await clipEnds(counter, text, left);
+  return { content: `${head}${marker}${tail}`, ...(isKept && { whole: { hash, text } }) };
+}
+
+async function fits(counter: TokenCounter, text: string, maxTokens: number): Promise<boolean> {
+  // Each token has at least one byte, so a text with no more bytes than `maxTokens` is not counted.
+  if (Buffer.byteLength(text) <= maxTokens) return true;
+  if (text.length > maxTokens * UNITS_A_TOKEN) {
+    const [head, tail] = await clipEnds(counter, text, maxTokens);
+    if (head.length + tail.length + NARROW_GAP_UNITS < text.length) return false;
+  }
+  return (await counter.count(text)) <= maxTokens;
+}
+
+async function clipEnds(counter: TokenCounter, text: string, maxTokens: number): Promise<[head: string, tail: string]> {
+  const head = await counter.clipStart(text, Math.ceil(maxTokens / 2));
+  return [head, await counter.clipEnd(text, Math.floor(maxTokens / 2))];
 }

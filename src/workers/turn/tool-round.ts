@@ -1,20 +1,16 @@
 import type { Tool, ToolContext } from '../../domain/agent.ts';
-import { nameConversation } from '../../domain/ids.ts';
+import type { EventLoop } from '../../domain/event-loop.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
-import type { EventLoop } from '../../domain/ports/event-loop.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
-import type { Answered } from './model-step.ts';
+import { LostTurn, type StepTimeout } from './ending.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
-import { callWithin, type StepTimeout } from './step-deadline.ts';
-import { countSteps, idempotencyKey, toolKey } from './step-keys.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
-import { errorAnswer, readOutput, type ToolAnswer } from './tool-output.ts';
-import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
-import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
-import { LostTurn } from './turn-errors.ts';
+import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
+import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
+import { type Facts, failTurn, HANDED_BACK, type TurnState } from './turn-states.ts';
 
 /**
  * Number of tool calls that run at the same time. When all 4,000 calls of a message started at once, the event loop was
@@ -29,25 +25,19 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
-/** `closed`: the tool round is complete, because every tool call of the assistant message has a result. */
-export type RoundEnd = { readonly kind: 'closed' } | TurnEnd;
-
 /**
  * Runs or answers the open tool calls of an assistant message, and records each result at once. After all other calls
  * have their results, calls that wait for an approval or for an outside result suspend the turn.
  */
-export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<RoundEnd> {
+export async function runTools(run: RunningTurn, { answered }: TurnState<'tools'>): Promise<Facts['tools']> {
   const { journal, prepared, claimed } = run;
-  if (mustHandBack(run)) return HANDED_BACK;
+  if (mustHandBack(run)) return { status: 'ended', end: HANDED_BACK };
   const calls = (answered.message.toolCalls ?? []).filter(({ id }) => journal.openCalls.has(id));
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   const steps = countSteps(journal.steps) + calls.filter(({ id }) => !journal.steps.has(toolKey(id))).length;
   if (steps > maxSteps) {
-    return failTurn(
-      'step_limit',
-      `the turn would need ${steps} steps, but maxSteps is ${maxSteps}. Raise maxSteps of the agent`,
-      { maxSteps },
-    );
+    const why = `the turn would need ${steps} steps, but maxSteps is ${maxSteps}. Raise maxSteps of the agent`;
+    return { status: 'ended', end: failTurn('step_limit', why, { maxSteps }) };
   }
   const { answers, waited, claimedAt } = claimed;
   const facts = { tools: toolsOf(run), steps: journal.steps, answers, waits: indexWaits(waited), claimedAt };
@@ -59,7 +49,7 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
     run,
     answerable.map((one) => () => traceCall(run, one)),
   );
-  return endRound(run, answered.step, decided);
+  return endRound(run, answered.key, decided);
 }
 
 /** The agent's tools. If the agent enables recall, they include the recall tool for this conversation. */
@@ -72,14 +62,14 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
 }
 
 /** Suspends the turn for one kind of wait at a time: first for approvals, then for outside results. */
-function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): RoundEnd {
+function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): Facts['tools'] {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.flatMap(({ decision }) =>
       decision.kind === 'wait' && decision.for === kind ? [nameWait(run, decision.call)] : [],
     );
-    if (calls.length > 0) return { kind: 'suspended', wait: waitForCalls(kind, step, calls) };
+    if (calls.length > 0) return { status: 'ended', end: { kind: 'suspended', wait: waitForCalls(kind, step, calls) } };
   }
-  return { kind: 'closed' };
+  return { status: 'closed' };
 }
 
 /**
@@ -95,15 +85,15 @@ function nameWait(run: RunningTurn, call: CallToWaitFor): CallToWaitFor {
  * Runs the tool calls of a round. The first failure aborts all other calls, and the round ends when they have ended.
  * When the worker stops, each call is aborted by its own deadline.
  */
-async function runAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
+async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
     for (const job of left) {
-      if (keeper.signal.aborted) return;
+      if (ending.signal.aborted) return;
       try {
         await job();
       } catch (error) {
-        if (!(error instanceof StoppedWork)) keeper.abort(error);
+        if (!(error instanceof StoppedWork)) ending.abort(error);
         throw error;
       }
     }
@@ -137,9 +127,8 @@ function nameTool({ call, decision }: AnswerableCall): string {
 
 async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const { call, decision } = one;
-  const { journal, prepared, ports, keeper } = run;
-  const { conversation, turn } = keeper.lease;
-  const scope = { ...nameConversation(conversation), turn };
+  const { journal, prepared, ports, ending } = run;
+  const { scope } = ending;
   const name = nameTool(one);
   ports.onContent?.({ type: 'tool_call_started', ...scope, name, call: call.id, arguments: call.arguments });
   const startedAt = ports.clock.now();
@@ -176,12 +165,9 @@ async function runTool(
   call: ToolCall,
   { tool, input }: { readonly tool: RunnableTool; readonly input: unknown },
 ): Promise<ToolAnswer> {
-  const { keeper, ports, settings } = run;
-  const { conversation, turn } = keeper.lease;
-  const stop = ports.shutdown.callsEnd;
+  const { ending, ports, settings } = run;
+  const { conversation, turn } = ending.lease;
   const timeoutMs = tool.timeoutMs ?? settings.stepTimeoutMs;
-  const { timers, loop } = ports;
-  const deadline = { timers, loop, timeoutMs, signal: keeper.signal, stop };
   const context = {
     tenant: conversation.tenant,
     conversation: conversation.id,
@@ -190,11 +176,10 @@ async function runTool(
     idempotencyKey: idempotencyKey(run, call.id),
   };
   try {
-    return await callWithin(deadline, (signal) => runSafely(loop, tool, input, { ...context, signal }));
+    return await ending.call(timeoutMs, (signal) => runSafely(ports.loop, tool, input, { ...context, signal }));
   } catch (error) {
-    keeper.signal.throwIfAborted();
-    // The abort may have caused the error, so it is unknown whether the call had its effect.
-    if (stop.aborted) throw new StoppedWork();
+    // An abort may have caused the error, so it is unknown whether the call had its effect.
+    ending.throwIfEnded();
     return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws only after an abort
   }
 }

@@ -1,31 +1,34 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
+import type { EventScope } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../domain/ports/queue.ts';
-import type { SpanSubject } from '../../domain/ports/tracing.ts';
-import { type ClaimedTurn, isLost, type TurnLease } from '../../domain/ports/turn-store.ts';
-import { TURN_LIMITS } from '../../domain/turn.ts';
-import { reportBackoff, requestPass } from '../pass-request.ts';
-import type { PreparedAgent } from '../prepared-agent.ts';
-import { StoppedWork, unlessAborted } from '../shutdown.ts';
+import { isLost } from '../../domain/lease.ts';
+import type { SpanSubject } from '../../domain/tracing.ts';
+import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
+import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../jobs/ports.ts';
+import type { ClaimResult } from '../../store/turn-claims.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { SoloHold } from '../solo-lock.ts';
-import { enterPlace, postpone, waitWithin } from '../work-place.ts';
-import { endBrokenTurn } from './broken-turn.ts';
+import { enterPlace, postpone } from '../work-place.ts';
+import { answerTurn, type OpenDelivery } from './answer-turn.ts';
 import { ContextCache } from './context-cache.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
-import { PieceStream, type StreamedTurn } from './piece-stream.ts';
-import type { RunningTurn } from './running-turn.ts';
-import { answerApart } from './suspect-turn.ts';
-import { decideTurnEnd } from './threshold-check.ts';
-import { claimTurn, reportClaimed } from './turn-claim.ts';
-import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
-import { BrokenDelivery, LostTurn } from './turn-errors.ts';
-import { TurnJournal } from './turn-journal.ts';
-import { runTurn } from './turn-loop.ts';
+import { Ending, LostTurn } from './ending.ts';
+import { endTurn, wakeUnlessFull } from './turn-end.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
-import { undoSettled } from './undo-canceled.ts';
+import type { TurnEnd } from './turn-states.ts';
 
-/** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
-const ALONE_WAIT_MS = 60_000;
+/**
+ * Thrown when a delivery ends with an unexpected error, its `cause`. `scope` has the ids for the event that reports the
+ * error.
+ */
+export class BrokenDelivery extends Error {
+  readonly scope: EventScope;
+
+  constructor(scope: EventScope, cause: unknown) {
+    super('an unexpected error ended the delivery of a turn', { cause });
+    this.name = 'BrokenDelivery';
+    this.scope = scope;
+  }
+}
 
 export function createTurnHandler(ports: TurnPorts): TurnHandler {
   return (conversation) => new TurnDelivery(ports, conversation).run();
@@ -44,52 +47,47 @@ export async function answerSuspect(ports: TurnPorts, claimed: ClaimedTurn): Pro
  * Handles one wake of a conversation. Claims and answers turns, until the mailbox is empty, its first turn waits, or
  * the delivery has reached its limit of turns or time. At that limit, the last settlement records the next wake.
  */
-export class TurnDelivery {
-  readonly #ports: TurnPorts;
-  readonly #settings: TurnSettings;
+export class TurnDelivery implements OpenDelivery {
+  readonly ports: TurnPorts;
+  readonly settings: TurnSettings;
   readonly #conversation: ConversationRef;
-  readonly #context: ContextCache;
+  readonly context: ContextCache;
   readonly #owner: string;
   readonly #startedAt: number;
   #claims = 0;
-  #hold: SoloHold | undefined;
+  hold: SoloHold | undefined;
   /** Turn that killed a process of its own. It made progress there, so it is no suspect by its attempts. */
   #killer: string | undefined;
   #postponed: Postponed | undefined;
 
   constructor(ports: TurnPorts, conversation: ConversationRef) {
-    this.#ports = ports;
-    this.#settings = { ...TURN_SETTINGS, ...ports.settings };
+    this.ports = ports;
+    this.settings = { ...TURN_SETTINGS, ...ports.settings };
     this.#conversation = conversation;
-    this.#context = new ContextCache(ports.contexts, conversation);
+    this.context = new ContextCache(ports.contexts, conversation);
     this.#owner = ports.owners.next();
     this.#startedAt = ports.clock.now();
   }
 
   /**
-   * Claims and answers turns until the delivery ends.
+   * Claims and answers turns until the delivery ends. A suspect is answered in a process of its own, if this worker can
+   * start one.
    * @param given a turn that another process has claimed for this delivery
    * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported once
    * for all turns.
    */
   async run(given?: ClaimedTurn): Promise<TurnDeliveryResult> {
-    this.#hold = await enterPlace(this.#ports);
-    if (this.#hold === undefined) return postpone(this.#ports);
-    try {
-      return await this.#answerMailbox(given);
-    } finally {
-      this.#hold?.release();
-    }
-  }
-
-  async #answerMailbox(given: ClaimedTurn | undefined): Promise<TurnDeliveryResult> {
+    const { ports } = this;
+    this.hold = await enterPlace(ports);
+    if (this.hold === undefined) return postpone(ports);
     let turn = given;
     try {
       turn ??= await this.#claim();
       while (turn !== undefined) {
+        const claimed = turn;
         this.#claims += 1;
-        if (turn !== given) reportClaimed(this.#ports, turn);
-        turn = await this.#answerClaimed(turn);
+        if (claimed !== given) reportClaimed(ports, claimed);
+        turn = await this.#answer(claimed);
       }
       return this.#postponed ?? { status: 'done' };
     } catch (error) {
@@ -99,185 +97,130 @@ export class TurnDelivery {
         { ...nameConversation(this.#conversation), ...(turn && { turn: turn.lease.turn }) },
         error,
       );
+    } finally {
+      this.hold?.release();
     }
   }
 
+  /**
+   * Claims the first turn of the conversation, if this worker has its agent. A turn whose agent no running worker has had
+   * for a long time is still claimed, so that it fails.
+   */
   async #claim(): Promise<ClaimedTurn | undefined> {
-    const claim = await claimTurn(this.#ports, this.#conversation, this.#owner);
-    this.#postponed = claim.status === 'postponed' ? claim : undefined;
+    const { turns, ids, elsewhere } = this.ports;
+    this.#postponed = undefined;
+    let claim = await turns.claim(this.#conversation, this.#owner, ids.next(), elsewhere?.names);
+    if (claim.status === 'unserved') {
+      // Another worker has the agent of the turn, or may start soon.
+      const delayMs = await elsewhere?.delayOf(claim.agent, 'turn');
+      if (delayMs !== undefined) {
+        this.#postponed = { status: 'postponed', delayMs };
+        return undefined;
+      }
+      claim = await turns.claim(this.#conversation, this.#owner, ids.next());
+    }
+    if (claim.status === 'poison') await reportPoison(this.ports, this.#conversation, claim);
     return claim.status === 'claimed' ? claim.turn : undefined;
   }
 
-  /**
-   * Answers a claimed turn: a suspect in a process of its own, if this worker can start one, and any other turn here.
-   * @returns the next turn that this delivery has claimed
-   */
-  async #answerClaimed(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
-    const { suspects, agents, tracing } = this.#ports;
-    const { turn } = claimed.lease;
-    const isSuspect = claimed.attempt >= TURN_LIMITS.maxAttempts || turn === this.#killer;
-    if (isSuspect && suspects !== undefined && agents.find(claimed.agent) !== undefined) {
-      const end = await answerApart({ ...this.#ports, suspects }, this.#settings, claimed);
-      if (end === 'done') return undefined;
-      if (end === 'died') {
-        this.#killer = turn;
-        return await this.#claim();
-      }
-    }
-    return await tracing.inSpan(describeSpan(claimed), () => this.#answerUnderLease(claimed));
+  async #answer(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+    const end = await this.#answerSuspect(claimed);
+    if (end === 'died') return await this.#claim();
+    if (end === 'done') return undefined;
+    return await this.ports.tracing.inSpan(describeSpan(claimed), () => answerTurn(this, claimed));
   }
 
-  /**
-   * Answers a claimed turn while its lease is renewed.
-   * @returns the next turn, if it was claimed together with the settlement of this one
-   */
-  async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
-    const { turns, timers, loop, clock, onEvent } = this.#ports;
-    const { conversation, turn } = claimed.lease;
-    const startedAt = clock.now();
-    const keeper = new LeaseKeeper(claimed.lease, { turns, timers, loop, ...this.#settings });
-    try {
-      return await this.#answerUntilStop(claimed, keeper);
-    } catch (error) {
-      if (error instanceof LostTurn)
-        onEvent({ type: 'lease_lost', what: 'turn', ...nameConversation(conversation), turn, why: error.why });
-      // The delivery reports the first error. An error of this write has the same cause, or the lease was lost.
-      else await endBrokenTurn(this.#ports, { claimed, keeper, startedAt }, error).catch(() => undefined);
-      throw error;
-    } finally {
-      keeper.stop();
-    }
+  async #answerSuspect(claimed: ClaimedTurn): ReturnType<typeof answerApart> {
+    const { attempt, agent, lease } = claimed;
+    const isSuspect = attempt >= TURN_LIMITS.maxAttempts || lease.turn === this.#killer;
+    if (!isSuspect || this.ports.agents.find(agent) === undefined) return 'not_started';
+    const end = await answerApart(this, claimed);
+    if (end === 'died') this.#killer = lease.turn;
+    return end;
   }
 
-  /**
-   * When the worker stops, abandons work that does not end in time. The lease is handed back, so the abandoned work can
-   * write nothing more.
-   */
-  async #answerUntilStop(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
-    const { shutdown, clock } = this.#ports;
-    const startedAt = clock.now();
-    try {
-      return await unlessAborted(shutdown.workEnds, () => this.#answer(claimed, keeper));
-    } catch (error) {
-      if (!(error instanceof StoppedWork)) throw error;
-      keeper.abort(error);
-      shutdown.noteCutOff();
-      const end = { kind: 'handed_back', isCutOff: true } as const;
-      await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: false });
-      return undefined;
-    }
-  }
-
-  async #answer(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
-    const { agent } = claimed;
-    const startedAt = this.#ports.clock.now();
-    const mustBeAlone = claimed.attempt >= TURN_LIMITS.maxAttempts;
-    if (mustBeAlone && !(await this.#becomeAlone(keeper))) {
-      await endTurn(this.#ports, { claimed, keeper, startedAt, end: HANDED_BACK, mayClaimNext: false });
-      return undefined;
-    }
-    const prepared = this.#ports.agents.find(agent);
-    if (prepared === undefined) {
-      const end = failTurn(
-        'unknown_agent',
-        `no running worker has an agent named "${agent}". Start a worker with the agent, and re-drive the turn`,
-        { agent },
-      );
-      return (await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() })).next;
-    }
-    const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
-    const work = { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() };
-    const { next, conversation } = await endTurn(this.#ports, work);
-    const isSettled = end.kind === 'completed' || end.kind === 'failed';
-    const step = isSettled ? end.step : undefined;
-    if (isSettled && end.leaves !== undefined && next === undefined) await this.#undoSettled(claimed.lease);
-    if (step !== undefined && conversation !== undefined) run.journal.adoptOutcome(step, conversation);
-    return end.kind === 'completed' ? await this.#requestPass(run, next) : next;
-  }
-
-  /**
-   * Waits until no other work runs in this process (invariant I10). Returns false if that takes too long or if the
-   * process stops.
-   * @throws LostTurn if the turn's lease was lost
-   */
-  async #becomeAlone(keeper: LeaseKeeper): Promise<boolean> {
-    const { turns, solo, shutdown, timers, isWatched = false } = this.#ports;
-    this.#hold?.release();
-    const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [keeper.signal, shutdown.begun] };
-    this.#hold = await waitWithin(wait, (signal) => solo.alone(signal));
-    keeper.signal.throwIfAborted();
-    if (this.#hold === undefined) return false;
-    const started = await turns.startAlone(keeper.lease, isWatched);
-    if (isLost(started)) throw new LostTurn(started.status);
-    return true;
-  }
-
-  #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper, prepared: PreparedAgent): RunningTurn {
-    const ports = this.#ports;
-    const context = this.#context;
-    if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
-    if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
-    // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
-    const onOutcome = (): void => this.#hold?.admitOthers();
-    const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
-    const stream = new PieceStream({ ...ports, lease: keeper.lease, countText: textCounter(prepared) });
-    return { claimed, prepared, turnContext: {}, journal, context, keeper, stream, ports, settings: this.#settings };
-  }
-
-  async #undoSettled(lease: TurnLease): Promise<void> {
-    try {
-      await undoSettled(this.#ports, lease);
-    } catch (error) {
-      // The next turn repeats this work. An erased conversation has none.
-      if (error instanceof LostTurn) return;
-      this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
-    }
-  }
-
-  /**
-   * After a turn is settled, requests a compaction pass if a threshold is met. If the worker crashes before that, the
-   * next turn's threshold check requests the pass.
-   * @returns the next turn with the id of that pass, because the next turn was claimed before the pass was requested
-   */
-  async #requestPass(
-    { prepared, journal }: RunningTurn,
-    next: ClaimedTurn | undefined,
-  ): Promise<ClaimedTurn | undefined> {
-    const { calibration } = prepared.overhead;
-    const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
-    if (backoff !== undefined) reportBackoff(this.#ports, this.#conversation, backoff);
-    if (reasons.length === 0) return next;
-    try {
-      const answer = await requestPass(this.#ports, this.#conversation, { reasons, calibration });
-      if (next === undefined || answer.status === 'gone') return next;
-      return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
-    } catch (error) {
-      // This delivery already owns the next turn. If the error ended the delivery, that turn would wait until its lease
-      // lapses.
-      const conversation = this.#conversation;
-      this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
-      return next;
-    }
-  }
-
-  #hasShareLeft(): boolean {
-    const { maxTurns, maxDeliveryMs } = this.#settings;
-    const { shutdown, solo } = this.#ports;
+  mayClaimNext(): boolean {
+    const { maxTurns, maxDeliveryMs } = this.settings;
+    const { shutdown, solo } = this.ports;
     if (shutdown.begun.aborted || solo.isWanted) return false;
-    return this.#claims < maxTurns && this.#ports.clock.now() - this.#startedAt < maxDeliveryMs;
+    return this.#claims < maxTurns && this.ports.clock.now() - this.#startedAt < maxDeliveryMs;
   }
-}
-
-/** The first piece of a text counts with the delimiters of its message. */
-function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
-  if (prepared.agent.onCancel === 'discard') return undefined;
-  return async (text, at) => {
-    if (at > 0) return await prepared.counter.count(text);
-    return (await prepared.weigh({ role: 'assistant', content: text })).tokens;
-  };
 }
 
 function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTurn): SpanSubject {
   const { conversation, turn } = lease;
   return { kind: 'turn', conversation, turn, agent, attempt, traceParent, suspendedIn: waited?.suspendedIn };
+}
+
+/**
+ * Reports a turn that was settled as failed because each of its claims ended without an outcome (invariant I10). The
+ * next turn gets its own wake and delivery.
+ */
+async function reportPoison(
+  { onEvent, wakes }: TurnPorts,
+  conversation: ConversationRef,
+  { turn, wake }: Extract<ClaimResult, { status: 'poison' }>,
+): Promise<void> {
+  onEvent({ type: 'turn_settled', ...nameConversation(conversation), turn, outcome: 'failed', code: 'poison' });
+  if (wake !== undefined) await wakeUnlessFull(wakes, conversation, wake);
+}
+
+/** Reports a turn that a delivery has claimed, also together with the settlement of the turn before it. */
+function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
+  const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
+  const { conversation, turn } = lease;
+  const suspended = readSuspension(claimed);
+  const waitMs = Math.max(0, claimedAt - dueAt);
+  const times = { ...(isFirstClaim && waited === undefined && { waitMs }), ...(suspended && { suspended }) };
+  onEvent({ type: 'turn_claimed', ...nameConversation(conversation), turn, agent, attempt, ...times });
+}
+
+/** Returns how long the turn was suspended. Undefined for all claims but the first one after a suspension. */
+function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
+  if (waited === undefined || !isFirstClaim) return undefined;
+  return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };
+}
+
+/** ms until a worker may claim a suspect again for which this worker had no process left. */
+const FULL_DELAY_MS = 5_000;
+
+/**
+ * Answers a suspect in a process of its own, while this process renews the lease, too. So a blocked event loop there
+ * costs no lease before this process has ended the other and reported its death.
+ * @returns `died` if the turn may be claimed again, and the death is reported
+ * @throws LostTurn if the turn's lease was lost
+ */
+async function answerApart(
+  { ports, settings }: OpenDelivery,
+  claimed: ClaimedTurn,
+): Promise<'done' | 'died' | 'not_started'> {
+  const { turns, clock, shutdown, suspects } = ports;
+  if (suspects === undefined) return 'not_started';
+  const startedAt = clock.now();
+  const ending = new Ending(claimed.lease, { ...ports, ...settings });
+  const handBack = async (end: Extract<TurnEnd, { kind: 'handed_back' }>): Promise<'done'> => {
+    await endTurn(ports, { claimed, ending, startedAt, end, mayClaimNext: false });
+    return 'done';
+  };
+  try {
+    const end = await suspects.run(claimed, ending.signal);
+    switch (end) {
+      case 'ended':
+        return 'done';
+      case 'not_started':
+        return end;
+      case 'full':
+        return await handBack({ kind: 'handed_back', isCutOff: false, delayMs: FULL_DELAY_MS });
+      case 'stopped':
+        shutdown.noteCutOff();
+        return await handBack({ kind: 'handed_back', isCutOff: true });
+      case 'died': {
+        const reported = await turns.reportDeath(claimed.lease);
+        if (isLost(reported)) throw new LostTurn(reported.status);
+        return end;
+      }
+    }
+  } finally {
+    ending.stop();
+  }
 }

@@ -1,87 +1,30 @@
 import type { StepState } from '../../domain/conversation.ts';
-import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
+import { failureCode, findWriteRefusal, isServiceError, isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { Leaving } from '../../domain/leaving.ts';
+import { isLost } from '../../domain/lease.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
-import type { WakeOptions, WakeQueue } from '../../domain/ports/queue.ts';
-import { type ClaimedTurn, isLost, type StepOutcome, type TurnSettlement } from '../../domain/ports/turn-store.ts';
-import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import { describeThrown } from '../../domain/thrown.ts';
+import type { WakeOptions, WakeQueue } from '../../jobs/ports.ts';
 import { BEGUN_PRIORITY } from '../../jobs/queues.ts';
-import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
-import { LostTurn } from './turn-errors.ts';
+import type { TurnSettlement } from '../../store/turn-ends.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
+import { type Ending, LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
+import { failTurn, type TurnEnd } from './turn-states.ts';
 
-/**
- * How the work on a claimed turn ends. Any step can decide this, but only `endTurn` writes the decision to the store.
- */
-export type TurnEnd =
-  | {
-      readonly kind: 'completed';
-      readonly answerSeq: number;
-      readonly end?: AnswerEnd | undefined;
-      /** True if the answer matches the schema of the agent. */
-      readonly isStructured?: boolean;
-      /** Messages that leave the context. */
-      readonly leaves?: Leaving | undefined;
-      /** The last step, which the settlement records. */
-      readonly step: StepOutcome;
-    }
-  | {
-      readonly kind: 'failed';
-      readonly failure: TurnFailure;
-      /** Messages that leave the context. */
-      readonly leaves?: Leaving | undefined;
-      readonly step?: StepOutcome;
-    }
-  | {
-      readonly kind: 'suspended';
-      readonly wait: WaitRequest;
-      /**
-       * The error that caused the retry, without contents of the conversation. This error is reported if the turn is
-       * suspended too often.
-       */
-      readonly why?: { readonly message: string; readonly code?: string | undefined };
-    }
-  /**
-   * The worker stops, or cannot run the turn now. `isCutOff`: the work was interrupted in the middle of a step.
-   * `delayMs`: time until a worker may take the turn again.
-   */
-  | { readonly kind: 'handed_back'; readonly isCutOff: boolean; readonly delayMs?: number };
-
-/** The turn was handed back between two steps, so no work is lost. */
-export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
-
-/**
- * Ends the turn's work as failed.
- * @param details numbers and ids, never contents of the conversation
- */
-export function failTurn(
-  code: ErrorCode,
-  message: string,
-  details?: TurnFailure['details'],
-): Extract<TurnEnd, { kind: 'failed' }> {
-  return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
-}
-
-/** Adds to the end of a failed turn that its messages leave the context, so that later turns can be answered. */
-export function leaveContext(
-  { failure, ...end }: Extract<TurnEnd, { kind: 'failed' }>,
-  leaves: Leaving,
-): Extract<TurnEnd, { kind: 'failed' }> {
-  const message = `${failure.message}. The messages of this turn leave the context. The log keeps them`;
-  return { ...end, failure: { ...failure, message }, leaves };
-}
-
-export type EndingPorts = Pick<
+export type EndPorts = Pick<
   TurnPorts,
   'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'
 >;
 
-export interface EndedWork {
+export interface ClaimedWork {
   readonly claimed: ClaimedTurn;
-  readonly keeper: LeaseKeeper;
+  readonly ending: Ending;
   /** Time when the work started, by this process's clock. `claimed.claimedAt` is by the store's clock. */
   readonly startedAt: number;
+}
+
+export interface EndedWork extends ClaimedWork {
   readonly end: TurnEnd;
   /** False if this delivery has reached its limit. The next turn then gets a wake instead of being claimed here. */
   readonly mayClaimNext: boolean;
@@ -98,7 +41,7 @@ export interface EndedTurn {
  * Writes how the work on a claimed turn ended. No other write gives the turn's lease back.
  * @throws LostTurn if the turn's lease was lost
  */
-export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<EndedTurn> {
+export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {
     case 'handed_back':
@@ -117,7 +60,7 @@ export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<Ende
 }
 
 async function handBack(
-  { turns, wakes, ids, onEvent }: EndingPorts,
+  { turns, wakes, ids, onEvent }: EndPorts,
   { lease }: ClaimedTurn,
   { isCutOff, delayMs = 0 }: Extract<TurnEnd, { kind: 'handed_back' }>,
 ): Promise<void> {
@@ -148,7 +91,7 @@ export async function wakeUnlessFull(
 }
 
 async function suspend(
-  ports: EndingPorts,
+  ports: EndPorts,
   work: EndedWork,
   end: Extract<TurnEnd, { kind: 'suspended' }>,
 ): Promise<EndedTurn> {
@@ -156,9 +99,7 @@ async function suspend(
   const { lease } = work.claimed;
   const { wait, why } = end;
   const request = { ...wait, suspendedIn: tracing.current() };
-  const { status } = await writeUnderLease({ ...ports, keeper: work.keeper }, 'suspend', () =>
-    turns.suspend(lease, request),
-  );
+  const { status } = await work.ending.write('suspend', () => turns.suspend(lease, request));
   const { step, for: kind, waitMs } = wait;
   if (status === 'exhausted') {
     const limit = wait.maxMs === undefined ? 'was suspended too often' : `waited longer than ${wait.maxMs} ms`;
@@ -172,8 +113,8 @@ async function suspend(
 }
 
 async function settle(
-  ports: EndingPorts,
-  { claimed, keeper, startedAt, mayClaimNext }: EndedWork,
+  ports: EndPorts,
+  { claimed, ending, startedAt, mayClaimNext }: EndedWork,
   settlement: TurnSettlement,
 ): Promise<EndedTurn> {
   const { turns, agents, wakes, clock, ids, onEvent } = ports;
@@ -182,10 +123,8 @@ async function settle(
   const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
   // After an abort, the outcome of a step must not be recorded. Only the failure of a turn is written then.
-  if (settlement.step !== undefined) keeper.signal.throwIfAborted();
-  const result = await writeUnderLease({ ...ports, keeper }, 'settle', () =>
-    turns.settle(lease, { ...settlement, ...idleTtl }, wake),
-  );
+  if (settlement.step !== undefined) ending.signal.throwIfAborted();
+  const result = await ending.write('settle', () => turns.settle(lease, { ...settlement, ...idleTtl }, wake));
   onEvent({
     type: 'turn_settled',
     ...nameConversation(conversation),
@@ -197,4 +136,28 @@ async function settle(
   });
   if (result.wake !== undefined) await wakeUnlessFull(wakes, conversation, result.wake);
   return { next: result.next, conversation: result.conversation };
+}
+
+/**
+ * Ends a turn whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
+ * worker (invariant I22). After an error of the service, such as an outage of Redis, the lease is given back without a
+ * wake. The sweeper then wakes the conversation. The next claim would meet any other error again, so the turn fails
+ * with a code.
+ *
+ * If Redis refuses this write too, the lease lapses by its time.
+ */
+export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: unknown): Promise<void> {
+  const { claimed, ending } = work;
+  ending.abort(error);
+  if (isServiceError(error)) await ports.turns.release(claimed.lease, ports.ids.next());
+  else await endTurn(ports, { ...work, end: failAsBroken(error), mayClaimNext: false });
+}
+
+/** The failure is stored with the turn. An unknown error may quote contents, so only its name is stored. */
+function failAsBroken(error: unknown): TurnEnd {
+  const code = failureCode(error);
+  if (isTurnfoldError(error)) return failTurn(code, error.message, error.details);
+  const { name } = describeThrown(error);
+  const why = `an unexpected error (${name}) ended the work on the turn. The worker's log has the error`;
+  return failTurn(code, why, { error: name });
 }

@@ -1,13 +1,17 @@
+import type { Clock } from '../../domain/clock.ts';
 import type { ConversationState, StepState } from '../../domain/conversation.ts';
-import type { BusyTurnStore } from '../../domain/ports/busy-turns.ts';
-import type { ClaimedTurn, StepOutcome, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
+import type { BusyTurnStore } from '../../store/busy-turns.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
+import type { StepOutcome } from '../../store/turn-steps.ts';
+import type { TurnStore } from '../../store/turns.ts';
 import type { ContextCache } from './context-cache.ts';
-import { type LeaseWritePorts, writeUnderLease } from './lease-keeper.ts';
+import { type Ending, LostTurn } from './ending.ts';
 import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from './step-waits.ts';
-import { LostTurn } from './turn-errors.ts';
 
-export interface JournalPorts extends LeaseWritePorts {
+export interface JournalPorts {
+  readonly ending: Ending;
+  readonly clock: Clock;
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'> & Pick<BusyTurnStore, 'takeSteering'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps' | 'spentTokens'>;
   readonly context: ContextCache;
@@ -78,9 +82,9 @@ export class TurnJournal {
    * @throws LostTurn if the turn's lease was lost
    */
   async start(keys: readonly string[]): Promise<void> {
-    const { turns, keeper, clock } = this.#ports;
-    keeper.signal.throwIfAborted();
-    await writeUnderLease(this.#ports, 'start', () => turns.startSteps(keeper.lease, keys));
+    const { turns, ending, clock } = this.#ports;
+    ending.signal.throwIfAborted();
+    await ending.write('start', () => turns.startSteps(ending.lease, keys));
     for (const key of keys) {
       if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
     }
@@ -92,9 +96,9 @@ export class TurnJournal {
    */
   async takeSteering(): Promise<void> {
     if (this.#conversation.isSteered !== true) return;
-    const { turns, keeper } = this.#ports;
-    keeper.signal.throwIfAborted();
-    this.adopt((await writeUnderLease(this.#ports, 'steer', () => turns.takeSteering(keeper.lease))).conversation);
+    const { turns, ending } = this.#ports;
+    ending.signal.throwIfAborted();
+    this.adopt((await ending.write('steer', () => turns.takeSteering(ending.lease))).conversation);
   }
 
   /**
@@ -102,11 +106,9 @@ export class TurnJournal {
    * @throws LostTurn if the turn's lease was lost
    */
   async record(outcome: StepOutcome): Promise<void> {
-    const { turns, keeper } = this.#ports;
-    keeper.signal.throwIfAborted();
-    const { status, conversation } = await writeUnderLease(this.#ports, 'step', () =>
-      turns.recordStep(keeper.lease, outcome),
-    );
+    const { turns, ending } = this.#ports;
+    ending.signal.throwIfAborted();
+    const { status, conversation } = await ending.write('step', () => turns.recordStep(ending.lease, outcome));
     const { usage, requestTokens = 0 } = outcome;
     const tokens = usage === undefined ? requestTokens : usage.inputTokens + usage.outputTokens;
     if (status === 'recorded') this.#spentTokens += tokens;
@@ -131,4 +133,43 @@ export class TurnJournal {
 
 function readOpenCalls({ openCalls }: ConversationState): Set<string> {
   return new Set(openCalls.map(({ id }) => id));
+}
+
+/*
+ * Keys of a turn's steps. The keys are deterministic, so that a repeated step records its outcome only once (invariant
+ * I5). The marker records of waits (`step-waits.ts`) also have such keys.
+ */
+
+type Steps = ReadonlyMap<string, StepRecord>;
+
+/** @param number number of the model step, from 1 */
+export function modelKey(number: number): string {
+  return `model-${number}`;
+}
+
+export function toolKey(callId: string): string {
+  return `tool-${callId}`;
+}
+
+/** Number of model calls whose outcome is recorded. */
+export function countModelSteps(steps: Steps): number {
+  return countKeys(steps, /^model-/);
+}
+
+/** Number of model and tool calls, which the setting `maxSteps` limits. */
+export function countSteps(steps: Steps): number {
+  return countKeys(steps, /^(model|tool)-/);
+}
+
+function countKeys(steps: Steps, pattern: RegExp): number {
+  return [...steps.keys()].filter((key) => pattern.test(key)).length;
+}
+
+/**
+ * Key by which a provider or a tool recognizes that a step is repeated. It contains the time when the turn was
+ * accepted: an erased conversation may be created again, with a turn of the same id.
+ */
+export function idempotencyKey({ claimed }: { readonly claimed: ClaimedTurn }, step: string): string {
+  const { conversation, turn } = claimed.lease;
+  return `${conversation.tenant}/${conversation.id}/${turn}/${claimed.acceptedAt}/${step}`;
 }

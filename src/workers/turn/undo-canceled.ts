@@ -6,19 +6,18 @@ import {
   type LogEnd,
   restoreVersion,
   weighOutside,
-} from '../../domain/compaction/restore.ts';
+} from '../../compaction/restore.ts';
 import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { TurnLease } from '../../domain/lease.ts';
 import type { LeaveCause } from '../../domain/leaving.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { TurnUndo } from '../../domain/ports/busy-turns.ts';
-import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
+import type { TurnUndo } from '../../store/busy-turns.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { writeUnderLease } from './lease-keeper.ts';
+import { LostTurn } from './ending.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
 /**
@@ -27,17 +26,15 @@ import type { TurnPorts } from './turn-ports.ts';
  * @throws LostTurn if the turn's lease was lost
  */
 export async function undoCanceled(run: RunningTurn): Promise<void> {
-  const { claimed, journal, ports, keeper } = run;
+  const { claimed, journal, ports, ending } = run;
   const { undo = [], left = [] } = claimed.conversation;
   if (undo.length === 0) return;
   for (;;) {
     const { version } = journal.conversation.size;
-    const made = await makeUndo(ports, keeper.lease.conversation, { version, undo, left });
-    const result = await writeUnderLease({ ...ports, keeper }, 'rollback', () =>
-      ports.turns.undoTurns(keeper.lease, made),
-    );
+    const made = await makeUndo(ports, ending.lease.conversation, { version, undo, left });
+    const result = await ending.write('rollback', () => ports.turns.undoTurns(ending.lease, made));
     if (result.status !== 'version_changed') return journal.adopt(result.conversation);
-    journal.adopt(await ports.contexts.readConversation(keeper.lease.conversation));
+    journal.adopt(await ports.contexts.readConversation(ending.lease.conversation));
   }
 }
 

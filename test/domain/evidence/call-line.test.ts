@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { briefCall, clipAtWord } from '../../../src/domain/evidence/call-line.ts';
+import { briefCall, clipAtWord } from '../../../src/compaction/evidence/call-line.ts';
 
 const brief = (given: unknown, maxChars = 120): string =>
   briefCall({ id: 'c1', name: 'run', arguments: typeof given === 'string' ? given : JSON.stringify(given) }, maxChars);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listChanges, listValues, readArguments } from '../../../src/domain/evidence/call-values.ts';
+import { listChanges, listValues, readArguments } from '../../../src/compaction/evidence/call-values.ts';
 
 const valuesOf = (given: unknown): [string, string][] =>
   listValues(readArguments({ arguments: JSON.stringify(given) })).map(({ key, text }) => [key, text]);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CoverageRequest, chooseFragments } from '../../../src/domain/evidence/coverage.ts';
-import { type Ledger, readLedger } from '../../../src/domain/evidence/ledger.ts';
+import { type CoverageRequest, chooseFragments } from '../../../src/compaction/evidence/coverage.ts';
+import { type Ledger, readLedger } from '../../../src/compaction/evidence/ledger.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { user } from '../messages.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Dense, DensityQueue } from '../../../src/domain/evidence/density-queue.ts';
+import { type Dense, DensityQueue } from '../../../src/compaction/evidence/density-queue.ts';
 
 const sort = (items: readonly Dense[]): Dense[] =>
   items.toSorted((one, other) => other.density - one.density || one.index - other.index);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { describeCall, partsOf, splitFragments } from '../../../src/domain/evidence/fragments.ts';
+import { describeCall, partsOf, splitFragments } from '../../../src/compaction/evidence/fragments.ts';
 import { callTools, toolResult, user } from '../messages.ts';
 
 function piecesOf(text: string): string[] {

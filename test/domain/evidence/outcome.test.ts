@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOutcome } from '../../../src/domain/evidence/outcome.ts';
+import { readOutcome } from '../../../src/compaction/evidence/outcome.ts';
 
 test.each([
   { content: 'total 3\nsrc\ntest', status: 'ok', line: 'total 3' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PEER_GROUPS, PeerSums, peersOf } from '../../../src/domain/evidence/peers.ts';
-import { shapeOf } from '../../../src/domain/evidence/term-shape.ts';
+import { PEER_GROUPS, PeerSums, peersOf } from '../../../src/compaction/evidence/peers.ts';
+import { shapeOf } from '../../../src/compaction/evidence/term-shape.ts';
 
 function groupOf(text: string, messages = 1): number {
   return peersOf({ messages }, shapeOf(text));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findSuperseded } from '../../../src/domain/evidence/superseded.ts';
+import { findSuperseded } from '../../../src/compaction/evidence/superseded.ts';
 import type { Message } from '../../../src/domain/message.ts';
 
 type Round = readonly [name: string, args: unknown, outcome?: 'ok' | 'error'];

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TermIndex } from '../../../src/domain/evidence/term-index.ts';
+import { TermIndex } from '../../../src/compaction/evidence/term-index.ts';
 
 test('an index numbers texts in the order in which they are first seen', () => {
   fc.assert(

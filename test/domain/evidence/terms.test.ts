@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { scanTerms } from '../../../src/domain/evidence/terms.ts';
+import { scanTerms } from '../../../src/compaction/evidence/terms.ts';
 
 function termsOf(text: string): string[] {
   const terms: string[] = [];

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { readLedger } from '../../../src/domain/evidence/ledger.ts';
-import { readFacts } from '../../../src/domain/evidence/source-facts.ts';
-import { shapeOf } from '../../../src/domain/evidence/term-shape.ts';
-import type { UseWeights } from '../../../src/domain/evidence/use-features.ts';
-import { FEATURE_NAMES, FEATURES, type Feature } from '../../../src/domain/evidence/use-features.ts';
-import { valueTerms, valueTermsInSlices } from '../../../src/domain/evidence/use-probability.ts';
+import { readLedger } from '../../../src/compaction/evidence/ledger.ts';
+import { readFacts } from '../../../src/compaction/evidence/source-facts.ts';
+import { shapeOf } from '../../../src/compaction/evidence/term-shape.ts';
+import type { UseWeights } from '../../../src/compaction/evidence/use-features.ts';
+import { FEATURE_NAMES, FEATURES, type Feature } from '../../../src/compaction/evidence/use-features.ts';
+import { valueTerms, valueTermsInSlices } from '../../../src/compaction/evidence/use-probability.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { toolResult, user } from '../messages.ts';

@@ -6,9 +6,9 @@ import {
   type FixedTexts,
   type SizedThinking,
   sizeThinking,
-} from '../../../src/domain/inspection/breakdown.ts';
-import type { Category } from '../../../src/domain/inspection/names.ts';
-import { readThinking } from '../../../src/domain/inspection/thinking.ts';
+} from '../../../src/compaction/inspection/breakdown.ts';
+import type { Category } from '../../../src/compaction/inspection/names.ts';
+import { readThinking } from '../../../src/compaction/inspection/thinking.ts';
 import { resolveLimits } from '../../../src/domain/limits.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { completePolicy } from '../../../src/domain/policy.ts';

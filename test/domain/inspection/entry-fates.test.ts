@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type EntryFate, passFates, traceAncestors, traceFates } from '../../../src/domain/inspection/entry-fates.ts';
-import { outlineEntry, startOf } from '../../../src/domain/inspection/outline.ts';
+import {
+  type EntryFate,
+  passFates,
+  traceAncestors,
+  traceFates,
+} from '../../../src/compaction/inspection/entry-fates.ts';
+import { outlineEntry, startOf } from '../../../src/compaction/inspection/outline.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';

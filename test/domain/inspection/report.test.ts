@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { compareIdentifiers, MAX_LISTED } from '../../../src/domain/inspection/identifiers.ts';
-import { findNewSummaries, frameReport, showRange, sumCost } from '../../../src/domain/inspection/report.ts';
+import { compareIdentifiers, MAX_LISTED } from '../../../src/compaction/inspection/identifiers.ts';
+import { findNewSummaries, frameReport, showRange, sumCost } from '../../../src/compaction/inspection/report.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { toolResult, user } from '../messages.ts';

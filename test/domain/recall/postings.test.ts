@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Postings } from '../../../src/domain/recall/postings.ts';
+import { Postings } from '../../../src/compaction/recall/postings.ts';
 
 function read(postings: Postings, list: number): number[] {
   const items: number[] = [];

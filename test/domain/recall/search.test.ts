@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MASK_TOKENS } from '../../../src/domain/compaction/mask.ts';
+import { MASK_TOKENS } from '../../../src/compaction/mask.ts';
+import { LineIndex, type LineMatches } from '../../../src/compaction/recall/line-index.ts';
+import { type MatchedMessage, matchMessage, rankMatched } from '../../../src/compaction/recall/matched-message.ts';
+import { fold, recallText } from '../../../src/compaction/recall/message-lines.ts';
+import { readQuery } from '../../../src/compaction/recall/recall-query.ts';
 import { buildLog, type LogEntry, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
-import { LineIndex, type LineMatches } from '../../../src/domain/recall/line-index.ts';
-import { type MatchedMessage, matchMessage, rankMatched } from '../../../src/domain/recall/matched-message.ts';
-import { fold, recallText } from '../../../src/domain/recall/message-lines.ts';
-import { readQuery } from '../../../src/domain/recall/recall-query.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import type { Segment } from '../../../src/domain/version.ts';
 import { toolResult as result, user } from '../messages.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { WordTable } from '../../../src/domain/recall/word-table.ts';
+import { WordTable } from '../../../src/compaction/recall/word-table.ts';
 
 test('a word table numbers different words, and finds all words that contain a text', () => {
   const words = fc.array(

@@ -1,5 +1,5 @@
 import type { Message } from '../../../src/domain/message.ts';
-import type { SummaryAnswer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
+import type { SummaryAnswer, SummaryRequest } from '../../../src/domain/summarizer.ts';
 import { createStructuralSummarizer } from '../../../src/summarize/structural/structural-summarizer.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 

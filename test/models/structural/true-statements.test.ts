@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { chooseExcerpts } from '../../../src/domain/compaction/choose-excerpts.ts';
-import { readEvidence } from '../../../src/domain/compaction/context-evidence.ts';
-import { contextOfLog } from '../../../src/domain/context.ts';
+import { chooseExcerpts } from '../../../src/compaction/choose-excerpts.ts';
+import { contextOfLog } from '../../../src/compaction/context.ts';
+import { readEvidence } from '../../../src/compaction/context-evidence.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ModelError } from '../../../src/domain/model.ts';
-import type { CachedPrefix } from '../../../src/domain/ports/summarizer.ts';
+import type { CachedPrefix } from '../../../src/domain/summarizer.ts';
 import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { startProvider } from '../../provider/provider.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { limitSummaryCall } from '../../../src/domain/compaction/summary-time.ts';
+import { limitSummaryCall } from '../../../src/compaction/summary-time.ts';
 import { openWorld, RECORD } from './fixture.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));

@@ -1,6 +1,6 @@
 import type { Message } from '../../../src/domain/message.ts';
 import type { Model, ModelProfile, ModelRequest } from '../../../src/domain/model.ts';
-import type { SummaryAnswer, SummaryCall, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
+import type { SummaryAnswer, SummaryCall, SummaryRequest } from '../../../src/domain/summarizer.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';

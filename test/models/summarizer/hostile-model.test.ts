@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ModelAnswer } from '../../../src/domain/model.ts';
-import type { SummaryCall } from '../../../src/domain/ports/summarizer.ts';
+import type { SummaryCall } from '../../../src/domain/summarizer.ts';
 import { modelChain } from '../../../src/providers/chain.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { callSummaryModel } from '../../../src/summarize/model/model-call.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ModelError } from '../../../src/domain/model.ts';
-import type { SummaryParts } from '../../../src/domain/ports/summarizer.ts';
+import type { SummaryParts } from '../../../src/domain/summarizer.ts';
 import { modelChain } from '../../../src/providers/chain.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { contentOf, HISTORY, openWorld, PLAN, prose, RECORD, round, say } from './fixture.ts';

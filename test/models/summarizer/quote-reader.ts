@@ -1,4 +1,4 @@
-import { partsOf } from '../../../src/domain/evidence/fragments.ts';
+import { partsOf } from '../../../src/compaction/evidence/fragments.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { SECTIONS } from '../../../src/summarize/model/sections.ts';
 import { foldLine } from '../../../src/summarize/structural/text.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { NewKeyRecord } from '../../../src/domain/ports/access-key-store.ts';
+import type { NewKeyRecord } from '../../../src/store/access-keys.ts';
 import type { Given } from './fixture.ts';
 
 function keyOf(over: Partial<NewKeyRecord> = {}): NewKeyRecord {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type ConversationEvent, EVENT_LIMITS } from '../../../src/domain/conversation-event.ts';
+import { type ConversationEvent, EVENT_LIMITS, FIRST_POSITION } from '../../../src/domain/conversation-event.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import { type EventPage, FIRST_POSITION } from '../../../src/domain/ports/event-store.ts';
+import type { EventPage } from '../../../src/store/events.ts';
 import { claimPass, commitOf, endOf, planOf, proposalOf } from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';

@@ -1,7 +1,8 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { ClaimedPass, PassLease } from '../../../src/domain/ports/pass-store.ts';
-import type { ClaimedTurn, TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import type { ClaimedPass, PassLease } from '../../../src/store/pass-record.ts';
+import type { ClaimedTurn } from '../../../src/store/turn-record.ts';
 import { claimPass, makeConversation } from '../pass-samples.ts';
 import { acceptAndClaim, claimHead, newConversation } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { DueEntry, ExpireResult } from '../../../src/domain/ports/sweep-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import type { DueEntry } from '../../../src/store/due-work.ts';
+import type { ExpireResult } from '../../../src/store/erase.ts';
 import { appendOf, claimPass, commitOf, endOf, makeConversation, proposalOf, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';

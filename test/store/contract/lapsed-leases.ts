@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { DueEntry } from '../../../src/domain/ports/sweep-store.ts';
+import type { DueEntry } from '../../../src/store/due-work.ts';
 import { textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 

@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type ConversationRef, type NamedConversation, nameConversation } from '../../../src/domain/ids.ts';
-import type {
-  ConversationQuery,
-  ListedConversation,
-  WaitingQuery,
-  WaitingTurn,
-} from '../../../src/domain/ports/listing-store.ts';
-import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import type { WaitRequest } from '../../../src/domain/turn.ts';
+import type { ConversationQuery, ListedConversation, WaitingQuery, WaitingTurn } from '../../../src/store/listings.ts';
 import { appendOf } from '../pass-samples.ts';
 import { acceptAndClaim, bring, callsStep, claimHead, toWaitFor, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';

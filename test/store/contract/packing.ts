@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { PackedLog } from '../../../src/domain/log-packing.ts';
 import { PACK_AFTER_MS } from '../../../src/domain/log-packing.ts';
-import type { PackedLog } from '../../../src/domain/ports/pack-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
 import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';

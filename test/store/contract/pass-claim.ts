@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import type { PassLease } from '../../../src/domain/ports/pass-store.ts';
+import type { PassLease } from '../../../src/store/pass-record.ts';
 import { claimPass, endOf, makeConversation, planOf, waitForPass } from '../pass-samples.ts';
 import { newConversation } from '../samples.ts';
 import type { Given } from './fixture.ts';

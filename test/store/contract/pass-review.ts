@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { nameOperation } from '../../../src/domain/operation.ts';
+import type { Reason } from '../../../src/domain/pass.ts';
 import type { ApprovalRefusal, Verdict } from '../../../src/domain/proposal.ts';
 import { claimPass, commitOf, endOf, makeConversation, planOf, proposalOf, waitForPass } from '../pass-samples.ts';
 import type { Given } from './fixture.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import { MAX_MESSAGE_BYTES, type Message } from '../../../src/domain/message.ts';
-import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
-import type { Piece, PieceBatch } from '../../../src/domain/ports/turn-streams.ts';
+import type { Piece, PieceBatch } from '../../../src/store/stream-entries.ts';
 import { callsStep, claimHead, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 import { batchOf, textAt } from './streams.ts';

@@ -69,7 +69,7 @@ const SUITES = {
 
 export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)[];
 
-/** Contract tests that every implementation of the storage ports must pass. */
+/** Contract tests of the store, which run over a server and over the embedded Redis. */
 export function describeStore(room: keyof typeof SUITES, name: string, open: () => StoreHarness): void {
   describe(`${room} in ${name}`, () => {
     let opened: StoreHarness | undefined;

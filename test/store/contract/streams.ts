@@ -1,14 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { TurnIntake, TurnLease, TurnStore } from '../../../src/domain/ports/turn-store.ts';
-import type {
-  Piece,
-  PieceBatch,
-  StreamNotices,
-  StreamPage,
-  StreamReader,
-  StreamWriter,
-} from '../../../src/domain/ports/turn-streams.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
+import type { Piece, PieceBatch } from '../../../src/store/stream-entries.ts';
+import type { StreamNotices, StreamPage, StreamReader, StreamWriter } from '../../../src/store/streams.ts';
+import type { TurnIntake, TurnStore } from '../../../src/store/turns.ts';
 import { claimPass, commitOf } from '../pass-samples.ts';
 import {
   acceptAndClaim,

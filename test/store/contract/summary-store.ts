@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
+import type { SummaryRecord } from '../../../src/store/summaries.ts';
 import { appendOf, claimPass, claimSummary, endOf, makeConversation, summaryOf } from '../pass-samples.ts';
 import type { Given } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { DueEntry, SweepDecision } from '../../../src/domain/ports/sweep-store.ts';
+import type { DueEntry, SweepDecision } from '../../../src/store/due-work.ts';
 import { claimPass, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
-import type { StepOutcome } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import type { StepOutcome } from '../../../src/store/turn-steps.ts';
 import { appendOf, commitOf } from '../pass-samples.ts';
 import {
   acceptAndClaim,

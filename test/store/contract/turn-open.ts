@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { OpenTurns } from '../../../src/domain/ports/open-turns.ts';
+import type { OpenTurns } from '../../../src/store/open-turns.ts';
 import { acceptAndClaim, bring, claimHead, toWaitFor, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { AnswerResult, StoredAnswer } from '../../../src/domain/ports/turn-answers.ts';
-import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import type { AnswerKind, WaitingCall, WaitRequest } from '../../../src/domain/turn.ts';
+import type { AnswerResult, StoredAnswer } from '../../../src/store/turn-answers.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 

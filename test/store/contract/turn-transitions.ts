@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import { TURN_STATES, type TurnState, type WaitRequest } from '../../../src/domain/turn.ts';
 import { acceptAndClaim, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';

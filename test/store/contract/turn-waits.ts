@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
-import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS, type Waiting, type WaitRequest } from '../../../src/domain/turn.ts';
 import {
   acceptAndClaim,

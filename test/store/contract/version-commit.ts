@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { buildContext } from '../../../src/domain/context.ts';
+import { buildContext } from '../../../src/compaction/context.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { VersionCommit } from '../../../src/domain/ports/pass-store.ts';
+import type { VersionCommit } from '../../../src/store/pass-ends.ts';
 import { appendOf, claimPass, commitOf } from '../pass-samples.ts';
 import { acceptAndClaim, textStep } from '../samples.ts';
 import type { Given } from './fixture.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { nameOperation } from '../../../src/domain/operation.ts';
-import type { ForkBatch } from '../../../src/domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
+import type { ForkBatch } from '../../../src/store/forks.ts';
 import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
 import { acceptAndClaim, callsStep, newConversation, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import type { StepOutcome } from '../../../src/domain/ports/turn-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
+import type { StepOutcome } from '../../../src/store/turn-steps.ts';
 import { claimPass, commitOf, makeConversation, planOf } from '../pass-samples.ts';
 import { acceptAndClaim, textStep } from '../samples.ts';
 import type { Given } from './fixture.ts';

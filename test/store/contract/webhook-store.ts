@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { Delivery } from '../../../src/domain/ports/webhook-store.ts';
 import type { StoredWebhook } from '../../../src/domain/webhook.ts';
+import type { Delivery } from '../../../src/store/webhooks.ts';
 import { newConversation, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { PLACEHOLDER } from '../../../src/domain/compaction/budget.ts';
-import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
+import { PLACEHOLDER } from '../../../src/compaction/budget.ts';
+import type { SettledContext } from '../../../src/compaction/settle.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
 import type { ModelProfile } from '../../../src/domain/model.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { bindPort, ignoreCrash, type When, WorkerDeath } from '../worker-death.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';

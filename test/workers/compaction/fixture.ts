@@ -1,23 +1,23 @@
-import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { Backoff } from '../../../src/domain/conversation.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { addWeights, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Model, ModelProfile } from '../../../src/domain/model.ts';
+import type { Reason } from '../../../src/domain/pass.ts';
 import type { Policy, PolicyInput } from '../../../src/domain/policy.ts';
-import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
+import type { Summarizer, SummaryRequest } from '../../../src/domain/summarizer.ts';
+import { noTracing } from '../../../src/domain/tracing.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
+import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import type {
   PassDeliveryResult,
   PassHandler,
   SummarizationHandler,
   SummarizationResult,
   TurnHandler,
-} from '../../../src/domain/ports/queue.ts';
-import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
-import { noTracing } from '../../../src/domain/ports/tracing.ts';
-import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
+} from '../../../src/jobs/ports.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
+import type { PassRequest } from '../../../src/store/passes.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { createPassHandler, takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../../src/workers/compaction/ports.ts';

@@ -1,5 +1,5 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { PassDeliveryResult, WakeKind, WakeQueue } from '../../../src/domain/ports/queue.ts';
+import type { PassDeliveryResult, WakeKind, WakeQueue } from '../../../src/jobs/ports.ts';
 
 type Children = Extract<PassDeliveryResult, { status: 'parked' }>['children'];
 export type Child = Children[number];

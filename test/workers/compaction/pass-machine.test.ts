@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import type { PassPlan } from '../../../src/domain/compaction/plan.ts';
-import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
-import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
-import type { ContextSource } from '../../../src/domain/context.ts';
+import type { SettledContext } from '../../../src/compaction/settle.ts';
+import type { ContextSource } from '../../../src/domain/context-source.ts';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import type { Reason } from '../../../src/domain/pass.ts';
+import type { PassPlan } from '../../../src/domain/pass-plan.ts';
 import { completePolicy } from '../../../src/domain/policy.ts';
-import type { ClaimedPass } from '../../../src/domain/ports/pass-store.ts';
 import type { Proposal } from '../../../src/domain/proposal.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import type { ClaimedPass } from '../../../src/store/pass-record.ts';
 import { chooseChildJobs, isFinal, nextStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
 import type { PassSnapshot } from '../../../src/workers/compaction/pass-snapshot.ts';
 import type {

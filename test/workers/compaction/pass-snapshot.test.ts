@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import type { Reason } from '../../../src/domain/pass.ts';
 import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts';
 import { evaluateRequest } from '../../../src/workers/compaction/pass-snapshot.ts';
 import type { PreparedAgent } from '../../../src/workers/prepared-agent.ts';

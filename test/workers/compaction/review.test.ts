@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PLACEHOLDER } from '../../../src/domain/compaction/budget.ts';
+import { PLACEHOLDER } from '../../../src/compaction/budget.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Verdict } from '../../../src/domain/proposal.ts';
 import { encodeLogEntry } from '../../../src/store/log.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { SummaryRecord, SummaryStore } from '../../../src/domain/ports/summary-store.ts';
+import type { SummaryRecord, SummaryStore } from '../../../src/store/summaries.ts';
 import { findRecords, sequenceKey } from '../../../src/workers/compaction/sequence-summaries.ts';
 import { brief, FIVE_SEQUENCES, Fixture, ref } from './fixture.ts';
 

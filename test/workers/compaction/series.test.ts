@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { bindPort, isCrash, WorkerDeath } from '../worker-death.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 

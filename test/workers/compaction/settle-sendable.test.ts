@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { planInSlices } from '../../../src/domain/compaction/plan.ts';
-import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
+import { planInSlices } from '../../../src/compaction/plan.ts';
+import type { SettledContext } from '../../../src/compaction/settle.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { type Refusal, settleSendable } from '../../../src/workers/compaction/settle-sendable.ts';
 import { hashSegments } from '../../../src/workers/content-hash.ts';

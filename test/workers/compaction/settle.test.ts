@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
+import { FIRST_POSITION } from '../../../src/domain/conversation-event.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import { FIRST_POSITION } from '../../../src/domain/ports/event-store.ts';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { prepareShadow } from '../../../src/host/agents.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { createShadow } from '../../../src/workers/compaction/shadow.ts';

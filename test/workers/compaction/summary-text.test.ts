@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { buildContext } from '../../../src/domain/context.ts';
+import { buildContext } from '../../../src/compaction/context.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { renderWidestSummary } from '../../../src/domain/summary.ts';
 import { Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
+import type { Reason } from '../../../src/domain/pass.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { buildContext } from '../../../src/domain/context.ts';
+import { buildContext } from '../../../src/compaction/context.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { createModelSummarizer } from '../../../src/summarize/model/model-summarizer.ts';
 import { createStructuralSummarizer } from '../../../src/summarize/structural/structural-summarizer.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
 import type { RawItems } from '../../../src/domain/raw-items.ts';
+import type { Summarizer, SummaryRequest } from '../../../src/domain/summarizer.ts';
 import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
 
 const scope = 'prefix' as const;

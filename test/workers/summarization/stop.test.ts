@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { FIVE_SEQUENCES, Fixture, ref } from '../compaction/fixture.ts';
 import type { Child } from '../compaction/memory-queue.ts';
 

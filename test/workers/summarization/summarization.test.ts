@@ -3,7 +3,7 @@ import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { ModelError } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
-import type { Summarizer, SummaryAnswer } from '../../../src/domain/ports/summarizer.ts';
+import type { Summarizer, SummaryAnswer } from '../../../src/domain/summarizer.ts';
 import { renderWidestSummary } from '../../../src/domain/summary.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
 import type { Child } from '../compaction/memory-queue.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DueEntry } from '../../../src/domain/ports/sweep-store.ts';
+import type { DueEntry } from '../../../src/store/due-work.ts';
 import { EntryLanes } from '../../../src/workers/sweeper/entry-lanes.ts';
 import { ManualTimers, settleTasks } from '../turn/manual-timers.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
-import type { PackStore } from '../../../src/domain/ports/pack-store.ts';
+import type { PackStore } from '../../../src/store/pack-store.ts';
 import { packDueLogs } from '../../../src/workers/sweeper/packer.ts';
 
 const ids = ['a', 'b', 'c'];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import type { SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { BEGUN_PRIORITY, DEFAULT_PRIORITY } from '../../../src/jobs/queues.ts';
 import { idleMember } from '../../../src/store/keys.ts';
+import type { SweepStore } from '../../../src/store/sweep.ts';
 import { createSweeper } from '../../../src/workers/sweeper/sweeper.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
 import { ManualTimers, settleTasks } from '../turn/manual-timers.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { type ModelRequest } from '../../../src/domain/model.ts';
+import type { ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { bindPort, ignoreCrash, type When, WorkerDeath } from '../worker-death.ts';

@@ -1,12 +1,13 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { PartAssembler } from '../../../src/api/client/part-assembler.ts';
-import type { TurnPart } from '../../../src/api/client/turn-parts.ts';
+import type { TurnPart } from '../../../src/api/contract/turn-parts.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';
-import type { AppendedPieces, Piece, PieceBatch } from '../../../src/domain/ports/turn-streams.ts';
 import { modelChain } from '../../../src/providers/chain.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
+import type { Piece, PieceBatch } from '../../../src/store/stream-entries.ts';
+import type { AppendedPieces } from '../../../src/store/streams.ts';
 import { ASK_MS, FLUSH_CHARACTERS, FLUSH_MS, PieceStream, RETRY_MS } from '../../../src/workers/turn/piece-stream.ts';
 import { Fixture, ref } from './fixture.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';

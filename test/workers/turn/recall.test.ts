@@ -1,11 +1,11 @@
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { maskedItem } from '../../../src/domain/compaction/mask.ts';
+import { maskedItem } from '../../../src/compaction/mask.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
-import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
 import type { SeqRange, Version } from '../../../src/domain/version.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
+import type { TokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { LineIndexes } from '../../../src/workers/turn/line-indexes.ts';
 import { Recall } from '../../../src/workers/turn/recall.ts';

@@ -2,7 +2,6 @@ import { array, assert as assertProperty, constantFrom, property } from 'fast-ch
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { StepRecord } from '../../../src/domain/turn.ts';
-import { countModelSteps, countSteps } from '../../../src/workers/turn/step-keys.ts';
 import {
   applyWaitEvent,
   countsAsRetry,
@@ -15,6 +14,7 @@ import {
   waitForRetry,
 } from '../../../src/workers/turn/step-waits.ts';
 import { decideCall, waitForCalls } from '../../../src/workers/turn/tool-calls.ts';
+import { countModelSteps, countSteps } from '../../../src/workers/turn/turn-journal.ts';
 
 const RECORD: StepRecord = { status: 'started', at: 1 };
 const FRESH = readStepWaits(new Map(), 'model-2');

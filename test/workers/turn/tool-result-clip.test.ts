@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { MAX_MESSAGE_BYTES } from '../../../src/domain/message.ts';
-import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
+import type { TokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
-import { clipResult, TOOL_RESULT_MAX_TOKENS } from '../../../src/workers/turn/tool-result-clip.ts';
+import { clipResult, TOOL_RESULT_MAX_TOKENS } from '../../../src/workers/turn/tool-output.ts';
 
 const hasRecall = true;
 let counter: TokenCounter;

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
+import type { TurnLease } from '../../../src/domain/lease.ts';
 import type { LogEntry, Message } from '../../../src/domain/message.ts';
-import type { StepOutcome, StepResult, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import type { StepOutcome, StepResult } from '../../../src/store/turn-steps.ts';
+import { Shutdown } from '../../../src/workers/shutdown.ts';
 import { ContextCache } from '../../../src/workers/turn/context-cache.ts';
-import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
+import { Ending } from '../../../src/workers/turn/ending.ts';
 import { TurnJournal } from '../../../src/workers/turn/turn-journal.ts';
 import { ManualTimers } from './manual-timers.ts';
 
@@ -65,10 +67,18 @@ function openJournal() {
     },
   };
   const context = new ContextCache(contexts, conversation);
-  const keeper = new LeaseKeeper(lease, { turns, timers, heartbeatMs: 2_000, leaseMs: 8_000 });
+  const ending = new Ending(lease, {
+    turns,
+    timers,
+    clock: timers,
+    onEvent: () => undefined,
+    shutdown: new Shutdown(),
+    heartbeatMs: 2_000,
+    leaseMs: 8_000,
+  });
   const claimed = { conversation: stateAt(1), steps: new Map(), spentTokens: 0 };
-  const journal = new TurnJournal({ turns, claimed, keeper, context, timers, clock: timers, onEvent: () => undefined });
-  return { journal, context, keeper, replies, reads };
+  const journal = new TurnJournal({ turns, claimed, ending, context, clock: timers });
+  return { journal, context, ending, replies, reads };
 }
 
 async function contentsOf({ journal, context }: ReturnType<typeof openJournal>): Promise<string[]> {
@@ -101,9 +111,9 @@ it('a turn keeps the newest state and the order of messages if the store’s rep
 });
 
 it('a turn’s journal writes no further step after the turn has ended', async () => {
-  const { journal, keeper, replies } = openJournal();
+  const { journal, ending, replies } = openJournal();
   const ended = new Error('ended');
-  keeper.abort(ended);
+  ending.abort(ended);
   await expect(journal.record(outcomeOf(2))).rejects.toBe(ended);
   await expect(journal.start(['tool-2'])).rejects.toBe(ended);
   expect(replies.size).toBe(0);

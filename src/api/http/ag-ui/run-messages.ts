@@ -3,7 +3,7 @@ import { isTurnfoldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallAnswer } from '../../client/index.ts';
-import { checkMessageBytes } from '../../client/input.ts';
+import { checkMessageBytes } from '../../client/weigh-message.ts';
 import { checkShownCall, readJson } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';

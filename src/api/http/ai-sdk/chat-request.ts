@@ -7,7 +7,7 @@ import { parseInput } from '../../../domain/parse.ts';
 import { joinTexts } from '../../../domain/parts.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallAnswer } from '../../client/index.ts';
-import { checkMessageBytes } from '../../client/input.ts';
+import { checkMessageBytes } from '../../client/weigh-message.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
 import type { KnownParts } from './chunks.ts';
 

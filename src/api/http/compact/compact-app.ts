@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { TurnfoldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { Summarizer } from '../../../domain/ports/summarizer.ts';
+import type { Summarizer } from '../../../domain/summarizer.ts';
 import { renderSummary } from '../../../domain/summary.ts';
 import { describeAttachments } from '../../../summarize/model/pictures.ts';
 import { estimateTokens } from '../../../summarize/structural/line-tokens.ts';

@@ -1,6 +1,6 @@
 import { fieldError } from '../../../domain/errors.ts';
 import { TURN_LIMITS } from '../../../domain/turn.ts';
-import { checkMessageBytes } from '../../client/input.ts';
+import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from './backend.ts';
 import { readIfAny, readOpenTurns } from './reads.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isTurnfoldError } from '../../../domain/errors.ts';
 import type { TurnView } from '../../../domain/turn.ts';
 import type { OpenTurns } from '../../client/index.ts';
-import type { OpenTurnsInput } from '../../client/listings.ts';
+import type { OpenTurnsInput } from '../../contract/turns.ts';
 import type { Backend } from './backend.ts';
 
 /** Resolves to undefined if the conversation or turn that is read does not exist. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { fieldError } from '../../../domain/errors.ts';
 import type { TurnView } from '../../../domain/turn.ts';
-import { checkMessageBytes } from '../../client/input.ts';
+import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages } from '../front-end/check-messages.ts';
 import { readTurn } from '../front-end/reads.ts';

@@ -1,4 +1,4 @@
-import type { BudgetDivision } from '../../../domain/compaction/division.ts';
+import type { BudgetDivision } from '../../../domain/pass-plan.ts';
 import type { SeqRange } from '../../../domain/version.ts';
 
 /**

@@ -1,0 +1,51 @@
+import { findContentFlaw } from '../../domain/content-flaws.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { MAX_MESSAGE_BYTES, type Message, type WeighedMessage } from '../../domain/message.ts';
+import { joinPath } from '../../domain/parse.ts';
+import { readPart } from '../../domain/parts.ts';
+import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
+import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+
+/**
+ * Counts the tokens of a new message once, before it is stored.
+ * @throws message_too_large above 1 MiB, with the field
+ */
+export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
+  checkMessageBytes(message, field);
+  const bytes = bytesOfMessage(message);
+  return { message, bytes, tokens: await countMessage(counter, message) };
+}
+
+/** @throws message_too_large above 1 MiB, with the field */
+export function checkMessageBytes(message: Message, field: string): void {
+  // Checks the text before the whole message, because serializing a message of hundreds of megabytes would block the
+  // process.
+  checkBytes(message.content, field);
+  checkBytes(JSON.stringify(message), field);
+}
+
+/** @throws message_too_large above 1 MiB, with the field */
+export function checkBytes(text: string, field: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_MESSAGE_BYTES) return;
+  throw fieldError(
+    'message_too_large',
+    field,
+    `the message has ${bytes} bytes, but the limit is ${MAX_MESSAGE_BYTES}`,
+    {
+      details: { bytes },
+    },
+  );
+}
+
+/**
+ * Refuses pictures and files that no provider can read, because each later request of the conversation would hold them.
+ * @param at path of the message in the input, or '' if the input is the message
+ * @throws invalid_input with the field of the part
+ */
+export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string): void {
+  for (const [index, given] of parts.entries()) {
+    const flaw = findContentFlaw(readPart(given));
+    if (flaw !== undefined) throw fieldError('invalid_input', joinPath(at, ['parts', index]), flaw);
+  }
+}

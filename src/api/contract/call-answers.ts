@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { ToolOutput } from '../../domain/agent.ts';
+import { boundedRecord } from '../../domain/bounded-schemas.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { MAX_CALLS } from '../../domain/message.ts';
+import type { ConversationName } from './names.ts';
+
+/** Answer to an open call: the result of an external tool, or a person's decision. */
+export type CallAnswer = {
+  /**
+   * Hash of the call that is meant, as in `waiting.calls`. The answer is refused if the conversation was erased since, and
+   * another call has the id now.
+   */
+  readonly hash?: string | undefined;
+  /** Person who answers. Shown with the decision. */
+  readonly by?: string | undefined;
+} & (
+  | ToolOutput
+  | {
+      /** True if the tool call may run. */
+      readonly approved: boolean;
+      /** Reason of a denial. The model sees it. */
+      readonly why?: string;
+    }
+);
+
+export const answerOptionsSchema = z.strictObject({
+  /** Id of the request that brings the answers. `result` lists it in `requests`. */
+  request: idSchema.optional(),
+});
+
+/** Options of `answer`. */
+export type AnswerOptions = z.input<typeof answerOptionsSchema>;
+
+const namingFields = {
+  hash: z.string().min(1).max(64).optional(),
+  by: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^\P{Cc}*$/u, 'must not have line breaks or other control characters')
+    .optional(),
+};
+const approvalSchema = z.strictObject({ approved: z.boolean(), why: z.string().optional(), ...namingFields });
+const answerSchema = z.union(
+  [z.strictObject({ content: z.string(), isError: z.boolean().optional(), ...namingFields }), approvalSchema],
+  { error: 'expected a tool result {content, isError?} or a decision {approved, why?}, with {hash?, by?}' },
+);
+
+/** Arguments of `answer`. */
+export type AnswerArguments = [
+  conversation: ConversationName,
+  turn: string,
+  answers: Readonly<Record<string, CallAnswer>>,
+  options?: AnswerOptions,
+];
+
+export const answersSchema = boundedRecord(z.string().min(1).max(256), answerSchema, MAX_CALLS).refine(
+  (answers) => Object.keys(answers).length > 0,
+  'expected at least one answer, under the id of its call',
+);
+
+export const answerStatusSchema = z
+  .looseObject({ status: z.enum(['answered', 'still_waiting']) })
+  .meta({ id: 'AnswerStatus' });

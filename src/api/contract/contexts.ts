@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { idSchema, type NamedConversation } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { ToolDescription } from '../../domain/model.ts';
+import { WIRE_FORMATS } from '../../domain/raw-items.ts';
+import { itemSchema } from './messages.ts';
+import { type ContextPoint, type ConversationName, contextPointSchema } from './names.ts';
+import { CONVERSATION, listOf, mapOf, type Operations } from './operation.ts';
+
+/** Methods of the client that read whole contexts. */
+export interface ContextMethods {
+  /**
+   * Returns the context that the agent sees: the live context, or the context of a kept version followed by the log up
+   * to `head`.
+   */
+  context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
+  /** Returns the context of a kept version as it was when that version was made. */
+  show(conversation: ConversationName, version: number): Promise<ContextView>;
+}
+
+/** System prompt, pins and tools of an agent at the time when a version was made. */
+export interface AgentSnapshot {
+  readonly system: string;
+  /** Pinned texts of the policy, which follow the system prompt in every request. */
+  readonly pins: readonly string[];
+  /** Descriptions of the tools that the model could call. */
+  readonly tools: readonly ToolDescription[];
+}
+
+/** The context that an agent sees. */
+export interface ContextView extends NamedConversation {
+  /** Number of the context's version. 0 is the whole log, before any compaction. */
+  readonly version: number;
+  /** Position (seq) of the last log entry in this context. */
+  readonly head: number;
+  /** Tokens of all messages, each with its role and delimiters, without system prompt, pins and tools. */
+  readonly tokens: number;
+  /**
+   * System prompt, pins and tools that the version was made with. Absent before the first version, when only workers
+   * know them.
+   */
+  readonly agentSnapshot?: AgentSnapshot;
+  /** Messages of the context, in order. */
+  readonly items: readonly {
+    /** Position (seq) of the first log entry that the message stands for. A summary stands for several. */
+    readonly from: number;
+    /** Position (seq) of the last log entry that the message stands for. */
+    readonly to: number;
+    /** Tokens of this message. */
+    readonly tokens: number;
+    /** The message in the form that the model receives. */
+    readonly message: Message;
+  }[];
+}
+
+const CONTEXT_FORMATS = ['turnfold', ...WIRE_FORMATS] as const;
+
+export const contextSchema = z
+  .looseObject({
+    conversation: idSchema,
+    format: z.enum(CONTEXT_FORMATS),
+    version: z.number().describe('Number of the version. 0 is the whole log.'),
+    head: z.number().describe('Position (seq) of the last log entry in the context.'),
+    tokens: z.number().describe('Tokens of the messages, without system prompt, pins and tools.'),
+    agentSnapshot: z
+      .looseObject({
+        system: z.string(),
+        pins: listOf(z.string()),
+        tools: listOf(z.looseObject({ name: z.string(), description: z.string(), parameters: mapOf(z.unknown()) })),
+      })
+      .optional()
+      .describe('System prompt, pins and tools that the version was made with.'),
+    items: listOf(itemSchema).optional().describe('With the format `turnfold`: the messages.'),
+    body: mapOf(z.unknown())
+      .optional()
+      .describe('With another format: a request body of that provider, without system prompt and tools.'),
+    broken: listOf(
+      z.looseObject({
+        rule: z.string().describe('Code of a rule, as in docs/reference/wire.md.'),
+        why: z.string().describe('Place in the body, and what is wrong there.'),
+      }),
+    )
+      .optional()
+      .describe('With another format: rules of the format that the body breaks.'),
+  })
+  .meta({ id: 'Context' });
+
+export type ContextAnswer = z.infer<typeof contextSchema>;
+
+const { version, head } = contextPointSchema.shape;
+
+export const contextOperations = {
+  context: {
+    holdsContext: true,
+    method: 'get',
+    path: `${CONVERSATION}/context`,
+    scope: 'read',
+    summary: 'Show the context that the agent sees, in the format of turnfold or of a provider.',
+    query: z.strictObject({
+      format: z.enum(CONTEXT_FORMATS).default('turnfold'),
+      version: version.describe('Number of a kept version. Absent: the live one.'),
+      head: head.describe('Position (seq) of the last log entry.'),
+      model: z
+        .string()
+        .min(1)
+        .max(256)
+        .optional()
+        .describe("Provider's name of the model. Thinking is sent only to the model that wrote it."),
+      maxOutputTokens: z.number().int().min(1).max(1_000_000).default(8_192),
+    }),
+    answer: contextSchema,
+    tenantless: 'body',
+  },
+  show: {
+    holdsContext: true,
+    method: 'get',
+    path: `${CONVERSATION}/versions/{version}`,
+    scope: 'read',
+    summary: 'Show the context of a kept version as it was when the version was made.',
+    answer: contextSchema,
+    tenantless: 'body',
+  },
+} satisfies Operations;

@@ -1,0 +1,193 @@
+import { z } from 'zod';
+import type { ConversationState } from '../../domain/conversation.ts';
+import { CONVERSATION_STATES, SETTLED_STATES } from '../../domain/conversation.ts';
+import type { OpenCall } from '../../domain/history.ts';
+import { DEFAULT_TENANT, idSchema, type NamedConversation } from '../../domain/ids.ts';
+import { LEAVE_CAUSES } from '../../domain/leaving.ts';
+import { type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCallSchema } from '../../domain/turn.ts';
+import type { ListedConversation } from '../../store/listings.ts';
+import type { AnyAgents, NameAgent } from './agent-types.ts';
+import { type ConversationName, contextPointSchema, pageFields } from './names.ts';
+import { CONVERSATION, listOf, type Operations } from './operation.ts';
+
+/** Methods of the client that list, describe, copy and erase conversations. */
+export interface ConversationMethods<Agents extends AnyAgents = AnyAgents> {
+  /**
+   * Lists conversations of all tenants or one, by agent or state, in pages of `limit` (100). Erased and expired
+   * conversations are not listed.
+   */
+  conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
+  /**
+   * Returns what the model calls of a tenant used: tokens, cached ones among them, and their price. Counts settled turns
+   * and summaries, those of erased conversations included.
+   */
+  usage(input?: UsageInput): Promise<TurnUsage>;
+  /** Returns the length of the log, the context size, open calls and the compaction in progress, without messages. */
+  describe(conversation: ConversationName): Promise<ConversationView>;
+  /**
+   * Erases the conversation with all its data. If a new conversation was created under that id in the meantime, a
+   * repeated call erases the new one.
+   */
+  erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
+  /** Copies a conversation into a new one. The new conversation accepts no turns until the copy is complete. */
+  fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
+}
+
+const conversationsQuery = z.strictObject({
+  ...pageFields,
+  /** Only conversations of this agent. Absent: all agents. */
+  agent: idSchema.optional().describe('Only conversations of this agent.'),
+  /** Only conversations whose id contains this text. Absent: all ids. */
+  idContains: z.string().min(1).max(128).optional().describe('Only conversations whose id contains this text.'),
+  /** Only conversations in this state. Absent: all states. */
+  state: z.enum(CONVERSATION_STATES).optional().describe('Only conversations in this state.'),
+});
+
+export const conversationsSchema = conversationsQuery.extend({
+  /** Only conversations of this tenant. Absent: all tenants. */
+  tenant: idSchema.optional(),
+});
+
+export const usageInputSchema = z.strictObject({
+  /** Tenant whose usage is read. Default: the default tenant. */
+  tenant: idSchema.default(DEFAULT_TENANT),
+});
+
+export type ConversationsInput = z.input<typeof conversationsSchema>;
+export type UsageInput = z.input<typeof usageInputSchema>;
+
+/** Input of `conversations` for a client whose agents are typed. */
+export type ConversationsFor<Agents extends AnyAgents> = NameAgent<ConversationsInput, Agents>;
+
+export interface ConversationPage {
+  /**
+   * Conversations in a stable order that is not chronological. Creating or erasing conversations does not change the
+   * order of the others.
+   */
+  readonly conversations: readonly ListedConversation[];
+  /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
+  readonly next?: string;
+}
+
+/**
+ * A tool call that has no result yet, with the name and arguments that the model wrote. If its turn waits for the call, the
+ * view has the input, the hash, the deadline and the decision, too.
+ */
+export type OpenCallView = OpenCall & Omit<WaitingCall, 'until'> & Partial<Pick<WaitingCall, 'until'>>;
+
+/** State of a conversation, without its messages. */
+export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'> {
+  /**
+   * Tool calls without a result, oldest first. They belong to the current turn, or to a caller that appends messages
+   * without turns.
+   */
+  readonly openCalls: readonly OpenCallView[];
+}
+
+export const forkSchema = contextPointSchema.extend({
+  /** Id that makes a repeated call resume an interrupted fork, or return the finished one. */
+  operation: idSchema.optional(),
+});
+
+export type ForkInput = z.input<typeof forkSchema>;
+
+/** A conversation created by a fork. */
+export interface Fork extends NamedConversation {
+  /** Position (seq) of the last log entry that was copied. */
+  readonly head: number;
+}
+
+const conversationPageSchema = z
+  .looseObject({
+    conversations: listOf(
+      z.looseObject({
+        conversation: idSchema,
+        agent: idSchema,
+        state: z.enum(CONVERSATION_STATES),
+        head: z.number(),
+        turns: z.number(),
+        mailbox: z.number(),
+        waitsFor: z.enum(WAIT_KINDS).optional(),
+        lastTurn: z.looseObject({ state: z.enum(SETTLED_STATES), settledAt: z.number() }).optional(),
+        isForking: z.literal(true).optional(),
+      }),
+    ),
+    next: z.string().optional().describe('Cursor of the next page, to send as `after`.'),
+  })
+  .meta({ id: 'ConversationPage' });
+
+export const usageSchema = z
+  .looseObject({
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    cachedTokens: z.number().optional().describe('Part of inputTokens that providers read from their caches.'),
+    costMicros: z.number().optional().describe('Price in millionths of a US dollar.'),
+  })
+  .meta({ id: 'Usage', description: 'Usage of model calls, as providers counted it.' });
+
+const conversationSchema = z
+  .looseObject({
+    conversation: idSchema,
+    agent: idSchema,
+    head: z.number().describe('Number of messages in the log.'),
+    turns: z.number(),
+    openCalls: listOf(z.looseObject(waitingCallSchema.partial({ until: true }).shape)),
+    size: z.looseObject({ version: z.number().describe('Number of the live version.') }),
+    passed: z.looseObject({ head: z.number(), turns: z.number() }),
+    backoff: z.looseObject({}),
+    spent: usageSchema.optional().describe('Usage of all settled turns and summaries.'),
+    passId: z.string().optional().describe('Compaction that is requested or in progress.'),
+    left: listOf(z.looseObject({ from: z.number(), to: z.number(), why: z.enum(LEAVE_CAUSES) }))
+      .optional()
+      .describe('Messages of the last 64 turns that left the context when they were settled.'),
+  })
+  .meta({ id: 'Conversation' });
+
+const erasedSchema = z.looseObject({ removedKeys: z.number() }).meta({ id: 'Erased' });
+
+const forkAnswer = z.looseObject({ conversation: idSchema, head: z.number() }).meta({ id: 'Fork' });
+
+export const conversationOperations = {
+  conversations: {
+    method: 'get',
+    path: '/v1/conversations',
+    scope: 'read',
+    summary: 'List conversations with their states, in pages. The order is stable, but not chronological.',
+    query: conversationsQuery,
+    answer: conversationPageSchema,
+    tenantless: 'conversations',
+  },
+  usage: {
+    method: 'get',
+    path: '/v1/usage',
+    scope: 'read',
+    summary: 'Show what the model calls of the tenant used: tokens, cached ones among them, and their price.',
+    answer: usageSchema,
+  },
+  describe: {
+    method: 'get',
+    path: CONVERSATION,
+    scope: 'read',
+    summary: 'Show agent, length, size, open calls and the compaction in progress, without messages.',
+    answer: conversationSchema,
+  },
+  erase: {
+    method: 'delete',
+    path: CONVERSATION,
+    scope: 'admin',
+    summary: 'Erase a conversation for good: log, versions, turns and summaries.',
+    answer: erasedSchema,
+  },
+  fork: {
+    method: 'post',
+    path: `${CONVERSATION}/fork`,
+    scope: 'admin',
+    summary: 'Copy a conversation into a new one, whole or up to a version or message.',
+    repeatedBy: 'operation',
+    keyName: 'forkConversation',
+    body: forkSchema.extend({ to: idSchema.describe('Id of the new conversation.') }),
+    status: 201,
+    answer: forkAnswer,
+    tenantless: 'body',
+  },
+} satisfies Operations;

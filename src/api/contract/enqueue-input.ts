@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { boundedList } from '../../domain/bounded-schemas.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { ON_BUSY, type OnBusy } from '../../domain/turn.ts';
+import type { TurnContext } from '../../domain/turn-context.ts';
+import { type InputPart, inputPartsSchema } from './input-parts.ts';
+import { conversationFields } from './names.ts';
+
+/** Largest delay, ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
+const DELAY_MOST_MS = 315_360_000_000;
+
+/** Largest limit of a turn's tokens. A larger number is a mistake. */
+const TURN_TOKENS_MOST = 1_000_000_000;
+
+/** Values of `onBusy` that act on one turn, which `busyTurn` may name. */
+const NAMING: ReadonlySet<OnBusy | undefined> = new Set(['interrupt', 'rollback', 'steer']);
+
+export const enqueueSchema = z
+  .strictObject({
+    ...conversationFields,
+    agent: idSchema,
+    input: z.string().min(1),
+    parts: inputPartsSchema.optional(),
+    turn: idSchema.optional(),
+    context: z.unknown().optional(),
+    delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional(),
+    priority: z.number().int().min(1).max(2_097_151).optional(),
+    maxQueuedTurns: z.number().int().min(1).optional(),
+    onBusy: z.enum(ON_BUSY).optional(),
+    busyTurn: idSchema.optional(),
+    deadlineMs: z.number().int().min(1).max(DELAY_MOST_MS).optional(),
+    maxTurnTokens: z.number().int().min(1).max(TURN_TOKENS_MOST).optional(),
+  })
+  .refine(({ delayMs = 0, priority }) => delayMs === 0 || priority === undefined, {
+    path: ['priority'],
+    message: 'a turn with a delay cannot have a priority',
+  })
+  .refine(({ delayMs = 0, onBusy = 'enqueue' }) => delayMs === 0 || onBusy === 'enqueue', {
+    path: ['onBusy'],
+    message: 'a turn with a delay is always enqueued',
+  })
+  .refine(({ onBusy, busyTurn }) => busyTurn === undefined || NAMING.has(onBusy), {
+    path: ['busyTurn'],
+    message: 'expected only with interrupt, rollback or steer',
+  });
+
+/** Most turns of one `enqueueTurns`. Encoding more of them at once would block the event loop for too long. */
+const MOST_TURNS = 500;
+
+/** A list of turns. Each turn is checked on its own, so that an invalid one does not stop the others. */
+export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
+
+/** Input of `enqueueTurn`: one turn. */
+export interface EnqueueInput {
+  readonly conversation: string;
+  readonly tenant?: string | undefined;
+  /** Name of the agent that answers. Every turn of a conversation has the same agent. */
+  readonly agent: string;
+  /** Text of the user message that starts the turn. */
+  readonly input: string;
+  /**
+   * Images, PDFs and text files that follow the text, by URL, bytes or reference. With their bytes, the message has at
+   * most 1 MiB. Larger contents need a reference.
+   */
+  readonly parts?: readonly InputPart[] | undefined;
+  /** Id that makes the call repeatable (default: a new ULID). A repeated call returns the turn's current state. */
+  readonly turn?: string | undefined;
+  /**
+   * JSON object of at most 16 KiB for the agent's tools and system prompt, which the model never sees. A repeated call
+   * must pass the same object. It is never logged, and is erased when the turn settles.
+   */
+  readonly context?: TurnContext | undefined;
+  /** Time until the turn may start, in ms (0). */
+  readonly delayMs?: number | undefined;
+  /**
+   * Priority of the conversation in the queue: 1 is first. Turns of one conversation keep their order. Priority takes
+   * effect only if no other turn of the conversation is queued and the turn has no delay.
+   */
+  readonly priority?: number | undefined;
+  /**
+   * The turn is refused if this many turns of the conversation are queued, running or waiting (1,000). Scheduled turns are not
+   * counted, and are never refused when due.
+   */
+  readonly maxQueuedTurns?: number | undefined;
+  /**
+   * Treatment of the turn if another turn of the conversation is queued, running or waiting (`enqueue`).
+   * `enqueue`: the new turn runs after all others. `reject`: the call fails with `conversation_busy`.
+   * `interrupt`: the first of them is canceled and the new turn takes its place. Recorded steps stay in the context.
+   * `rollback`: as `interrupt`, but the messages of the canceled turn leave the context.
+   * `steer`: the message goes into the running turn before its next model call. Both turns then end with the same answer.
+   * If the running turn settles first, the new turn runs next.
+   */
+  readonly onBusy?: OnBusy | undefined;
+  /**
+   * Turn for which `interrupt`, `rollback` or `steer` is meant, e.g. the one that a person saw (any turn). If that turn is not
+   * the first one, because it has ended or others are before it, the new turn is enqueued and cancels none.
+   */
+  readonly busyTurn?: string | undefined;
+  /**
+   * Time in which the turn must be settled, in ms from its acceptance, or from its due time if it has a delay. Time in the
+   * queue counts. After it, the turn fails with `turn_timeout` as soon as it is first in its conversation.
+   */
+  readonly deadlineMs?: number | undefined;
+  /**
+   * Maximum tokens of all model calls of the turn together, input and output. A call that would exceed this number is not
+   * made, and the turn fails with `token_limit`. Calls that write summaries do not count.
+   */
+  readonly maxTurnTokens?: number | undefined;
+}

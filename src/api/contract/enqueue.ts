@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { TurnfoldError } from '../../domain/errors.ts';
+import { idSchema, type NamedConversation } from '../../domain/ids.ts';
+import { TURN_STATES, type TurnState } from '../../domain/turn.ts';
+import type { AnyAgents, EnqueueFor } from './agent-types.ts';
+import { enqueueSchema, turnListSchema } from './enqueue-input.ts';
+import type { ConversationName } from './names.ts';
+import { CONVERSATION, listOf, type Operations, TURN } from './operation.ts';
+import { problemSchema } from './problem.ts';
+
+/** Methods of the client that accept turns. */
+export interface EnqueueMethods<Agents extends AnyAgents = AnyAgents> {
+  /**
+   * Stores a turn (one input to an agent) durably for the workers. A repeated call with the same `turn` id returns the
+   * turn's current state.
+   */
+  enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
+  /**
+   * Stores up to 500 turns in about two round trips. Each turn has its own answer, in the order of the list: it is enqueued,
+   * or refused with the error that `enqueueTurn` would throw. Turns of one conversation keep their order.
+   */
+  enqueueTurns(inputs: readonly EnqueueFor<Agents>[]): Promise<EnqueueAnswer[]>;
+  /**
+   * Enqueues the input of a failed turn again, as a new turn behind all queued turns. A repeated call returns the same
+   * new turn. With a new `operation` id, the call creates another turn. To repeat a failed compaction, use `compact`.
+   */
+  redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
+}
+
+export interface EnqueuedTurn extends NamedConversation {
+  /** Id of the turn: the caller's, or a new one. */
+  readonly turn: string;
+  /** State of the turn at the moment the call returned. */
+  readonly state: TurnState;
+  /**
+   * True if this call accepted the turn. False if the turn existed before, perhaps because the answer of an earlier
+   * attempt was lost.
+   */
+  readonly isNew: boolean;
+}
+
+/** Answer to one turn of `enqueueTurns`. */
+export type EnqueueAnswer =
+  | ({ readonly status: 'enqueued' } & EnqueuedTurn)
+  /** The error that `enqueueTurn` would have thrown for this turn. */
+  | { readonly status: 'refused'; readonly error: TurnfoldError };
+
+export const redriveSchema = z.strictObject({
+  /** Id that makes a repeated call return the same new turn. Without an id, a failed turn is re-driven at most once. */
+  operation: idSchema.optional(),
+  /** Context object of the new turn, because the context of the failed turn was erased when it settled. */
+  context: z.unknown().optional(),
+  /** Priority of the conversation in the queue: 1 is first. Turns of one conversation keep their order. */
+  priority: z.number().int().min(1).max(2_097_151).optional(),
+});
+
+export type RedriveInput = z.input<typeof redriveSchema>;
+
+/** Header of the answer to a new turn: its state. A repeated request gets the same body, but perhaps another state. */
+export const STATE_HEADER = 'turnfold-turn-state';
+
+const enqueuedSchema = z
+  .looseObject({ conversation: idSchema, turn: idSchema })
+  .meta({ id: 'EnqueuedTurn', description: 'The accepted turn. Its state is at the URL in `Location`.' });
+
+const turnListAnswerSchema = z
+  .looseObject({
+    turns: listOf(
+      z.union([
+        z.looseObject({ conversation: idSchema, turn: idSchema, state: z.enum(TURN_STATES), isNew: z.boolean() }),
+        z.looseObject({ problem: problemSchema }),
+      ]),
+    ),
+  })
+  .meta({ id: 'EnqueuedTurns', description: 'The answer to each turn, in the order of the request.' });
+
+const { conversation: _conversation, tenant: _tenant, ...enqueueFields } = enqueueSchema.shape;
+
+export const enqueueOperations = {
+  enqueueTurn: {
+    method: 'post',
+    path: `${CONVERSATION}/turns`,
+    scope: 'enqueue',
+    summary: 'Send a message to an agent. The turn is stored durably before the answer.',
+    repeatedBy: 'turn',
+    args: [],
+    body: z.strictObject(enqueueFields),
+    status: 202,
+    answer: enqueuedSchema,
+  },
+  enqueueTurns: {
+    method: 'post',
+    path: '/v1/turns',
+    scope: 'enqueue',
+    summary:
+      'Send messages to agents, in several conversations. Each turn has its own answer. A refused one does not stop the others.',
+    body: z.strictObject({
+      turns: turnListSchema.describe(
+        'Turns with the fields of `enqueueTurn` and `conversation`. Give each a `turn` id, so that the request can be repeated.',
+      ),
+    }),
+    answer: turnListAnswerSchema,
+  },
+  redrive: {
+    method: 'post',
+    path: `${TURN}/redrive`,
+    scope: 'enqueue',
+    summary: 'Enqueue the input of a failed turn again, as a new turn behind all queued ones.',
+    repeatedBy: 'operation',
+    repeatsItself: true,
+    keyName: 'redriveTurn',
+    body: redriveSchema.default({}),
+    status: 202,
+    answer: enqueuedSchema,
+  },
+} satisfies Operations;

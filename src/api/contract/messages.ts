@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { boundedList, boundedRecord } from '../../domain/bounded-schemas.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { LEAVE_CAUSES } from '../../domain/leaving.ts';
+import { type LogEntry, messageSchema, toolCallSchema } from '../../domain/message.ts';
+import type { HistoryNote } from '../../wire/histories/notes.ts';
+import type { AnyAgents, NameAgent } from './agent-types.ts';
+import { type ConversationName, conversationFields } from './names.ts';
+import { CONVERSATION, limitOf, listOf, type Operations } from './operation.ts';
+
+/** Methods of the client that append messages to the log and read it. */
+export interface MessageMethods<Agents extends AnyAgents = AnyAgents> {
+  /** Appends messages to the log without a turn, for callers that call the model themselves. */
+  append(input: AppendFor<Agents>): Promise<Appended>;
+  /** Returns the log or a part of it, including messages that compaction removed from the context. */
+  log(conversation: ConversationName, part?: LogPart): Promise<LogEntry[]>;
+}
+
+/** Input of `append`: messages for the log, without a turn. */
+export interface AppendInput {
+  readonly conversation: string;
+  readonly tenant?: string | undefined;
+  readonly agent: string;
+  /**
+   * Messages, oldest first, at most 5,000: in turnfold's format, or in a format of OpenAI, Anthropic, the AI SDK, LangChain or
+   * Ollama. Calls of earlier messages that have no result are closed.
+   */
+  readonly messages: readonly (MessageInput | ForeignMessage)[];
+  /** Id under which a repeated call changes nothing. */
+  readonly operation?: string | undefined;
+  /** The append fails with `conflict` unless the log ends at this position (seq). */
+  readonly expectedHead?: number | undefined;
+  /** True: messages that would have to be repaired are refused. */
+  readonly strict?: boolean | undefined;
+}
+
+type MessageInput = z.input<typeof messageSchema>;
+
+/** A message as another program wrote it. */
+export type ForeignMessage = Readonly<Record<string, unknown>>;
+
+export const appendSchema = z.strictObject({
+  ...conversationFields,
+  agent: idSchema,
+  /** `readAppendedInSlices` validates each message. */
+  messages: boundedList(z.unknown(), 5_000).refine((messages) => messages.length > 0, 'expected at least one message'),
+  operation: idSchema.optional(),
+  expectedHead: z.number().int().min(0).optional(),
+  strict: z.boolean().optional(),
+});
+
+/** First and last log position (seq) of the appended messages. */
+export interface Appended {
+  readonly from: number;
+  readonly to: number;
+  /** Changes that made the messages a valid history. Absent: none. A repeated call has no notes. */
+  readonly notes?: readonly HistoryNote[];
+}
+
+/** Input of `append` for a client whose agents are typed. */
+export type AppendFor<Agents extends AnyAgents> = NameAgent<AppendInput, Agents>;
+
+export const logPartSchema = z.strictObject({
+  /** Position (seq) of the entry before the first one to return (0). */
+  after: z.number().int().min(0).optional(),
+  /** Maximum number of entries. Absent: all. */
+  limit: z.number().int().min(1).optional(),
+  /** Bytes after which the part ends, though not before its first entry. Absent: no limit. */
+  maxBytes: z.number().int().min(1).optional(),
+});
+
+export type LogPart = z.input<typeof logPartSchema>;
+
+/** Maximum number of messages in one request, as in `client.append`. */
+const MAX_MESSAGES = 5_000;
+
+/** More fields than a message has, in either format. */
+const MAX_FIELDS = 100;
+
+/** Messages in one of the formats of `src/wire/histories`, which the client reads. */
+const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_MESSAGES).meta({
+  description:
+    'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',
+  override: {
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_MESSAGES,
+    items: {
+      type: 'object',
+      properties: {
+        role: { enum: ['system', 'developer', 'user', 'assistant', 'tool', 'function'] },
+        content: { description: 'Text, or a list of content parts.' },
+      },
+      required: ['role'],
+    },
+  },
+});
+
+const answeredMessage = messageSchema
+  .extend({
+    toolCalls: listOf(toolCallSchema).optional(),
+    parts: listOf(z.unknown()).optional(),
+    raw: z.unknown().optional(),
+  })
+  .meta({ id: 'Message' });
+
+export const itemSchema = z
+  .looseObject({
+    from: z.number().describe('Position (seq) of the first log entry that the message stands for.'),
+    to: z.number().describe('Position (seq) of the last one. A summary stands for several.'),
+    tokens: z.number(),
+    bytes: z.number().optional().describe('In the log: bytes of the message.'),
+    total: z
+      .looseObject({ tokens: z.number(), bytes: z.number() })
+      .optional()
+      .describe('In the log: size of the log up to this message.'),
+    message: answeredMessage,
+    turn: idSchema.optional().describe('Turn that wrote the message.'),
+    at: z.number().optional().describe('Time of the write, in ms since epoch.'),
+    left: z
+      .enum(LEAVE_CAUSES)
+      .optional()
+      .describe('In the log: why the message left the context when its turn was settled.'),
+  })
+  .meta({ id: 'ContextItem' });
+
+const messagePageSchema = z
+  .looseObject({
+    items: listOf(itemSchema),
+    next: z.number().optional().describe('Send as `after` for the next page. Absent on the last page.'),
+  })
+  .meta({ id: 'MessagePage' });
+
+const notesSchema = listOf(
+  z.looseObject({ at: z.string(), kind: z.enum(['mapped', 'repaired', 'left_out']), what: z.string() }),
+)
+  .optional()
+  .describe('Changes that made the messages a valid history.');
+
+const appendedSchema = z
+  .looseObject({
+    from: z.number(),
+    to: z.number(),
+    notes: notesSchema,
+  })
+  .meta({ id: 'Appended' });
+
+const exportSchema = z
+  .looseObject({ id: idSchema, messages: listOf(answeredMessage) })
+  .meta({ id: 'ExportedConversation' });
+
+const importedSchema = z
+  .looseObject({ conversation: idSchema, messages: z.number(), notes: notesSchema })
+  .meta({ id: 'ImportedConversation' });
+
+const strict = appendSchema.shape.strict;
+
+export const messageOperations = {
+  append: {
+    method: 'post',
+    path: `${CONVERSATION}/messages`,
+    scope: 'enqueue',
+    summary: 'Append messages to the log without a turn, for callers that call the model themselves.',
+    repeatedBy: 'operation',
+    keyName: 'appendMessages',
+    args: [],
+    body: z.strictObject({
+      agent: appendSchema.shape.agent,
+      messages: givenMessages,
+      operation: appendSchema.shape.operation,
+      expectedHead: appendSchema.shape.expectedHead,
+      strict: strict.describe('True: messages that would have to be repaired are refused.'),
+    }),
+    status: 201,
+    answer: appendedSchema,
+  },
+  log: {
+    holdsContext: true,
+    method: 'get',
+    path: `${CONVERSATION}/messages`,
+    scope: 'read',
+    summary: 'List messages in pages: the whole log, or only those that the agent sees.',
+    query: z.strictObject({
+      view: z.enum(['all', 'active']).default('all').describe('all: the log. active: the live context.'),
+      after: z.number().int().min(0).default(0).describe('Position (seq) behind which the page starts.'),
+      limit: limitOf(1_000),
+    }),
+    answer: messagePageSchema,
+    member: 'items',
+  },
+  exportConversation: {
+    method: 'get',
+    path: `${CONVERSATION}/export`,
+    scope: 'read',
+    summary: 'Return the whole log as one JSON object, messages that left the context included.',
+    answer: exportSchema,
+  },
+  importConversation: {
+    method: 'post',
+    path: `${CONVERSATION}/import`,
+    scope: 'enqueue',
+    summary: 'Create a conversation from recorded messages. A repeated import changes nothing.',
+    body: z.strictObject({
+      agent: appendSchema.shape.agent,
+      id: z.string().optional().describe('Ignored, so that an export can be sent as it is.'),
+      messages: givenMessages,
+      strict: strict.describe('True: a history that would have to be repaired is refused.'),
+    }),
+    status: 201,
+    answer: importedSchema,
+  },
+} satisfies Operations;

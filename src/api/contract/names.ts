@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { limitOf } from './operation.ts';
+
+export const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
+
+/** Names a conversation: its id, or its tenant and id. */
+export type ConversationName =
+  | string
+  | {
+      readonly tenant?: string | undefined;
+      readonly conversation: string;
+    };
+
+/**
+ * Validates a conversation name.
+ * @param at name of the argument in error messages
+ * @throws invalid_input for an invalid tenant or id
+ */
+export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
+  if (!isMapping(name)) return { id: parseInput(idSchema, name, at), tenant: DEFAULT_TENANT };
+  const { tenant, conversation: id } = parseInput(nameSchema, name, at);
+  return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
+}
+
+/**
+ * Accepts any value in each field of a conversation name. A later check validates the values, so that errors use the
+ * field names of the caller.
+ */
+const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
+
+/** @throws invalid_input for an invalid id */
+export function readTurnId(turn: string): string {
+  return parseInput(idSchema, turn, 'turn');
+}
+
+/**
+ * True for `{tenant, id}`. False for an id alone, and for null, which JavaScript callers can pass although the types
+ * exclude it.
+ */
+function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
+  return typeof name === 'object' && name !== null;
+}
+
+export const versionNumberSchema = z.number().int().min(0);
+
+export const contextPointSchema = z.strictObject({
+  /** Number of a kept version. 0 is the whole log. */
+  version: versionNumberSchema.optional(),
+  /** Position (seq) of the last log entry of the context. */
+  head: z.number().int().min(0).optional(),
+});
+
+/** A past context: a kept version, followed by the log up to a given message. */
+export type ContextPoint = z.input<typeof contextPointSchema>;
+
+/** Fields of a list with pages. */
+export const pageFields = {
+  /** `next` of the previous page. Absent: the first page. */
+  after: z.string().max(1_000).optional().describe('`next` of the previous page. Absent: the first page.'),
+  /** Maximum number of items on a page (100, at most 1,000). */
+  limit: limitOf(1_000),
+};

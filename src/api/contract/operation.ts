@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import type { Scope } from '../../domain/access-key.ts';
+import { idSchema } from '../../domain/ids.ts';
+
+/**
+ * One operation for callers. Its key in `operations` is its only name: the client's method, the HTTP client's method and the
+ * `operationId`. Routes, OpenAPI document and HTTP client follow from the row, so a plain read needs no code in them.
+ *
+ * The arguments of the method are the parameters of the path, in their order, and then one object with all other fields.
+ * An operation whose path names no conversation takes `tenant` in that object.
+ */
+export interface Operation {
+  readonly method: 'get' | 'post' | 'delete';
+  /** Path with parameters in braces, as in OpenAPI. */
+  readonly path: `/v1/${string}`;
+  readonly scope: Scope;
+  readonly summary: string;
+  /** Schema of the query. The client's input has the same one, so numbers and booleans are not yet text. */
+  readonly query?: z.ZodObject;
+  /** Schema of the JSON body. The request may have no body if the schema accepts undefined. */
+  readonly body?: z.ZodType;
+  /** Recognizes a body that changes nothing. Such a request needs only the scope `read`. */
+  readonly onlyReads?: (body: never) => boolean;
+  /** Status of a success (200). */
+  readonly status?: 201 | 202;
+  /** Schema of the answer's body. For a stream: the schema of the data of its events. */
+  readonly answer: z.ZodType;
+  /** Present for a stream. */
+  readonly answerType?: 'text/event-stream';
+  /** Field with the id of a write, which a header `Idempotency-Key` can name instead. */
+  readonly repeatedBy?: 'turn' | 'operation';
+  /** True for a write that a repeated request without an id does not do again, either. */
+  readonly repeatsItself?: true;
+  /**
+   * Name that is hashed with the header `Idempotency-Key` into the id of the write, if it is not the operation's name. A retry
+   * may reach a later release, so the name must outlive every renaming.
+   */
+  readonly keyName?: string;
+  /** True if the route holds a context in memory. A large answer then needs a share of the memory of the server. */
+  readonly holdsContext?: true;
+  /** True if the request waits for an outcome. It then counts as a reader of the server. */
+  readonly waits?: true;
+  /** Arguments of the method before its object, if they are not the parameters of the path. */
+  readonly args?: readonly string[];
+  /** Member of the body that the method returns. Absent: the whole body. */
+  readonly member?: string;
+  /** Part of the body without its tenant, because a caller has only one: the body itself, or the entries of this list. */
+  readonly tenantless?: 'body' | 'conversations' | 'turns';
+}
+
+export type Operations = Readonly<Record<string, Operation>>;
+
+const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
+  conversation: idSchema.describe('Id of the conversation.'),
+  turn: idSchema.describe('Id of the turn.'),
+  proposal: idSchema.describe('Id of the proposal.'),
+  response: z.string().min(1).max(400).describe('Id of the response.'),
+  version: z.coerce.number().int().min(0).describe('Number of a kept version. 0 is the whole log.'),
+};
+
+/** Names of the parameters in a path. */
+export function listParameters(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+}
+
+/** Schemas of the parameters in a path. */
+export function pathParameters(path: string): z.ZodObject {
+  return z.object(Object.fromEntries(listParameters(path).map((name) => [name, PARAMETERS[name] ?? idSchema])));
+}
+
+/** Names of the method's arguments before its object. */
+export function listArguments({ args, path }: Operation): readonly string[] {
+  return args ?? listParameters(path);
+}
+
+/** True if the method takes an object behind its other arguments. */
+export function takesObject(operation: Operation): boolean {
+  const { query, body } = operation;
+  return query !== undefined || body !== undefined || !listArguments(operation).includes('conversation');
+}
+
+/** Paths that most operations begin with. */
+export const CONVERSATION = '/v1/conversations/{conversation}';
+export const TURN = `${CONVERSATION}/turns/{turn}` as const;
+
+/** Maximum time that a request may ask to wait, in ms. Proxies often end a request after 60 s. */
+export const MAX_WAIT_MS = 60_000;
+
+export function limitOf(most: number) {
+  return z.number().int().min(1).max(most).default(100).describe('Maximum number of items.');
+}
+
+/** List in an answer. turnfold writes its answers and never parses them, so they need no bound. */
+export function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
+  return z.array(item);
+}
+
+/** Object with any names in an answer. */
+export function mapOf<Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> {
+  return z.record(z.string(), value);
+}
+
+/** Schema of a time in an answer. */
+export const timeSchema = z.number().describe('ms since epoch, by the clock of Redis');

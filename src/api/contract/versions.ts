@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import type { VersionChange } from '../../compaction/diff.ts';
+import { boundedRecord } from '../../domain/bounded-schemas.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { REASONS, type Reason } from '../../domain/pass.ts';
+import { MAX_POLICY_SETTINGS } from '../../domain/policy-input.ts';
+import { type SeqRange, type Version, versionSchema } from '../../domain/version.ts';
+import { type ConversationName, versionNumberSchema } from './names.ts';
+import { CONVERSATION, listOf, type Operations, TURN } from './operation.ts';
+
+/** Methods of the client that compact contexts, and list, compare and replace their versions. */
+export interface VersionMethods {
+  /** Requests a compaction now, even if the context is below every threshold. Returns the id of the compaction pass. */
+  compact(conversation: ConversationName): Promise<string>;
+  /** Plans a compaction under a policy, without a model and without changing anything. */
+  plan(conversation: ConversationName, input?: DryRunInput): Promise<DryPlan>;
+  /** Lists kept versions, oldest first. */
+  versions(conversation: ConversationName): Promise<Version[]>;
+  /** Lists what changed between the contexts of two kept versions. Version 0 is the whole log. */
+  diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
+  /** Makes a kept version the live context again. Messages that are newer than the version are kept or dropped. */
+  restore(conversation: ConversationName, input: RestoreInput): Promise<Version>;
+  /** Restores the context that was live before a settled turn. */
+  rollBackTurn(conversation: ConversationName, turn: string, input?: RollbackInput): Promise<Version>;
+}
+
+export const dryRunSchema = z.strictObject({
+  /** Policy to try, as in an agents file. */
+  policy: boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS).default({}),
+});
+
+/** A policy to try on a conversation. */
+export interface DryRunInput {
+  /**
+   * Policy in the form of docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded
+   * them, or else have their defaults.
+   */
+  readonly policy?: Readonly<Record<string, unknown>>;
+}
+
+/** Plan of a compaction. The compaction itself does not run. Ranges and positions refer to the log. */
+export interface DryPlan {
+  /** Kind of the compaction. `trim` only masks and drops. `infeasible`: no context fits the budget. */
+  readonly kind: 'none' | 'trim' | 'summarize' | 'evict' | 'infeasible';
+  /** Thresholds that the context reaches. */
+  readonly reasons: readonly Reason[];
+  /** Tokens of a request before the compaction. */
+  readonly tokens: number;
+  /** Estimated tokens of a request after the compaction. Each summary counts with its largest size. */
+  readonly tokensAfter: number;
+  /** Number of messages in the context. */
+  readonly messages: number;
+  /** Ranges that would become summaries. */
+  readonly summarize: readonly SeqRange[];
+  /** Ranges that would leave the context. */
+  readonly evict: readonly SeqRange[];
+  /** Ranges whose messages would be masked or clipped. */
+  readonly mask: readonly SeqRange[];
+  /** Positions that no soft compaction removes. A summary has the position of its first message. */
+  readonly protected: readonly number[];
+}
+
+export const rollbackSchema = z.strictObject({
+  /** Id that makes the call repeatable. A repeated call changes nothing. */
+  operation: idSchema.optional(),
+  /** Hard limit of the agent in tokens. A restored context above this limit is refused with `over_hard_limit`. */
+  hardTokens: z.number().positive().optional(),
+});
+
+export const restoreSchema = rollbackSchema.extend({
+  /** Number of a kept version. 0 is the whole log. */
+  version: z.number().int().min(0),
+  /**
+   * Treatment of the messages after that version. `keep`: they stay in the context. `drop`: they leave the context,
+   * except for pinned messages. The log keeps all of them.
+   */
+  newer: z.enum(['keep', 'drop']),
+  /** Number of the live version that the caller has seen. The call fails with `conflict` if another one is live. */
+  expectedVersion: z.number().int().min(0).optional(),
+});
+
+export type RestoreInput = z.input<typeof restoreSchema>;
+export type RollbackInput = z.input<typeof rollbackSchema>;
+
+const rangeSchema = z.looseObject({ from: z.number(), to: z.number() });
+
+export const compactionSchema = z
+  .looseObject({
+    pass: idSchema.optional().describe('Id of the requested compaction. Absent for a dry run.'),
+    plan: z
+      .looseObject({
+        kind: z.string().describe('none, trim, summarize, evict or infeasible'),
+        reasons: listOf(z.enum(REASONS)),
+        tokens: z.number().describe('Tokens of the context before the compaction.'),
+        messages: z.number(),
+        summarize: listOf(rangeSchema).describe('Ranges of the log that would become summaries.'),
+        evict: listOf(rangeSchema).describe('Ranges of the log that would leave the context.'),
+        mask: listOf(rangeSchema).describe('Ranges of the log whose messages would be masked or clipped.'),
+        protected: listOf(z.number()).describe(
+          'Positions (seqs) that no soft compaction removes. A summary has the position of its first message.',
+        ),
+        tokensAfter: z.number().describe('Estimated tokens of the context after the compaction.'),
+      })
+      .optional()
+      .describe('Present for a dry run.'),
+  })
+  .meta({ id: 'Compaction' });
+
+export type CompactionAnswer = z.infer<typeof compactionSchema>;
+
+const namedVersionSchema = versionSchema.meta({ id: 'Version' });
+
+const versionsSchema = z.looseObject({ versions: listOf(namedVersionSchema) }).meta({ id: 'Versions' });
+
+export const changesSchema = listOf(
+  z.looseObject({ from: z.number(), to: z.number(), before: z.string(), after: z.string() }),
+);
+
+const diffSchema = z.looseObject({ changes: changesSchema }).meta({ id: 'Diff' });
+
+const { version: _version, ...restoreFields } = restoreSchema.shape;
+
+const policySchema = dryRunSchema.shape.policy
+  .unwrap()
+  .describe(
+    'Policy of a dry run, as in docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded them, or else have their defaults.',
+  );
+
+export const versionOperations = {
+  compact: {
+    holdsContext: true,
+    method: 'post',
+    path: `${CONVERSATION}/compact`,
+    scope: 'admin',
+    summary: 'Request a compaction now, or show with `dryRun` what a compaction would do.',
+    body: z
+      .strictObject({
+        dryRun: z.boolean().default(false).describe('true: change nothing, and answer with the plan.'),
+        policy: policySchema.optional(),
+      })
+      .default({ dryRun: false }),
+    onlyReads: ({ dryRun }: { readonly dryRun: boolean }) => dryRun,
+    status: 202,
+    answer: compactionSchema,
+    member: 'pass',
+  },
+  versions: {
+    method: 'get',
+    path: `${CONVERSATION}/versions`,
+    scope: 'read',
+    summary: 'List the kept versions of the context, oldest first.',
+    answer: versionsSchema,
+    member: 'versions',
+  },
+  diff: {
+    holdsContext: true,
+    method: 'get',
+    path: `${CONVERSATION}/diff`,
+    scope: 'read',
+    summary: 'List what changed between the contexts of two kept versions.',
+    args: ['conversation', 'before', 'after'],
+    query: z.strictObject({
+      before: versionNumberSchema.describe('Number of a kept version. 0 is the whole log.'),
+      after: versionNumberSchema.describe('Number of another kept version.'),
+    }),
+    answer: diffSchema,
+    member: 'changes',
+  },
+  restore: {
+    method: 'post',
+    path: `${CONVERSATION}/versions/{version}/restore`,
+    scope: 'admin',
+    summary: 'Make a kept version the live context again. `expectedVersion` guards against a concurrent change.',
+    repeatedBy: 'operation',
+    keyName: 'restoreVersion',
+    args: ['conversation'],
+    body: z.strictObject(restoreFields),
+    answer: namedVersionSchema,
+  },
+  rollBackTurn: {
+    method: 'post',
+    path: `${TURN}/rollback`,
+    scope: 'admin',
+    summary: 'Restore the context that was live before a settled turn. The log keeps everything.',
+    repeatedBy: 'operation',
+    body: rollbackSchema.default({}),
+    answer: namedVersionSchema,
+  },
+} satisfies Operations;

@@ -1,0 +1,103 @@
+import { fieldError } from '../../../domain/errors.ts';
+import type { NamedConversation } from '../../../domain/ids.ts';
+import type { Message } from '../../../domain/message.ts';
+import { findLastModel, type WireFormat } from '../../../domain/raw-items.ts';
+import { wireFormats } from '../../../wire/formats.ts';
+import { eventLoopShare } from '../../../wire/tokens/event-loop-share.ts';
+import { bytesOfMessage } from '../../../wire/tokens/message-tokens.ts';
+import type { ContextView, TurnfoldClient } from '../../client/index.ts';
+import type { Handlers } from '../route.ts';
+
+export const contextHandlers: Handlers = {
+  log: async ({ client, name, query: { view, after, limit } }) => {
+    if (view === 'all') return { body: await readLogPage(client, name, { after, limit }) };
+    const items = (await client.context(name)).items.filter(({ to }) => to > after);
+    const page = takeBytes(items.slice(0, limit));
+    return { body: { items: page, ...(page.length < items.length && { next: page.at(-1)?.to }) } };
+  },
+  context: async ({ client, name, query: { format, version, head, model, maxOutputTokens } }) => {
+    const { items, tenant: _, ...view } = await client.context(name, { version, head });
+    if (format === 'turnfold') return { body: { ...view, format, items } };
+    const { body, broken } = await renderContext(items, { format, model, maxOutputTokens, version: view.version });
+    return { body: { ...view, format, body, broken } };
+  },
+  show: async ({ client, name, param }) => {
+    const { tenant: _, ...view } = await client.show(name, Number(param('version')));
+    return { body: { ...view, format: 'turnfold' } };
+  },
+  compact: async ({ client, name, body: { dryRun, policy } }) => {
+    if (!dryRun) return { body: { pass: await client.compact(name) } };
+    return { body: { plan: await client.plan(name, { policy: policy ?? {} }) } };
+  },
+};
+
+/** Bytes that end a page. A message has at most 1 MiB. */
+const PAGE_BYTES = 2_000_000;
+
+async function readLogPage(
+  client: TurnfoldClient,
+  name: NamedConversation,
+  { after, limit }: { readonly after: number; readonly limit: number },
+) {
+  const { head } = await client.describe(name);
+  const read = await client.log(name, { after, limit, maxBytes: PAGE_BYTES });
+  const last = read.at(-1)?.seq ?? head;
+  const items = read.map(({ seq, tokens: size, bytes, total, message, turn, at, left }) => ({
+    from: seq,
+    to: seq,
+    tokens: size,
+    bytes,
+    total,
+    message,
+    ...(turn !== undefined && { turn }),
+    at,
+    ...(left && { left }),
+  }));
+  return { items, ...(last < head && { next: last }) };
+}
+
+/** Takes items up to the one that reaches the bytes of a page. */
+function takeBytes<Item extends { readonly message: Message }>(items: readonly Item[]): readonly Item[] {
+  let left = PAGE_BYTES;
+  const last = items.findIndex(({ message }) => (left -= bytesOfMessage(message)) <= 0);
+  return last === -1 ? items : items.slice(0, last + 1);
+}
+
+interface RenderOptions {
+  readonly format: WireFormat;
+  readonly model: string | undefined;
+  readonly maxOutputTokens: number;
+  readonly version: number;
+}
+
+/** A request body, and the rules of its format that it breaks. */
+interface RenderedContext {
+  readonly body: unknown;
+  readonly broken: readonly { readonly rule: string; readonly why: string }[];
+}
+
+/** Renders a context without system prompt and tools, because a caller with its own loop has its own. */
+async function renderContext(items: ContextView['items'], options: RenderOptions): Promise<RenderedContext> {
+  const { format, maxOutputTokens, version } = options;
+  const messages = items.map(({ message }) => message);
+  if (messages.length === 0) {
+    throw fieldError('not_found', 'conversation', 'the context has no messages, and a request needs one');
+  }
+  const model = options.model ?? findLastModel(messages, format) ?? 'unnamed';
+  const request = { model, system: '', tools: [], messages, maxOutputTokens, ...(version > 0 && { version }) };
+  const { renderInSlices, validateInSlices } = wireFormats[format];
+  const { body } = await eventLoopShare.run(renderInSlices(request));
+  const violations = await eventLoopShare.run(validateInSlices(body, BETWEEN_TURNS));
+  const broken = violations.filter(({ rule }) => rule !== TOOLS_RULE).slice(0, MAX_BROKEN);
+  return {
+    body,
+    broken: broken.map(({ rule, path, message }) => ({ rule, why: path === '' ? message : `${path}: ${message}` })),
+  };
+}
+
+/** Between two turns, the last message is an answer, and calls may still wait. */
+const BETWEEN_TURNS = { isProbed: true } as const;
+/** Rule about tools, which the caller adds. */
+const TOOLS_RULE = 'X6';
+/** Maximum number of broken rules in an answer. One wrong message may break a rule for each that follows. */
+const MAX_BROKEN = 100;

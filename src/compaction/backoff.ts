@@ -1,0 +1,85 @@
+import { type Backoff, NO_BACKOFF } from '../domain/conversation.ts';
+import { PASS_LIMITS, type PassOutcome } from '../domain/pass.ts';
+import type { BackoffCause } from '../domain/pass-events.ts';
+
+/** @returns why a soft pass would gain nothing at this size, or undefined if it may be requested */
+export function findBackoffCause(
+  { noGainBelowTokens, nothingBelowTokens }: Backoff,
+  tokens: number,
+): BackoffCause | undefined {
+  if (tokens < noGainBelowTokens) return 'no_gain';
+  return tokens < nothingBelowTokens ? 'nothing_to_do' : undefined;
+}
+
+/** Sizes at the time of an evaluation. */
+interface EvaluatedSize {
+  readonly tokens: number;
+  readonly messageTokens: number;
+  readonly calibration: number;
+  readonly hardTokens?: number | undefined;
+}
+
+/** Adds the size below which an append need not request a pass. Hard reasons hold during a backoff, too. */
+export function backOffAppends(backoff: Backoff, size: EvaluatedSize): Backoff {
+  const softTokens = Math.max(backoff.nothingBelowTokens, backoff.noGainBelowTokens);
+  if (softTokens === 0) return backoff;
+  const { tokens, messageTokens, calibration } = size;
+  const growth = nextCheckTokens(softTokens, size) - tokens;
+  return { ...backoff, appendsBelowMessageTokens: messageTokens + Math.floor(growth / calibration) };
+}
+
+/** Finds the size of the next threshold check: the end of the backoff, or an unreached hard limit below it. */
+function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: EvaluatedSize): number {
+  if (softTokens <= tokens) return tokens;
+  return hardTokens > tokens ? Math.min(softTokens, hardTokens) : softTokens;
+}
+
+/** Sizes in tokens by which a pass decides when the next one may be useful. */
+export interface EndSize {
+  /** Size of the context at the end of the pass. After a commit, the size of the new version. */
+  readonly tokens: number;
+  /** Growth that may change the result: `minSequenceTokens`. */
+  readonly stepTokens: number;
+  /** Size from which a soft pass is due. Undefined if no threshold is a size. */
+  readonly softTokens?: number | undefined;
+}
+
+/** Computes the backoff after a pass. */
+export function nextBackoff(backoff: Backoff, outcome: PassOutcome, size: EndSize): Backoff {
+  const { tokens, stepTokens } = size;
+  const nothingBelowTokens = tokens + Math.max(1, stepTokens);
+  switch (outcome.kind) {
+    case 'committed':
+    case 'approved':
+      return afterCommit(size);
+    case 'failed':
+    case 'thinking':
+      return backoff;
+    case 'rejected':
+    case 'expired':
+      // The next pass would propose the same content. The context has to grow first, as after a restore.
+      return { ...backoff, noGainBelowTokens: grow(tokens) };
+    case 'infeasible':
+      // A few more messages would give the same proof.
+      return { ...backoff, nothingBelowTokens: Math.max(nothingBelowTokens, grow(tokens)) };
+    case 'no_reason':
+    case 'none':
+      // A pass that changed nothing neither counts as gainless nor resets the count.
+      return { ...backoff, nothingBelowTokens };
+    case 'no_gain': {
+      const gainlessPasses = backoff.gainlessPasses + 1;
+      const isBackoffDue = gainlessPasses >= PASS_LIMITS.backoffPasses;
+      const noGainBelowTokens = isBackoffDue ? grow(tokens) : backoff.noGainBelowTokens;
+      return { nothingBelowTokens, gainlessPasses, noGainBelowTokens };
+    }
+  }
+}
+
+/** Near the threshold, a few more messages would start the next pass, and each pass voids the provider's cache. */
+function afterCommit({ tokens, softTokens = Number.POSITIVE_INFINITY }: EndSize): Backoff {
+  return grow(tokens) > softTokens ? { ...NO_BACKOFF, nothingBelowTokens: grow(tokens) } : NO_BACKOFF;
+}
+
+function grow(tokens: number): number {
+  return Math.ceil(tokens * PASS_LIMITS.backoffGrowth);
+}

@@ -1,0 +1,114 @@
+import { FRAMING_TOKENS, type Limits, scaleTokens } from '../domain/limits.ts';
+import { addWeights, NO_WEIGHT, type Weight } from '../domain/message.ts';
+import { hasTokenReason, type Reason } from '../domain/pass.ts';
+import type { BudgetInfeasible } from '../domain/pass-plan.ts';
+import type { Policy } from '../domain/policy.ts';
+import { type RequestOverhead, upperBoundTokens } from '../domain/size.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import type { ContextItem } from '../domain/version.ts';
+import type { Weigh } from './clip.ts';
+import { type Context, weighItems } from './context.ts';
+import type { ContextEvidence } from './context-evidence.ts';
+import type { Layout, Protection } from './layout.ts';
+
+/** Mean size of a request with these item tokens. The same sum as `contextSize` without an anchor. */
+export function requestTokens({ overhead }: { readonly overhead: RequestOverhead }, itemTokens: number): number {
+  return Math.round((itemTokens + overhead.tokens + FRAMING_TOKENS) * overhead.calibration);
+}
+
+/** Sizes and reasons that determine the target of a pass. */
+export interface Budget {
+  readonly limits: Limits;
+  readonly overhead: RequestOverhead;
+  readonly reasons: readonly Reason[];
+}
+
+/**
+ * Computes the weight that must go until the upper bound of the request is at most `maxTokens` and its bytes fit the
+ * provider. Zero if the request fits, or if no reason makes the budget a target.
+ */
+export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
+  if (!hasTokenReason(reasons)) return NO_WEIGHT;
+  const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
+  const most = mostItemTokens({ limits, overhead });
+  return { tokens: most === undefined ? 0 : Math.max(0, items.tokens - most), bytes };
+}
+
+/** Tokens that the items of a context may have, so that the upper bound of the request is at most `maxTokens`. */
+export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'overhead'>): number | undefined {
+  if (limits.maxTokens === undefined) return undefined;
+  const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
+  // The largest count that calibration does not round above the limit.
+  return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
+}
+
+/** Bytes of a token of text, rather too many. */
+export const TOKEN_BYTES = 6;
+
+/** Bound of the user message that rendering puts first if a context starts with another role. */
+export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
+
+/** Checks whether a context starts with a user message, which a summary also is. */
+export function opensWithUser(items: Context['items']): boolean {
+  const role = items.find(({ message }) => message.role !== 'system')?.message.role;
+  return role === 'user' || role === 'summary';
+}
+
+/** Weight that rendering adds to these items. */
+function weighPlaceholder(items: Context['items']): Weight {
+  return opensWithUser(items) ? NO_WEIGHT : PLACEHOLDER;
+}
+
+/** Weight of these items as they are sent, with the placeholder that rendering adds. Every size of a context starts here. */
+export function weighSent(items: Context['items'], weight: Weight = weighItems(items)): Weight {
+  return addWeights(weight, weighPlaceholder(items));
+}
+
+/** Mean size of a request with these items. */
+export function requestTokensOf(budget: { readonly overhead: RequestOverhead }, items: Context['items']): number {
+  return requestTokens(budget, weighSent(items).tokens);
+}
+
+/** @param layout the context after everything removable is gone */
+export function explainInfeasible(
+  { limits, overhead }: { readonly limits: Limits; readonly overhead: RequestOverhead },
+  layout: Layout,
+): BudgetInfeasible {
+  const tokensOf = (...kinds: readonly Protection[]): number =>
+    layout.groupWeights.reduce((sum, { tokens: weight }, group) => {
+      const protection = layout.protections[group];
+      return protection !== undefined && kinds.includes(protection) ? sum + weight : sum;
+    }, 0);
+  const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
+  const [system, pins] = [tokensOf('system', 'last_system', 'prefix'), tokensOf('pin')];
+  const [live, retained] = [
+    tokensOf('open_round', 'unread', 'last_user', 'input', 'read_user'),
+    tokensOf('retention', 'first_user'),
+  ];
+  const placeholder = weighPlaceholder(layout.items);
+  const mean = requestTokens({ overhead }, system + pins + live + retained + placeholder.tokens);
+  const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
+  // Computed as the rest, so that rounding cannot change the sum.
+  const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
+  const left = weighSent(layout.items).bytes + overhead.bytes;
+  const { maxBytes, maxTokens = 0 } = limits;
+  const bytes = maxBytes === undefined || left <= maxBytes ? {} : { bytes: { left, max: maxBytes } };
+  return { fixed, ...parts, max: maxTokens, ...bytes };
+}
+
+/** Input of a plan and of a settlement. */
+export interface PlanRequest extends Budget {
+  readonly context: Context;
+  readonly policy: Policy;
+  /** Seq of the log's first user message. */
+  readonly firstUserSeq?: number;
+  /** Exact count of a clipped message, which has at most some thousand tokens. */
+  readonly weigh: Weigh;
+  /**
+   * True for a plan that is only shown. Masks then have no notes, and shortened messages have a size but no new text. A
+   * plan over 10,000 messages takes a tenth of the time.
+   */
+  readonly isEstimate?: boolean;
+  /** Reads the words of the context, for a caller that plans over the same context again. Default: `readEvidence`. */
+  readonly evidence?: (items: readonly ContextItem[]) => Sliced<ContextEvidence>;
+}

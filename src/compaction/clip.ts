@@ -1,0 +1,116 @@
+import { readJsonText } from '../domain/json-text.ts';
+import type { Message, Weight } from '../domain/message.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import type { ContextItem } from '../domain/version.ts';
+import { splitsPair } from './excerpt.ts';
+
+/** Weighs a message of at most some thousand tokens, exactly. */
+export type Weigh = (message: Message) => Weight;
+
+/** Tokens that a clip keeps at most. It is counted in one go, which must not block the event loop. */
+const MAX_CLIP_TOKENS = 4_000;
+/** Characters above which a clipped message is not counted, because counting would take too long. */
+const MAX_CLIP_CHARS = 50_000;
+/** Tries to reach a size. Counting a text and cutting it again comes close enough within them. */
+const MAX_TRIES = 8;
+
+/**
+ * Clips each text of a message to its first and last characters, with a reference to the log between them. Code points
+ * stay whole. In tool calls, long strings of the arguments are clipped, and the arguments stay valid JSON. Parts other
+ * than text are replaced by a note. The result is deterministic, so that no version has to store the text (I15).
+ */
+export function clipMessage(message: Message, keepChars: number, seq: number): Message {
+  const { parts, raw: _raw, toolCalls, ...others } = message;
+  const named =
+    parts === undefined || parts.length === 0 ? '' : `\n[${parts.length} parts left out, message ${seq} of the log]`;
+  const content = clipText(message.content, keepChars, seq) + named;
+  if (toolCalls === undefined) return { ...others, content };
+  return {
+    ...others,
+    content,
+    toolCalls: toolCalls.map((call) => ({ ...call, arguments: clipArguments(call.arguments, keepChars, seq) })),
+  };
+}
+
+/**
+ * Clips an item to `maxTokens`, or as close as `minChars` per text allow. Yields after each try, because counting
+ * 50,000 characters may take 15 ms.
+ * @param minChars characters below which a clip would be useless
+ * @returns undefined if no clip is smaller than the item
+ */
+export function* clipItem(
+  item: ContextItem,
+  maxTokens: number,
+  minChars: number,
+  weigh: Weigh,
+): Sliced<ContextItem | undefined> {
+  const { from, to, logged = item.message } = item;
+  if (!canClip(item, minChars)) return undefined;
+  const target = Math.min(maxTokens, MAX_CLIP_TOKENS);
+  let keepChars = Math.floor((longestText(item.message) * target) / Math.max(1, item.tokens));
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const isShortest = keepChars <= minChars || tries === MAX_TRIES;
+    if (isShortest) keepChars = minChars;
+    const message = clipMessage(logged, keepChars, from);
+    if (countChars(message) > MAX_CLIP_CHARS) return undefined;
+    const weight = weigh(message);
+    yield;
+    if (weight.tokens <= target || (isShortest && weight.tokens < item.tokens)) {
+      return { from, to, ...weight, message, segment: { kind: 'clipped', from, to, weight, keepChars }, logged };
+    }
+    if (isShortest) return undefined;
+    keepChars = Math.floor(Math.min(keepChars * 0.9, (keepChars * target) / weight.tokens));
+  }
+  return undefined;
+}
+
+/** Checks whether an item has a text that is longer than a clip, or parts that a clip leaves out. */
+export function canClip({ message }: ContextItem, minChars: number): boolean {
+  return message.parts !== undefined || longestText(message) > minChars;
+}
+
+function countChars({ content, toolCalls = [] }: Message): number {
+  return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
+}
+
+function longestText({ content, toolCalls }: Message): number {
+  let longest = content.length;
+  if (toolCalls !== undefined) for (const call of toolCalls) longest = Math.max(longest, call.arguments.length);
+  return longest;
+}
+
+function clipText(text: string, keepChars: number, seq: number): string {
+  if (text.length <= keepChars) return text;
+  const head = cutStart(text, Math.ceil(keepChars / 2));
+  const tail = cutEnd(text, Math.floor(keepChars / 2));
+  const left = text.length - head.length - tail.length;
+  return `${head}\n[… ${left} characters of message ${seq}]\n${tail}`;
+}
+
+function cutStart(text: string, chars: number): string {
+  return text.slice(0, splitsPair(text, chars) ? chars - 1 : chars);
+}
+
+function cutEnd(text: string, chars: number): string {
+  const at = text.length - chars;
+  return text.slice(splitsPair(text, at) ? at + 1 : at);
+}
+
+/**
+ * Matches a string of a JSON text, and the colon after it if it is a key. An unterminated string matches to the end of
+ * the text. Otherwise the search would start again at each quote inside it.
+ */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"(\s*:)?|\\?$)/gs;
+
+/**
+ * Clips the strings inside a JSON text. Any other text is clipped as a whole, and is later sent as a JSON string. The
+ * text is edited without parsing it, because parsing would change numbers such as an id of 20 digits.
+ */
+function clipArguments(text: string, keepChars: number, seq: number): string {
+  if (text.length <= keepChars) return text;
+  if (readJsonText(text) === undefined) return clipText(text, keepChars, seq);
+  return text.replace(STRING, (literal: string, colon: string | undefined) => {
+    const isShort = colon !== undefined || literal.length <= keepChars;
+    return isShort ? literal : JSON.stringify(clipText(JSON.parse(literal) as string, keepChars, seq));
+  });
+}

@@ -1,0 +1,134 @@
+import type { ContextSource } from '../domain/context-source.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { LogEntry, Message, Weight } from '../domain/message.ts';
+import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
+import type {
+  ClippedSegment,
+  ContextItem,
+  ExcerptSegment,
+  MaskedSegment,
+  Summary,
+  SummarySegment,
+  Version,
+} from '../domain/version.ts';
+import { clipMessage } from './clip.ts';
+import { excerptMessage } from './excerpt.ts';
+import { maskedItem } from './mask.ts';
+
+/** Messages for the next model request of a conversation, without the agent's system prompt and tools. */
+export interface Context {
+  readonly version: Version;
+  /** Sequence number of the last log entry in this context. */
+  readonly head: number;
+  readonly items: readonly ContextItem[];
+  /** As in the source. */
+  readonly inputs?: readonly number[];
+}
+
+/** Number of context items that are built before the generator yields to the event loop. */
+const ITEMS_A_SLICE = 1_024;
+
+/**
+ * Builds the context that `version` describes for the log up to `head`. The same source always gives the same bytes
+ * (invariant I15).
+ */
+export function buildContext(source: ContextSource): Context {
+  return runToEnd(buildInSlices(source));
+}
+
+/** Like `buildContext`, but yields regularly so that other work can run in between. */
+export function* buildInSlices({ version, head, entries, summaries, inputs }: ContextSource): Sliced<Context> {
+  const log = new Map<number, LogEntry>();
+  yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
+  const items: ContextItem[] = [];
+  const tail = { kind: 'raw' as const, from: version.base + 1, to: head };
+  for (const segment of [...version.segments, tail]) {
+    if (segment.kind === 'evicted') continue;
+    if (segment.kind === 'summary') {
+      items.push(summaryItem(segment, summaries.get(segment.summaryKey)));
+      continue;
+    }
+    for (let seq = segment.from; seq <= segment.to; seq += 1) {
+      items.push(logItem(readEntry(log, seq), segment));
+      if (items.length % ITEMS_A_SLICE === 0) yield;
+    }
+  }
+  return { version, head, items, ...(inputs && { inputs }) };
+}
+
+/** Builds the context item of one log entry: unchanged, masked or shortened, as its segment says. */
+function logItem(
+  entry: LogEntry,
+  segment: ClippedSegment | ExcerptSegment | MaskedSegment | { readonly kind: 'raw' },
+): ContextItem {
+  switch (segment.kind) {
+    case 'raw':
+      return itemOf(entry);
+    case 'masked':
+      return maskedItem(entry, entry.seq, segment.note === undefined ? undefined : { ...segment, note: segment.note });
+    case 'clipped':
+      return clippedItem(entry, segment);
+    case 'excerpt':
+      return excerptedItem(entry, segment);
+  }
+}
+
+/** Builds the context of a whole log without compaction. Used to plan a compaction offline. */
+export function contextOfLog(entries: readonly LogEntry[], version: Version): Context {
+  return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, summaries: new Map() });
+}
+
+export function messagesOf({ items }: Pick<Context, 'items'>): Message[] {
+  return items.map(({ message }) => message);
+}
+
+export function weighItems(items: readonly Weight[]): Weight {
+  // No object for each item: plans weigh 10,000 items several times.
+  let [tokens, bytes] = [0, 0];
+  for (const item of items) {
+    tokens += item.tokens;
+    bytes += item.bytes;
+  }
+  return { tokens, bytes };
+}
+
+/** @throws not_found if the log entry does not exist */
+function readEntry(log: ReadonlyMap<number, LogEntry>, seq: number): LogEntry {
+  const entry = log.get(seq);
+  if (entry === undefined)
+    throw new TurnfoldError('not_found', `the log of the conversation has no entry ${seq}`, { details: { seq } });
+  return entry;
+}
+
+function itemOf({ seq, message, tokens, bytes }: LogEntry): ContextItem {
+  return { from: seq, to: seq, message, tokens, bytes };
+}
+
+function clippedItem({ seq, message }: LogEntry, segment: ClippedSegment): ContextItem {
+  const clipped = clipMessage(message, segment.keepChars, seq);
+  return { from: seq, to: seq, message: clipped, ...segment.weight, segment, logged: message };
+}
+
+function excerptedItem({ seq, message }: LogEntry, segment: ExcerptSegment): ContextItem {
+  const excerpt = excerptMessage(message, segment.kept, seq);
+  return { from: seq, to: seq, message: excerpt, ...segment.weight, segment, logged: message };
+}
+
+function summaryItem(segment: SummarySegment, summary: Summary | undefined): ContextItem {
+  if (summary === undefined) {
+    throw new TurnfoldError(
+      'not_found',
+      `the text of the summary of messages ${segment.from}…${segment.to} does not exist`,
+    );
+  }
+  const { from, to, version } = segment;
+  const { text, raw } = summary;
+  const label = { from, to, version };
+  const message: Message = {
+    role: 'summary',
+    content: text,
+    summary: label,
+    ...(raw === undefined ? {} : { raw }),
+  };
+  return { from, to, message, ...segment.weight, segment };
+}

@@ -1,0 +1,77 @@
+import { endsSlice, type Sliced } from '../domain/sliced.ts';
+import type { Segment, SeqRange, Version } from '../domain/version.ts';
+import { describeRange } from './segments.ts';
+
+/** A range of messages that two context versions treat differently. */
+export interface VersionChange {
+  readonly from: number;
+  readonly to: number;
+  /** How the earlier context version treats these messages. */
+  readonly before: Segment['kind'];
+  /** How the later context version treats these messages. */
+  readonly after: Segment['kind'];
+}
+
+/**
+ * Lists the differences of two context versions, up to the later `base`. Both versions contain all later messages
+ * unchanged.
+ */
+export function* diffInSlices(before: Version, after: Version): Sliced<VersionChange[]> {
+  const end = Math.max(before.base, after.base);
+  const changes: VersionChange[] = [];
+  const [segmentBefore, segmentAfter] = [passSegments(before), passSegments(after)];
+  let stretches = 0;
+  for (let from = 1; from <= end; stretches += 1) {
+    const [was, is] = [segmentBefore(from), segmentAfter(from)];
+    const range = { from, to: Math.min(end, lastLike(was), lastLike(is)) };
+    if (describe(before, was.segment, range) !== describe(after, is.segment, range)) {
+      const kinds = { before: was.segment?.kind ?? ('raw' as const), after: is.segment?.kind ?? ('raw' as const) };
+      addChange(changes, { ...range, ...kinds });
+    }
+    from = range.to + 1;
+    if (endsSlice(stretches)) yield;
+  }
+  return changes;
+}
+
+/** Adds a difference to the list. If its neighbour is of the same kinds, both become one entry. */
+function addChange(changes: VersionChange[], change: VersionChange): void {
+  const last = changes.at(-1);
+  const isContinued =
+    last !== undefined && last.to === change.from - 1 && last.before === change.before && last.after === change.after;
+  if (isContinued) changes[changes.length - 1] = { ...last, to: change.to };
+  else changes.push(change);
+}
+
+/** Segment that contains a message, if there is one, and the first message of the next segment. */
+interface Passed {
+  readonly segment: Segment | undefined;
+  readonly nextFrom: number | undefined;
+}
+
+/** Returns the sequence number of the last message that the context version treats like this one. */
+function lastLike({ segment, nextFrom }: Passed): number {
+  return segment?.to ?? (nextFrom === undefined ? Number.POSITIVE_INFINITY : nextFrom - 1);
+}
+
+/**
+ * Returns a function that finds the segment of a message. Call it with ascending sequence numbers, because it walks the
+ * segments once. A separate search for each of 25,000 ranges would take seconds.
+ */
+function passSegments({ segments }: Version): (seq: number) => Passed {
+  let position = 0;
+  return (seq) => {
+    while ((segments[position]?.to ?? seq) < seq) position += 1;
+    const next = segments[position];
+    return next !== undefined && next.from <= seq
+      ? { segment: next, nextFrom: undefined }
+      : { segment: undefined, nextFrom: next?.from };
+  };
+}
+
+/**
+ * Describes how a version treats a range of messages that lies in one segment. Equal descriptions mean equal treatment.
+ */
+function describe(version: Version, segment: Segment | undefined, range: SeqRange): string {
+  return describeRange({ ...version, segments: segment === undefined ? [] : [segment] }, range).join();
+}

@@ -1,0 +1,53 @@
+import type { BudgetDivision } from '../domain/pass-plan.ts';
+import type { Policy } from '../domain/policy.ts';
+
+/** Tokens that each part of a division could use. */
+export interface Material {
+  readonly users: number;
+  /** Maximum of the summaries, by the size of their sources. */
+  readonly summaries: number;
+  /** Part of `summaries` that is guaranteed, because shorter summaries would say too little. */
+  readonly minSummaries: number;
+  readonly tail: number;
+  /** Part of `tail` that this pass may not remove: the floor of a soft pass. */
+  readonly floor: number;
+}
+
+/**
+ * Divides a budget before anything is spent.
+ * 1. The fixed part comes off.
+ * 2. The least summaries and the floor come next.
+ * 3. Users' words and summaries get their shares of what the fixed part left, and the tail gets the rest.
+ * 4. Tokens that a part cannot use flow to the tail, then to the summaries, then to the users' words.
+ *
+ * A part never shrinks when the budget grows.
+ */
+export function divideBudget(
+  { budget, fixed }: { readonly budget: number; readonly fixed: number },
+  { budgetShares }: Pick<Policy, 'budgetShares'>,
+  material: Material,
+): BudgetDivision {
+  const room = Math.max(0, budget - fixed);
+  const least = Math.min(material.summaries, material.minSummaries, room);
+  const floor = Math.min(material.floor, room - least);
+  let users = Math.min(material.users, room * budgetShares.users, room - least - floor);
+  let summaries = Math.min(material.summaries, Math.max(least, room * budgetShares.summaries), room - floor - users);
+  const tail = Math.min(material.tail, room - users - summaries);
+  summaries = Math.min(material.summaries, room - users - tail);
+  users = Math.min(material.users, room - summaries - tail);
+  return {
+    budget: toTokens(budget),
+    fixed: toTokens(fixed),
+    users: toTokens(users),
+    summaries: toTokens(summaries),
+    tail: toTokens(tail),
+  };
+}
+
+/** Errors of floating-point numbers are far smaller. */
+const ROUNDING = 1e-6;
+
+/** Rounding only at the end keeps every part from shrinking when the budget grows. */
+function toTokens(part: number): number {
+  return Math.max(0, Math.floor(part + ROUNDING));
+}

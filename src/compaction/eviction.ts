@@ -1,0 +1,215 @@
+import type { EvictionStrategy } from '../domain/eviction-strategy.ts';
+import { addWeights, NO_WEIGHT, type Weight } from '../domain/message.ts';
+import { isFloor, type Layout } from './layout.ts';
+
+export interface CutRequest {
+  /** Groups that may go, the first one first. */
+  readonly order: readonly number[];
+  /** Extent that the policy asks for. Absent: only what the budget needs. */
+  readonly strategy?: EvictionStrategy;
+  /** Weight above the budget. Zero if the budget is no target. */
+  readonly excess: Weight;
+  /** Tokens that the strategy may remove at most, so that enough of the budget stays filled. Absent: any number. */
+  readonly spareTokens?: number;
+}
+
+export interface Cut {
+  readonly groups: ReadonlySet<number>;
+  readonly weight: Weight;
+}
+
+/**
+ * Chooses the groups to evict.
+ * 1. Take groups along the order until the excess is gone. Give back the last ones that fit again.
+ * 2. Take the extent that the strategy asks for, while enough stays.
+ * 3. Extend the cut until the context starts with a legal message. If too little would stay, put back the user message or
+ *    summary before the cut, and take other groups for it.
+ */
+export function cutContext(layout: Layout, request: CutRequest): Cut {
+  const { order, strategy, excess, spareTokens = Infinity } = request;
+  const cut = new GroupCut(layout);
+  cut.takeUntil(order, excess);
+  cut.giveBack(excess);
+  const extent = strategy === undefined ? [] : order.slice(0, strategyLength(strategy, layout, order));
+  for (const group of extent) {
+    if (cut.weight.tokens + cut.tokensOf(group) > spareTokens) break;
+    cut.take(group);
+  }
+  if (cut.groups.size > 0) openLegally(layout, cut, request);
+  return cut;
+}
+
+/** Takes groups of the floor, oldest first, until the excess is gone. */
+export function cutFloor(layout: Layout, excess: Weight): Cut {
+  const cut = new GroupCut(layout);
+  const order = floorOrder(layout);
+  cut.takeUntil(order, excess);
+  if (cut.groups.size > 0) openLegally(layout, cut, { order, excess });
+  return cut;
+}
+
+/** Groups that are taken out of a layout, in the order in which they were taken. */
+class GroupCut implements Cut {
+  readonly groups = new Set<number>();
+  readonly #layout: Layout;
+  weight = NO_WEIGHT;
+
+  constructor(layout: Layout) {
+    this.#layout = layout;
+  }
+
+  tokensOf(group: number): number {
+    return this.#weightOf(group).tokens;
+  }
+
+  take(group: number): void {
+    if (this.groups.has(group)) return;
+    this.groups.add(group);
+    this.weight = addWeights(this.weight, this.#weightOf(group));
+  }
+
+  /** Takes groups along the order until the excess is gone. */
+  takeUntil(order: readonly number[], excess: Weight): void {
+    for (const group of order) {
+      if (covers(this.weight, excess)) return;
+      this.take(group);
+    }
+  }
+
+  /** Puts back groups that the excess does not need, the last one first. */
+  giveBack(excess: Weight): void {
+    for (const group of [...this.groups].toReversed()) this.putBack(group, excess);
+  }
+
+  /** @returns false if the excess needs the group */
+  putBack(group: number, excess: Weight): boolean {
+    const { tokens, bytes } = this.#weightOf(group);
+    const left = { tokens: this.weight.tokens - tokens, bytes: this.weight.bytes - bytes };
+    if (!covers(left, excess)) return false;
+    this.groups.delete(group);
+    this.weight = left;
+    return true;
+  }
+
+  #weightOf(group: number): Weight {
+    return this.#layout.groupWeights[group] ?? NO_WEIGHT;
+  }
+}
+
+/**
+ * Lists the groups that may be evicted: the droppable ones, oldest first, and the others. A summary that this pass wrote is in
+ * neither list.
+ */
+export function evictionCandidates({ groups, protections, items, droppable: wanted }: Layout): {
+  readonly droppable: readonly number[];
+  readonly others: readonly number[];
+} {
+  const droppable: number[] = [];
+  const others: number[] = [];
+  groups.forEach(({ positions }, index) => {
+    if (protections[index] !== undefined || positions.some((position) => items[position]?.isFresh === true)) return;
+    (wanted.has(index) ? droppable : others).push(index);
+  });
+  return { droppable, others };
+}
+
+/** Floor groups, oldest first. The first user message goes last, because it states the purpose of the conversation. */
+function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
+  const floor = [...groups.keys()].filter((group) => {
+    const isFresh = groups[group]?.positions.some((position) => items[position]?.isFresh === true);
+    return isFloor(protections[group]) && protections[group] !== 'read_user' && isFresh !== true;
+  });
+  const isFirst = (group: number): boolean => group === firstUserGroup;
+  return [...floor.filter((group) => !isFirst(group)), ...floor.filter(isFirst)];
+}
+
+/** Counts the groups of `order` that a strategy takes. Shares are shares of the tokens, not of the messages. */
+function strategyLength(strategy: EvictionStrategy, layout: Layout, order: readonly number[]): number {
+  if ('min' in strategy) return Math.min(...strategy.min.map((member) => strategyLength(member, layout, order)));
+  if ('max' in strategy) return Math.max(...strategy.max.map((member) => strategyLength(member, layout, order)));
+  return 'evict' in strategy
+    ? shortestWithShare(layout, order, strategy.evict)
+    : longestThatLeaves(layout, order, strategy.retain);
+}
+
+function shortestWithShare(layout: Layout, order: readonly number[], share: number): number {
+  const total = sumWeights(layout, order).tokens;
+  let tokens = 0;
+  let length = 0;
+  // By division, 55 of 100 is exactly 0.55. By multiplication, 0.55 × 100 would be more than 55.
+  while (length < order.length && tokens / total < share) {
+    tokens += layout.groupWeights[order[length] as number]?.tokens ?? 0;
+    length += 1;
+  }
+  return length;
+}
+
+function longestThatLeaves(layout: Layout, order: readonly number[], messages: number): number {
+  let left = layout.items.length;
+  let length = 0;
+  for (const group of order) {
+    left -= layout.groups[group]?.positions.length ?? 0;
+    if (left < messages) break;
+    length += 1;
+  }
+  return length;
+}
+
+/**
+ * Makes the first message after system a user message or a summary. This may go below `retain`, but never into
+ * protected groups. There the renderer adds a placeholder as first message.
+ */
+function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens = Infinity }: CutRequest): void {
+  const { before, illegal } = findOpening(layout, cut.groups);
+  if (illegal.length === 0) return;
+  const tokens = illegal.reduce((sum, group) => sum + cut.tokensOf(group), 0);
+  if (before !== undefined && cut.weight.tokens + tokens > spareTokens) {
+    if (cut.putBack(before, NO_WEIGHT))
+      cut.takeUntil(
+        order.filter((group) => group !== before),
+        excess,
+      );
+    if (covers(cut.weight, excess)) return;
+    cut.take(before);
+  }
+  // A context that opened with another role before may do so again, with the placeholder that rendering puts first.
+  if (before === undefined && cut.weight.tokens + tokens > spareTokens) return;
+  for (const group of findOpening(layout, cut.groups).illegal) cut.take(group);
+}
+
+/**
+ * Finds the groups at the start that may not come first, up to a legal first message or a protected group.
+ * @returns also the last user message or summary that was cut before them
+ */
+function findOpening(layout: Layout, cut: ReadonlySet<number>) {
+  const illegal = new Set<number>();
+  let before: number | undefined;
+  for (const [
+    position,
+    {
+      message: { role },
+    },
+  ] of layout.items.entries()) {
+    const group = layout.groupOf[position] as number;
+    const isLegal = role === 'user' || role === 'summary';
+    if (cut.has(group)) {
+      if (isLegal && illegal.size === 0) before = group;
+      continue;
+    }
+    if (role === 'system') continue;
+    if (isLegal || layout.protections[group] !== undefined) break;
+    illegal.add(group);
+  }
+  return { before, illegal: [...illegal] };
+}
+
+function sumWeights(layout: Layout, groups: Iterable<number>): Weight {
+  let sum = NO_WEIGHT;
+  for (const group of groups) sum = addWeights(sum, layout.groupWeights[group] ?? NO_WEIGHT);
+  return sum;
+}
+
+/** Checks that the removed weight reaches the excess, in tokens and in bytes. */
+function covers(gone: Weight, excess: Weight): boolean {
+  return gone.tokens >= excess.tokens && gone.bytes >= excess.bytes;
+}

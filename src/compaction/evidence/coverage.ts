@@ -1,0 +1,159 @@
+import type { Sliced } from '../../domain/sliced.ts';
+import { type Dense, DensityQueue } from './density-queue.ts';
+import type { Fragment, Ledger } from './ledger.ts';
+
+export interface CoverageRequest {
+  readonly ledger: Ledger;
+  /** Value of each term, by its index: negative for a term that would only take the place of others. */
+  readonly values: Float64Array;
+  /** Tokens of each fragment, by its index. */
+  readonly tokens: Float64Array;
+  readonly maxTokens: number;
+  /** Tokens that the first fragment of a message costs besides its own. */
+  readonly headTokens: number;
+  /** Indexes of fragments that are shown in any case. Their terms count as covered. */
+  readonly shown: readonly number[];
+  /** Fragment that has to be chosen with a fragment, unless it is shown already. Its owner, if absent. */
+  readonly leadOf?: (index: number) => number | undefined;
+  /** True to fill the room that is left with fragments that add no term: they may say the same of something else. */
+  readonly fillsUp?: boolean;
+  /** Decides which fragments may be chosen. */
+  readonly mayChoose: (index: number) => boolean;
+}
+
+/** Fragments between two yields. */
+const SLICE_FRAGMENTS = 2_048;
+
+/**
+ * Chooses the fragments that gain most per token, until the budget is full. A term counts once, so gains only fall while
+ * terms get covered, and a fragment is weighed again only when it reaches the top. Below zero, the fragments that lose least
+ * come first.
+ * @returns indexes in the order of the choice
+ */
+export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
+  const choice = new Choice(request);
+  const queue = yield* queueFragments(request, choice);
+  const rest: number[] = [];
+  for (let steps = 1; queue.size > 0; steps += 1) {
+    const { index, density } = queue.pop() as Dense;
+    const now = choice.densityOf(index);
+    if (now < density) queue.push({ index, density: now });
+    else if (choice.addsTerm(index)) choice.take(index);
+    else if (request.fillsUp === true) rest.push(index);
+    if (steps % SLICE_FRAGMENTS === 0) yield;
+  }
+  for (const [steps, index] of choice.rank(rest).entries()) {
+    if (!choice.isTaken(index)) choice.take(index);
+    if (steps % SLICE_FRAGMENTS === 0) yield;
+  }
+  return choice.chosen;
+}
+
+function* queueFragments({ ledger, mayChoose }: CoverageRequest, choice: Choice): Sliced<DensityQueue> {
+  const queue = new DensityQueue();
+  for (let index = 0; index < ledger.fragments.length; index += 1) {
+    // A key says nothing without what stands under it.
+    const isKey = ledger.fragments[index]?.isKey === true;
+    if (!isKey && !choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
+    if (index % SLICE_FRAGMENTS === 0) yield;
+  }
+  return queue;
+}
+
+/** Fragments chosen so far, and what they cover. */
+class Choice {
+  readonly chosen: number[] = [];
+  /** Tokens of the budget that are not used yet. */
+  #left: number;
+  readonly #request: CoverageRequest;
+  readonly #isTaken: Uint8Array;
+  readonly #isCovered: Uint8Array;
+  /** Last weighing that counted each term. */
+  readonly #seenIn: Uint32Array;
+  #round = 0;
+  /** 1 once a fragment of the message was chosen. */
+  readonly #isRepresented: Uint8Array;
+
+  constructor(request: CoverageRequest) {
+    const { ledger, maxTokens, shown } = request;
+    this.#request = request;
+    this.#left = maxTokens;
+    this.#isTaken = new Uint8Array(ledger.fragments.length);
+    this.#isCovered = new Uint8Array(ledger.terms.length);
+    this.#seenIn = new Uint32Array(ledger.terms.length);
+    this.#isRepresented = new Uint8Array(ledger.messages);
+    for (const index of shown) this.#cover(index);
+  }
+
+  isTaken(index: number): boolean {
+    return this.#isTaken[index] === 1;
+  }
+
+  densityOf(index: number): number {
+    let [gain, cost] = [0, 0];
+    this.#round += 1;
+    for (let at: number | undefined = index; at !== undefined; at = this.#openLead(at)) {
+      for (const term of this.#fragment(at).terms) {
+        if (this.#isCovered[term] === 1 || this.#seenIn[term] === this.#round) continue;
+        this.#seenIn[term] = this.#round;
+        gain += this.#request.values[term] as number;
+      }
+      cost += this.#costOf(at);
+    }
+    return gain / cost;
+  }
+
+  /** Checks whether the fragment has a term that no chosen fragment has. */
+  addsTerm(index: number): boolean {
+    return this.#fragment(index).terms.some((term) => this.#isCovered[term] === 0);
+  }
+
+  /** Sorts fragments that add no term: first those of results, then those that own others, then the newest. */
+  rank(indexes: readonly number[]): number[] {
+    const rankOf = (index: number): number => {
+      const { part, owner } = this.#fragment(index);
+      return 2 * Number(part === 'result') + Number(owner < 0);
+    };
+    return indexes.toSorted((a, b) => rankOf(b) - rankOf(a) || b - a);
+  }
+
+  /** Takes the fragment if the budget has room for it. */
+  take(index: number): void {
+    const taken: number[] = [];
+    let cost = 0;
+    for (let at: number | undefined = index; at !== undefined; at = this.#openLead(at)) {
+      taken.push(at);
+      cost += this.#costOf(at);
+    }
+    if (cost > this.#left) return;
+    this.#left -= cost;
+    for (const one of taken.toReversed()) {
+      this.chosen.push(one);
+      this.#cover(one);
+    }
+  }
+
+  /** Lead of a fragment, unless it is chosen or shown already. */
+  #openLead(index: number): number | undefined {
+    const { leadOf } = this.#request;
+    const { owner } = this.#fragment(index);
+    const lead = leadOf === undefined ? (owner < 0 ? undefined : owner) : leadOf(index);
+    return lead === undefined || lead === index || this.#isTaken[lead] === 1 ? undefined : lead;
+  }
+
+  #cover(index: number): void {
+    const { terms, message } = this.#fragment(index);
+    for (const term of terms) this.#isCovered[term] = 1;
+    this.#isRepresented[message] = 1;
+    this.#isTaken[index] = 1;
+  }
+
+  #costOf(index: number): number {
+    const isRepresented = this.#isRepresented[this.#fragment(index).message] === 1;
+    return (this.#request.tokens[index] as number) + (isRepresented ? 0 : this.#request.headTokens);
+  }
+
+  #fragment(index: number): Fragment {
+    return this.#request.ledger.fragments[index] as Fragment;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Message, ToolCall } from '../../domain/message.ts';
+import { isMapping } from '../../domain/parse.ts';
+import { type CallValue, listChanges, listValues, readArguments } from './call-values.ts';
+import { classOf, SPACE } from './characters.ts';
+import { findBreak } from './sentences.ts';
+
+/** Origin of a text: a user, the words of the agent, the arguments of its call, or the result of a tool. */
+export const PARTS = ['user', 'statement', 'call', 'result'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** A text of a message, which is read as one. */
+export interface PartText {
+  readonly part: Part;
+  readonly text: string;
+  /** True for a structural summary, whose lines have marks of their own. */
+  readonly isMarked?: boolean;
+}
+
+/** Splits a message into the texts of its parts. Each call is one text. Summaries count as statements. */
+/** A line with the mark of a call or a result. */
+const MARKED_LINE = /^[→←] /m;
+
+export function partsOf({ role, content, toolCalls = [] }: Message): PartText[] {
+  const part: Part = role === 'user' || role === 'system' ? 'user' : role === 'tool' ? 'result' : 'statement';
+  const calls = toolCalls.map((call): PartText => ({ part: 'call', text: describeCall(call) }));
+  if (content === '') return calls;
+  return [
+    role === 'summary' && MARKED_LINE.test(content) ? { part, text: content, isMarked: true } : { part, text: content },
+    ...calls,
+  ];
+}
+
+/** A longer call has a line for each value, so that the first line names its target alone. */
+const MAX_CALL_LINE_CHARS = 120;
+/** Objects and lists with more text stay JSON, so that each value stays with the others of its object. */
+const MAX_FLAT_CHARS = 80;
+/** Keys of what a call does, however long it is. */
+const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
+
+/**
+ * `name key: value, key: value`. The first line says what the call does: its command, or the files that a patch changes,
+ * or its first short value. Long values stand behind short ones.
+ */
+export function describeCall(call: ToolCall): string {
+  const given = readArguments(call);
+  const entries = isMapping(given) ? Object.entries(given) : [['', given] as const];
+  const changes = listChanges(listValues(given));
+  const said = entries
+    .map(([key, value]) => ({ key, text: describeEntry(key, value) }))
+    .filter(({ text }) => text !== '');
+  const isFirst = ({ key, text }: CallValue): boolean => SUBJECT_KEY.test(key) || isShort(text);
+  const ordered = [...said.filter(isFirst), ...said.filter((value) => !isFirst(value))].map(({ text }) => text);
+  const texts = changes.length === 0 ? ordered : [`changes: ${changes.join(', ')}`, ...ordered];
+  const chars = texts.reduce((sum, text) => sum + text.length + 2, call.name.length - 1);
+  const isLine = chars <= MAX_CALL_LINE_CHARS && texts.every(isShort);
+  return `${call.name} ${texts.join(isLine ? ', ' : ',\n')}`;
+}
+
+function isShort(text: string): boolean {
+  return text.length <= MAX_CALL_LINE_CHARS && !text.includes('\n');
+}
+
+function describeEntry(key: string, value: unknown): string {
+  const values = listValues({ [key]: value });
+  const flat = values.map(({ key: own, text }) => (own === '' ? text : `${own}: ${text}`)).join(', ');
+  const isFlat = values.length < 2 || flat.length <= MAX_FLAT_CHARS;
+  return isFlat ? flat : `${key === '' ? '' : `${key}: `}${JSON.stringify(value)}`;
+}
+
+/** Bounds of a piece of a long line, in characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
+interface PieceBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Prose needs its sentence. */
+const PROSE: PieceBounds = { min: 160, max: 240 };
+/** A record is a list of keys with values. */
+const RECORD: PieceBounds = { min: 20, max: 80 };
+const OPEN_BRACE = 123;
+const OPEN_BRACKET = 91;
+
+/** Start and end of each line, or of each piece of a long line. Empty lines are left out. */
+export function* splitFragments(text: string): Generator<readonly [start: number, end: number]> {
+  for (let start = 0; start < text.length; ) {
+    const lineEnd = text.indexOf('\n', start);
+    const end = lineEnd === -1 ? text.length : lineEnd;
+    const { min, max } = isRecord(text, start, end) ? RECORD : PROSE;
+    let from = start;
+    while (end - from > max) {
+      const to = findBreak(text, from + min, from + max);
+      yield [from, to];
+      from = to;
+    }
+    if (from < end) yield [from, end];
+    start = end + 1;
+  }
+}
+
+/** Checks whether a line is JSON, from its first character. */
+function isRecord(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (classOf(unit) !== SPACE) return unit === OPEN_BRACE || unit === OPEN_BRACKET;
+  }
+  return false;
+}

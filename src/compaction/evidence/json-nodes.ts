@@ -1,0 +1,170 @@
+import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
+
+/** A value of a JSON text, with its place. */
+export interface JsonNode {
+  readonly kind: 'object' | 'list' | 'string' | 'scalar';
+  readonly start: number;
+  /** Index after the value. The end of the text for a value that the text cuts off. */
+  readonly end: number;
+  /** Start and end of the key with its quotes. Absent for items of lists. */
+  readonly key: readonly [start: number, end: number] | undefined;
+  readonly children: readonly JsonNode[];
+}
+
+export type JsonScan =
+  | { readonly status: 'read'; readonly root: JsonNode }
+  /** The text is no JSON from `failedAt` on. */
+  | { readonly status: 'failed'; readonly failedAt: number };
+
+interface OpenNode {
+  readonly kind: 'object' | 'list';
+  readonly start: number;
+  end: number;
+  readonly key: JsonNode['key'];
+  readonly children: (JsonNode | OpenNode)[];
+}
+
+/** Numbers and constants of JSON and of Python. */
+const SCALAR = /(?:-?\d[\d.eE+-]*|true|false|null|True|False|None|NaN)(?![\w$])/y;
+const KINDS = { '{': 'object', '}': 'object', '[': 'list', ']': 'list' } as const;
+const BLANKS = /\s*/y;
+
+/**
+ * Reads a JSON value and keeps the place of each part. Reads Python's literals too, and a text that ends before its
+ * brackets close, because tools print the first and cut the second. Uses no recursion.
+ * @param start place of the first bracket
+ */
+export function scanJson(text: string, start: number): JsonScan {
+  return new JsonScanner(text, start).scan();
+}
+
+class JsonScanner {
+  readonly #text: string;
+  readonly #open: OpenNode[] = [];
+  #at: number;
+  #root: JsonNode | undefined;
+  #values = 0;
+  #key: JsonNode['key'];
+  /** Part of JSON that has to follow. */
+  #expects: 'value' | 'key' | 'colon' | 'comma' = 'value';
+  /** True after an opening bracket or a comma: a closing bracket may follow, as in Python. */
+  #mayClose = false;
+
+  constructor(text: string, start: number) {
+    this.#text = text;
+    this.#at = start;
+  }
+
+  scan(): JsonScan {
+    do {
+      BLANKS.lastIndex = this.#at;
+      BLANKS.test(this.#text);
+      this.#at = BLANKS.lastIndex;
+      if (this.#at >= this.#text.length) return this.#cutOff();
+      if (!this.#step()) return { status: 'failed', failedAt: this.#at };
+    } while (this.#open.length > 0);
+    return this.#root === undefined ? { status: 'failed', failedAt: this.#at } : { status: 'read', root: this.#root };
+  }
+
+  #cutOff(): JsonScan {
+    for (const node of this.#open) node.end = this.#text.length;
+    const [root] = this.#open;
+    return root === undefined ? { status: 'failed', failedAt: this.#at } : { status: 'read', root };
+  }
+
+  /** @returns false where the text is no JSON */
+  #step(): boolean {
+    const character = this.#text[this.#at] as string;
+    switch (character) {
+      case '{':
+      case '[':
+        return this.#openNode(KINDS[character]);
+      case '}':
+      case ']':
+        return this.#closeNode(KINDS[character]);
+      case ',':
+        return this.#readComma();
+      case ':':
+        return this.#expects === 'colon' && this.#pass('value');
+      case '"':
+      case "'":
+        return this.#readString(character);
+      default:
+        SCALAR.lastIndex = this.#at;
+        return SCALAR.test(this.#text) && this.#addValue('scalar', SCALAR.lastIndex);
+    }
+  }
+
+  #readComma(): boolean {
+    if (this.#expects !== 'comma') return false;
+    this.#mayClose = true;
+    return this.#pass(this.#open.at(-1)?.kind === 'object' ? 'key' : 'value');
+  }
+
+  #pass(expects: 'key' | 'value'): true {
+    this.#expects = expects;
+    this.#at += 1;
+    return true;
+  }
+
+  #openNode(kind: OpenNode['kind']): boolean {
+    if (this.#expects !== 'value' || this.#open.length >= JSON_TEXT_BOUNDS.maxDepth) return false;
+    if ((this.#values += 1) > JSON_TEXT_BOUNDS.maxValues) return false;
+    const node: OpenNode = { kind, start: this.#at, end: this.#at, key: this.#key, children: [] };
+    this.#open.at(-1)?.children.push(node);
+    this.#open.push(node);
+    this.#key = undefined;
+    this.#expects = kind === 'object' ? 'key' : 'value';
+    this.#mayClose = true;
+    this.#at += 1;
+    return true;
+  }
+
+  #closeNode(kind: OpenNode['kind']): boolean {
+    const node = this.#open.at(-1);
+    if (node?.kind !== kind || !(this.#expects === 'comma' || this.#mayClose)) return false;
+    this.#at += 1;
+    node.end = this.#at;
+    this.#open.pop();
+    if (this.#open.length === 0) this.#root = node;
+    this.#expects = 'comma';
+    this.#mayClose = false;
+    return true;
+  }
+
+  #readString(quote: string): boolean {
+    const end = endOfString(this.#text, this.#at, quote);
+    if (end === undefined) return false;
+    if (this.#expects !== 'key') return this.#addValue('string', end);
+    this.#key = [this.#at, end];
+    this.#expects = 'colon';
+    this.#mayClose = false;
+    this.#at = end;
+    return true;
+  }
+
+  #addValue(kind: 'string' | 'scalar', end: number): boolean {
+    if (this.#expects !== 'value' || (this.#values += 1) > JSON_TEXT_BOUNDS.maxValues) return false;
+    this.#open.at(-1)?.children.push({ kind, start: this.#at, end, key: this.#key, children: [] });
+    this.#key = undefined;
+    this.#expects = 'comma';
+    this.#mayClose = false;
+    this.#at = end;
+    return true;
+  }
+}
+
+const BACKSLASH = 92;
+const LINE_END = 10;
+
+/** @returns the index after the closing quote or the end of the text, or undefined if a line ends inside the string */
+export function endOfString(text: string, start: number, quote: string): number | undefined {
+  const unit = quote.charCodeAt(0);
+  for (let at = start + 1; at < text.length; at += 1) {
+    const found = text.charCodeAt(at);
+    if (found === unit) return at + 1;
+    if (found === LINE_END) return undefined;
+    if (found === BACKSLASH) at += 1;
+  }
+  return text.length;
+}

@@ -1,0 +1,196 @@
+import type { Message } from '../../domain/message.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { type Part, partsOf } from './fragments.ts';
+import { readRecords } from './read-records.ts';
+import type { TextRecord } from './records.ts';
+import { findSupersededInSlices } from './superseded.ts';
+import { TermIndex } from './term-index.ts';
+import { scanPlaces } from './terms.ts';
+
+/** A record of a message. */
+export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'line' | 'depth' | 'field' | 'isKey'> {
+  /** Index of its message. */
+  readonly message: number;
+  readonly part: Part;
+  /** Index of the text among the parts of its message. */
+  readonly partIndex: number;
+  /** Index of the fragment that is shown with this one, because it says whose it is, or −1. */
+  readonly owner: number;
+  /** Terms of the fragment, each once, as indexes of the ledger's terms. */
+  readonly terms: readonly number[];
+}
+
+/** A word, name or number of a source, and the places that hold it. */
+export interface Term {
+  readonly text: string;
+  /** Message that holds it first, and the part where it stands. */
+  readonly first: number;
+  readonly firstPart: Part;
+  /** Last message that holds it. */
+  last: number;
+  /** Messages that hold it. */
+  messages: number;
+  /** Messages that hold it in this part. */
+  readonly messagesByPart: Record<Part, number>;
+  /** Last message that holds it in this part, or −1. */
+  readonly lastByPart: Record<Part, number>;
+  occurrences: number;
+  /** Occurrences as a key: `name:`, `name=`. */
+  asKey: number;
+  /** Occurrences as a value: `: name`, `= name`. */
+  asValue: number;
+  isInError: boolean;
+}
+
+/** Everything that the choice of fragments needs to know about a source. */
+export interface Ledger {
+  readonly messages: number;
+  readonly terms: readonly Term[];
+  readonly fragments: readonly Fragment[];
+  /** Index of the last message of the agent, or −1. */
+  readonly lastAgent: number;
+  /** Messages whose result a later result has made stale. */
+  readonly superseded: ReadonlySet<number>;
+}
+
+/** Characters that are read between two yields: about 5 ms of distinct Chinese, the slowest text. */
+const SLICE_CHARS = 8_192;
+/** Fixed cost of a part, in characters. */
+const PART_CHARS = 32;
+
+/**
+ * Reads messages of a log, oldest first. The result is a pure function of the messages.
+ * @param isStaleWanted false: `superseded` stays empty
+ */
+export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Sliced<Ledger> {
+  const reader = new LedgerReader();
+  let chars = 0;
+  for (const [index, message] of messages.entries()) {
+    const isError = message.isError === true;
+    for (const [partIndex, part] of partsOf(message).entries()) {
+      chars += PART_CHARS;
+      const place = { message: index, part: part.part, partIndex, isError, first: reader.next };
+      for (const record of readRecords(part)) {
+        reader.read(record, place, part.text);
+        chars += record.text.length;
+        if (chars < SLICE_CHARS) continue;
+        chars = 0;
+        yield;
+      }
+    }
+  }
+  const lastAgent = messages.findLastIndex(({ role }) => role === 'assistant');
+  const superseded = isStaleWanted ? yield* findSupersededInSlices(messages) : new Set<number>();
+  return { ...reader.collected, messages: messages.length, lastAgent, superseded };
+}
+
+interface FragmentPlace extends Pick<Fragment, 'message' | 'part' | 'partIndex'> {
+  readonly isError: boolean;
+  /** Index of the first fragment of the part. */
+  readonly first: number;
+}
+
+class LedgerReader {
+  readonly #index = new TermIndex();
+  readonly #terms: Term[] = [];
+  readonly #fragments: Fragment[] = [];
+  /** Last fragment that holds each term. */
+  readonly #lastFragments: number[] = [];
+
+  get collected(): Pick<Ledger, 'terms' | 'fragments'> {
+    return { terms: this.#terms, fragments: this.#fragments };
+  }
+
+  /** Index of the next fragment. */
+  get next(): number {
+    return this.#fragments.length;
+  }
+
+  /** @param whole text of the part that holds the record, because the characters around a term count */
+  read(record: TextRecord, place: FragmentPlace, whole: string): void {
+    const { start, end, text, line, depth, field, isKey: isLabel, owner } = record;
+    const { message, part, partIndex, first } = place;
+    const terms: number[] = [];
+    const fragment = this.#fragments.length;
+    const isDecoded = text.length !== end - start || !whole.startsWith(text, start);
+    const [read, from, to] = isDecoded ? [text, 0, text.length] : [whole, start, end];
+    scanPlaces(read, from, to, (termStart, termEnd) => {
+      const index = this.#index.addPart(read, termStart, termEnd);
+      if (index === this.#terms.length) this.#terms.push(createTerm(this.#index.textOf(index), message, part));
+      const term = this.#terms[index] as Term;
+      term.occurrences += 1;
+      if (isKey(read, termEnd)) term.asKey += 1;
+      if (isValue(read, termStart)) term.asValue += 1;
+      if (this.#lastFragments[index] === fragment) return;
+      this.#lastFragments[index] = fragment;
+      terms.push(index);
+      this.#note(term, place);
+    });
+    const owned = owner === undefined ? -1 : first + owner.index;
+    this.#fragments.push({
+      message,
+      part,
+      partIndex,
+      start,
+      end,
+      text,
+      line,
+      depth,
+      field,
+      isKey: isLabel,
+      owner: owned,
+      terms,
+    });
+  }
+
+  /** Notes a fragment that holds the term. */
+  #note(term: Term, { message, part, isError }: FragmentPlace): void {
+    if (term.last !== message) term.messages += 1;
+    if (term.lastByPart[part] !== message) term.messagesByPart[part] += 1;
+    term.last = message;
+    term.lastByPart[part] = message;
+    term.isInError ||= isError;
+  }
+}
+
+function createTerm(text: string, first: number, firstPart: Part): Term {
+  return {
+    text,
+    first,
+    firstPart,
+    last: -1,
+    messages: 0,
+    messagesByPart: { user: 0, statement: 0, call: 0, result: 0 },
+    lastByPart: { user: -1, statement: -1, call: -1, result: -1 },
+    occurrences: 0,
+    asKey: 0,
+    asValue: 0,
+    isInError: false,
+  };
+}
+
+const COLON = 58;
+const EQUALS = 61;
+const SPACE = 32;
+
+function isQuote(unit: number): boolean {
+  return unit === 34 || unit === 39 || unit === 96;
+}
+
+/** A term before a colon or an equals sign, quoted or not. */
+function isKey(text: string, end: number): boolean {
+  const at = isQuote(text.charCodeAt(end)) ? end + 1 : end;
+  return isAssignment(text.charCodeAt(at));
+}
+
+/** A term after a colon or an equals sign, quoted or not, with or without a space. */
+function isValue(text: string, start: number): boolean {
+  let at = start - 1;
+  if (isQuote(text.charCodeAt(at))) at -= 1;
+  if (text.charCodeAt(at) === SPACE) at -= 1;
+  return isAssignment(text.charCodeAt(at));
+}
+
+function isAssignment(unit: number): boolean {
+  return unit === COLON || unit === EQUALS;
+}

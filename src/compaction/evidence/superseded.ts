@@ -1,0 +1,109 @@
+import { readJsonText } from '../../domain/json-text.ts';
+import type { Message, ToolCall } from '../../domain/message.ts';
+import { endsSlice, runToEnd, type Sliced } from '../../domain/sliced.ts';
+
+/**
+ * Finds results that a later result has made stale:
+ * - The same call was made again later, such as a second read of a file. A failed repetition does not count after a success.
+ * - The call failed, and the same tool later succeeded with the same first argument, such as an edit of the same file.
+ *
+ * @returns indexes of the messages that hold the stale results
+ */
+export function findSuperseded(messages: readonly Message[]): Set<number> {
+  return runToEnd(findSupersededInSlices(messages));
+}
+
+export function* findSupersededInSlices(messages: readonly Message[]): Sliced<Set<number>> {
+  const calls = new Map<string, ToolCall>();
+  const callOf: (ToolCall | undefined)[] = [];
+  for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {
+    for (const call of toolCalls) calls.set(call.id, call);
+    callOf.push(toolCallId === undefined ? undefined : calls.get(toolCallId));
+    if (endsSlice(index)) yield;
+  }
+  return yield* findSupersededCalls(callOf, (index) => messages[index]?.isError === true);
+}
+
+/**
+ * The same, if the call of each result is known.
+ * @param callOf call that each message answers, if it is a result
+ */
+export function* findSupersededCalls(
+  callOf: readonly (ToolCall | undefined)[],
+  isError: (index: number) => boolean,
+): Sliced<Set<number>> {
+  const results = new ResultsInForce();
+  for (const [index, call] of callOf.entries()) {
+    if (call !== undefined) results.add(call, { index, isError: isError(index) });
+    if (endsSlice(index)) yield;
+  }
+  return results.superseded;
+}
+
+interface Result {
+  readonly index: number;
+  readonly isError: boolean;
+}
+
+/** Messages that hold the last success and the last error of a call. */
+interface LastResults {
+  success: number | undefined;
+  error: number | undefined;
+}
+
+class ResultsInForce {
+  readonly superseded = new Set<number>();
+  /** By tool, then by arguments. No key is joined of both, because joining and hashing it costs more than the rest. */
+  readonly #ofTool = new Map<string, Map<string, LastResults>>();
+  /** Errors that no success has answered: by tool, then by first argument. */
+  readonly #errorsOfTool = new Map<string, Map<string, number[]>>();
+
+  add(call: ToolCall, { index, isError }: Result): void {
+    const last = this.#lastOf(call);
+    if (last.error !== undefined) this.superseded.add(last.error);
+    if (isError) {
+      last.error = index;
+      this.#openError(call, index);
+      return;
+    }
+    if (last.success !== undefined) this.superseded.add(last.success);
+    last.success = index;
+    this.#closeErrors(call);
+  }
+
+  #lastOf(call: ToolCall): LastResults {
+    let ofTool = this.#ofTool.get(call.name);
+    if (ofTool === undefined) this.#ofTool.set(call.name, (ofTool = new Map()));
+    let last = ofTool.get(call.arguments);
+    if (last === undefined) ofTool.set(call.arguments, (last = { success: undefined, error: undefined }));
+    return last;
+  }
+
+  #openError(call: ToolCall, index: number): void {
+    const target = firstArgument(call);
+    if (target === undefined) return;
+    const errors = this.#errorsOfTool.get(call.name) ?? new Map<string, number[]>();
+    this.#errorsOfTool.set(call.name, errors);
+    const open = errors.get(target);
+    if (open === undefined) errors.set(target, [index]);
+    else open.push(index);
+  }
+
+  /** Arguments are parsed only while the tool has errors, because parsing costs far more than the rest. */
+  #closeErrors(call: ToolCall): void {
+    const errors = this.#errorsOfTool.get(call.name);
+    if (errors === undefined || errors.size === 0) return;
+    const target = firstArgument(call);
+    if (target === undefined) return;
+    for (const index of errors.get(target) ?? []) this.superseded.add(index);
+    errors.delete(target);
+  }
+}
+
+/** @returns the first argument as JSON, or undefined if the call has none */
+function firstArgument({ arguments: text }: ToolCall): string | undefined {
+  const parsed = readJsonText(text);
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const [first] = Object.entries(parsed);
+  return first === undefined ? undefined : JSON.stringify(first);
+}

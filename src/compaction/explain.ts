@@ -1,0 +1,66 @@
+import { resolveLimits } from '../domain/limits.ts';
+import type { LogEntry } from '../domain/message.ts';
+import type { PassPlan } from '../domain/pass-plan.ts';
+import type { Policy } from '../domain/policy.ts';
+import { NO_OVERHEAD } from '../domain/size.ts';
+import { runToEnd, type Sliced } from '../domain/sliced.ts';
+import { START_VERSION } from '../domain/version.ts';
+import { type PlanRequest, requestTokensOf } from './budget.ts';
+import type { Weigh } from './clip.ts';
+import { contextOfLog } from './context.ts';
+import { planWithSize } from './plan.ts';
+import { evaluateThresholds } from './thresholds.ts';
+
+/** A plan over a context, with the figures behind it. */
+export interface ExplainedPlan {
+  readonly plan: PassPlan;
+  /** Tokens of a request after the plan, if every summary has the size of its cap. */
+  readonly tokensAfter: number;
+  readonly messages: number;
+  readonly turns: number;
+  /** Positions of messages that no soft pass would remove. */
+  readonly protectedPositions: readonly number[];
+}
+
+/**
+ * Explains a plan over a whole log without compaction and without a model. Ratios of the window are off.
+ * @param requested a reason in addition to the thresholds that the log reaches
+ */
+export function explainPlan(
+  entries: readonly LogEntry[],
+  policy: Policy,
+  weigh: Weigh,
+  requested?: 'manual',
+): ExplainedPlan {
+  const context = contextOfLog(entries, START_VERSION);
+  const request = { context, policy, weigh, limits: resolveLimits(policy), overhead: NO_OVERHEAD };
+  return runToEnd(explainPlanInSlices({ ...request, ...(requested && { requested }) }));
+}
+
+/** A context, and the policy and limits under which its compaction is planned. */
+export interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUserSeq'> {
+  /** A reason in addition to the thresholds. */
+  readonly requested?: 'manual';
+}
+
+/** Plans the compaction of a context by its thresholds. Messages and turns are counted from the start of the context. */
+export function* explainPlanInSlices(given: ExplainRequest): Sliced<ExplainedPlan> {
+  const { context, policy, limits, requested } = given;
+  const { items } = context;
+  const firstUserSeq = items.find((item) => item.message.role === 'user')?.from;
+  const turns = items.filter((item) => item.message.role === 'user').length;
+  const last = items.at(-1)?.message;
+  const reasons = evaluateThresholds(policy, limits, {
+    tokens: requestTokensOf(given, items),
+    messages: items.length,
+    turns,
+    hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
+  });
+  if (requested !== undefined) reasons.push(requested);
+  const request = { ...given, reasons, ...(firstUserSeq !== undefined && { firstUserSeq }) };
+  const { plan, tokensAfter, layout } = yield* planWithSize(request);
+  const protectedPositions = items.flatMap((_, position) =>
+    layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
+  );
+  return { plan, tokensAfter, messages: items.length, turns, protectedPositions };
+}

@@ -1,0 +1,82 @@
+import { addWeights } from '../domain/message.ts';
+import { hasHardReason } from '../domain/pass.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import {
+  excessWeight,
+  PLACEHOLDER,
+  type PlanRequest,
+  requestTokens,
+  requestTokensOf,
+  TOKEN_BYTES,
+  weighSent,
+} from './budget.ts';
+import { weighItems } from './context.ts';
+import { Ladder } from './ladder.ts';
+import { isFixed, isInputCut, type Layout } from './layout.ts';
+import type { AcceptedSummary } from './summaries.ts';
+import type { CappedSequence } from './summary-caps.ts';
+
+/** Checks whether a smaller context is worth a version. A soft pass must save a share, because providers cache the old one. */
+export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, after: number, isHard: boolean): boolean {
+  return after < before && (isHard || before - after >= minGain * before);
+}
+
+/**
+ * Checks whether the settlement will keep these summaries, even if each is as large as its cap. Otherwise they would be paid
+ * for and not used (I17).
+ * @param ladder the context after drops and masks
+ * @returns false without sequences, too
+ */
+export function* keepsSummaries(
+  request: PlanRequest,
+  ladder: Ladder,
+  sequences: readonly CappedSequence[],
+): Sliced<boolean> {
+  if (sequences.length === 0) return false;
+  return hasHardReason(request.reasons)
+    ? yield* fitsWithSummaries(request, yield* ladder.layOut(), sequences)
+    : yield* savesEnough(request, ladder, sequences);
+}
+
+/** Checks whether a soft pass saves enough with these summaries. */
+function* savesEnough(request: PlanRequest, ladder: Ladder, sequences: readonly CappedSequence[]): Sliced<boolean> {
+  const { policy, context } = request;
+  const before = requestTokensOf(request, context.items);
+  const isEnough = (itemTokens: number): boolean => isGain(policy, before, requestTokens(request, itemTokens), false);
+  const saved = sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
+  if (isEnough(weighSent(ladder.items).tokens - saved)) return true;
+  // The settlement may clip and evict more.
+  if (!ladder.isOver) return false;
+  return isEnough(weighSent((yield* settleLargest(request, sequences)).items).tokens);
+}
+
+/**
+ * Checks whether a hard pass reaches its budget with these summaries and whole inputs. The division assumes that unread
+ * messages can be shortened, which pictures and calls cannot.
+ */
+function* fitsWithSummaries(
+  request: PlanRequest,
+  { groupWeights, protections }: Layout,
+  sequences: readonly CappedSequence[],
+): Sliced<boolean> {
+  const summaries = sequences.map((sequence) => largestSummary(sequence).weight);
+  const fixed = groupWeights.filter((_, group) => isFixed(protections[group]));
+  const { tokens, bytes } = excessWeight(request, addWeights(weighItems([...fixed, ...summaries]), PLACEHOLDER));
+  if (tokens === 0 && bytes === 0) return true;
+  const largest = yield* settleLargest(request, sequences);
+  return !largest.isOver && !isInputCut(request.context, largest.items);
+}
+
+function* settleLargest(request: PlanRequest, sequences: readonly CappedSequence[]): Sliced<Ladder> {
+  const ladder = new Ladder(request);
+  yield* ladder.trim();
+  yield* ladder.summarize(sequences.map(largestSummary), request.context.version.number + 1);
+  yield* ladder.descend();
+  return ladder;
+}
+
+function largestSummary({ from, to, maxTokens }: CappedSequence): AcceptedSummary {
+  const weight = { tokens: maxTokens, bytes: maxTokens * TOKEN_BYTES };
+  return { range: { from, to }, summaryKey: `planned ${from}`, weight, depth: 1, model: 'planned' };
+}

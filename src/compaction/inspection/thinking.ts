@@ -1,0 +1,45 @@
+import type { Message } from '../../domain/message.ts';
+import { isThinking, type RawItem, type RawItems, readRawItems } from '../../domain/raw-items.ts';
+
+/** Thinking of a model in one message. */
+export interface Thinking {
+  /** Readable text. Empty if the provider encrypted all of it. */
+  readonly text: string;
+  /** Version of the context for which the model wrote it. Providers accept signed thinking only there. */
+  readonly version: number;
+}
+
+/** Fields in which servers of OpenAI's chat format return thinking, in their order of preference. */
+const CHAT_FIELDS = ['reasoning_content', 'reasoning'] as const;
+
+/** Reads the thinking of a message. @returns undefined if the message has none */
+export function readThinking(message: Message): Thinking | undefined {
+  // Only answers of models have provider items, and reading them takes longer than all else.
+  if (message.role !== 'assistant' || message.raw === undefined) return undefined;
+  const raw = readRawItems(message);
+  if (raw === undefined) return undefined;
+  const texts = listTexts(raw);
+  return texts.length === 0 ? undefined : { text: texts.join('\n'), version: raw.version ?? 0 };
+}
+
+function listTexts({ format, items }: RawItems): string[] {
+  if (format === 'openai-chat') {
+    return items.flatMap((item) => {
+      const field = CHAT_FIELDS.find((name) => typeof item[name] === 'string' && item[name] !== '');
+      return field === undefined ? [] : [String(item[field])];
+    });
+  }
+  return items.filter(isThinking).map(textOfItem);
+}
+
+/** Anthropic has `thinking`, the AI SDK `text`, and OpenAI Responses a list of summaries. */
+function textOfItem({ thinking, text, summary }: RawItem): string {
+  if (typeof thinking === 'string') return thinking;
+  if (typeof text === 'string') return text;
+  const parts: unknown[] = Array.isArray(summary) ? summary : [];
+  return parts.flatMap((part) => (hasText(part) ? [part.text] : [])).join('\n');
+}
+
+function hasText(part: unknown): part is { readonly text: string } {
+  return typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string';
+}

@@ -1,0 +1,297 @@
+import type { EvictionStrategy } from '../domain/eviction-strategy.ts';
+import type { Weight } from '../domain/message.ts';
+import { hasHardReason, hasTokenReason } from '../domain/pass.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import type { ContextItem } from '../domain/version.ts';
+import { excessWeight, mostItemTokens, type PlanRequest, weighSent } from './budget.ts';
+import { weighItems } from './context.ts';
+import { type ContextEvidence, readEvidence } from './context-evidence.ts';
+import { cutContext, cutFloor, evictionCandidates } from './eviction.ts';
+import { RemovedGroups, showWhole } from './give-back.ts';
+import { orderByWorth } from './group-worth.ts';
+import {
+  findFloor,
+  isFlexible,
+  isFloorChanged,
+  isInputCut,
+  type Landmarks,
+  type Layout,
+  layOutAgain,
+  layOutInSlices,
+  type Protection,
+} from './layout.ts';
+import { maskOldResults } from './mask-notes.ts';
+import { maskOldPictures } from './mask-pictures.ts';
+import { findLandmarks } from './prefix.ts';
+import { estimateShortened, isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
+import { type AcceptedSummary, placeSummaries } from './summaries.ts';
+
+export const LADDER_STEPS = ['drop', 'mask', 'summarize', 'clip', 'evict', 'relax'] as const;
+export type LadderStep = (typeof LADDER_STEPS)[number];
+
+/** A step that was taken, with the weight of the items after it. The weight is less than before the step. */
+export interface StepTaken extends Weight {
+  readonly step: LadderStep;
+}
+
+/** Smallest sizes in the first clip of a message, and in the last clip, after everything removable is gone. */
+const WIDE_TOKENS = 64;
+const NARROW_TOKENS = 24;
+/** Share of the budget that the inputs of the running turn keep together, as long as anything else can be shortened. */
+const INPUT_SHARE = 0.6;
+/** Shares of the budget: a context is full enough from the first, and a strategy leaves the second filled. */
+const GOOD_FILL = 0.95;
+const MIN_FILL = 0.7;
+
+const isFree = (protection: Protection | undefined): boolean => protection === undefined;
+const isInput = (protection: Protection | undefined): boolean => protection === 'input';
+
+/**
+ * The steps that make a context smaller, from the cheapest loss to the most expensive:
+ * 1. drop: remove groups that their author marked as droppable, and system messages that a newer one repeats.
+ * 2. mask: replace superseded results by a short note, all old results if the policy says so, pictures after an overflow.
+ * 3. summarize: replace sequences by their summaries.
+ * 4. clip: shorten the largest messages to what matters in them.
+ * 5. evict: remove the groups that the agent will least likely need.
+ * 6. relax: clip the floor, then remove its groups. At last, clip the inputs of the running turn.
+ *
+ * Each step works on the result of the earlier ones. A step that would not make the context smaller is not taken. Steps
+ * are generators, so that a worker can run a long pass in slices.
+ */
+export class Ladder {
+  readonly #request: PlanRequest;
+  readonly #steps: StepTaken[] = [];
+  readonly #landmarks: Landmarks;
+  #items: readonly ContextItem[];
+  #weight: Weight;
+  /** Items as they were before this pass shortened them, by the shortened item. */
+  readonly #whole = new Map<ContextItem, ContextItem>();
+  readonly #removed = new RemovedGroups();
+  /** Layout of the items, or of what they were before the last step. */
+  #layout: Layout | undefined;
+  /** Items of the floor and inputs before the pass. True for the first user message. */
+  #floor: ReadonlyMap<ContextItem, boolean> | undefined;
+  #evidence: ContextEvidence | undefined;
+
+  constructor(request: PlanRequest) {
+    this.#request = request;
+    this.#items = request.context.items;
+    this.#weight = weighItems(this.#items);
+    this.#landmarks = findLandmarks(request);
+  }
+
+  get items(): readonly ContextItem[] {
+    return this.#items;
+  }
+
+  /** Lays out the current items. */
+  *layOut(): Sliced<Layout> {
+    const { policy } = this.#request;
+    if (this.#layout?.items === this.#items) return this.#layout;
+    const layout = yield* this.#layout === undefined
+      ? layOutInSlices(this.#items, policy, this.#landmarks)
+      : layOutAgain(this.#layout, this.#items, policy, this.#landmarks);
+    this.#layout = layout;
+    this.#floor ??= findFloor(layout);
+    return layout;
+  }
+
+  get steps(): readonly StepTaken[] {
+    return this.#steps;
+  }
+  get weight(): Weight {
+    return this.#weight;
+  }
+
+  /** Weight above the budget. Zero if no reason makes the budget a target. */
+  get excess(): Weight {
+    return this.#excessOf(this.#items, this.#weight);
+  }
+  #excessOf(items: readonly ContextItem[], weight: Weight): Weight {
+    return excessWeight(this.#request, weighSent(items, weight));
+  }
+
+  get isOver(): boolean {
+    const { tokens, bytes } = this.excess;
+    return tokens > 0 || bytes > 0;
+  }
+
+  /** True if a message of the floor or an input is no longer as it was. */
+  get isFloorRelaxed(): boolean {
+    return isFloorChanged(this.#floor ?? new Map(), this.#items);
+  }
+
+  /** Takes the steps that need no choice. */
+  *trim(): Sliced<void> {
+    yield* this.#drop();
+    yield* this.#mask();
+  }
+
+  /**
+   * Takes the steps that lose something, while the budget needs them: clip, and evict along the order of worth. A strategy evicts
+   * its extent in any case. Only a hard reason changes the floor.
+   */
+  *descend(strategy?: EvictionStrategy): Sliced<void> {
+    if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
+    if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
+    // After the cut, a protected message may come first, which needs a placeholder.
+    if (this.isOver) yield* this.#evict(undefined);
+    if (hasHardReason(this.#request.reasons)) yield* this.#cutFloor();
+    if (strategy !== undefined && this.#spareTokens >= 0) return;
+    yield* this.#giveBack();
+  }
+
+  *#cutFloor(): Sliced<void> {
+    if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFlexible);
+    if (this.isOver) yield* this.#relax();
+    if (this.isOver) yield* this.#relax();
+    const share = INPUT_SHARE * (mostItemTokens(this.#request) ?? 0);
+    if (this.isOver) yield* this.#clip(Math.floor(share / Math.max(1, this.#landmarks.inputs.size)), isInput);
+    if (this.isOver) yield* this.#clip(NARROW_TOKENS, isFlexible);
+    if (this.isOver) yield* this.#clip(NARROW_TOKENS, isInput);
+  }
+
+  /** Gives back what fits again, because a later step removed more than the budget needed. */
+  *#giveBack(): Sliced<void> {
+    if (this.isOver) return;
+    // Nothing older returns before the inputs of the running turn are whole.
+    yield* this.#lengthen(({ from }) => this.#landmarks.inputs.has(from));
+    if (isInputCut(this.#request.context, this.#items)) return;
+    this.#replaceLast(yield* this.#removed.putBack(this.#items, this.#request));
+    yield;
+    yield* this.#lengthen(() => true);
+  }
+
+  /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
+  *#lengthen(mayGrow: (item: ContextItem) => boolean): Sliced<void> {
+    yield* this.#refill(mayGrow);
+    const whole = new Map(this.#whole.entries().filter(([item]) => mayGrow(item)));
+    this.#replaceLast(showWhole(this.#items, whole, this.#request));
+  }
+
+  *#refill(mayGrow: (item: ContextItem) => boolean): Sliced<void> {
+    const most = mostItemTokens(this.#request);
+    const last = this.#steps.at(-1);
+    if (most === undefined || last === undefined || this.isOver || this.weight.tokens >= GOOD_FILL * most) return;
+    const items = this.#items.map((item) => (mayGrow(item) && this.#whole.get(item)) || item);
+    const candidates = items.filter((item, position) => item !== this.#items[position]);
+    if (candidates.length === 0) return;
+    const excess = this.#excessOf(items, weighItems(items));
+    const shortened = yield* this.#shorten({ items, candidates, excess, minTokens: NARROW_TOKENS });
+    const refilled = items.map((item) => shortened.get(item) ?? item);
+    const weight = weighItems(refilled);
+    const left = this.#excessOf(refilled, weight);
+    const isBetter = weight.tokens > this.weight.tokens && left.tokens === 0 && left.bytes === 0;
+    if (isBetter) this.#replaceLast(refilled);
+  }
+
+  #replaceLast(items: readonly ContextItem[]): void {
+    const last = this.#steps.at(-1);
+    if (last === undefined || items === this.#items) return;
+    const weight = weighItems(items);
+    this.#items = items;
+    this.#weight = weight;
+    this.#layout = undefined;
+    // Earlier steps that made the context as small count as part of the last one.
+    const earlier = this.#steps.slice(0, -1).filter(({ tokens }) => tokens > weight.tokens);
+    this.#steps.splice(0, Infinity, ...earlier, { ...last, ...weight });
+  }
+
+  /** Removes droppable groups, regardless of the budget. */
+  *#drop(): Sliced<void> {
+    const { droppable, protections } = yield* this.layOut();
+    const dropped = [...droppable].filter((group) => protections[group] === undefined);
+    yield;
+    yield* this.#remove('drop', new Set(dropped));
+  }
+
+  /** Masks old results that a later one superseded, or all if the policy says so. Masks pictures after an overflow. */
+  *#mask(): Sliced<void> {
+    const { reasons, weigh } = this.#request;
+    if (reasons.includes('overflow')) this.#take('mask', yield* maskOldPictures(yield* this.layOut(), weigh));
+    this.#take('mask', yield* maskOldResults(yield* this.layOut(), this.#request));
+    yield;
+  }
+
+  /**
+   * Replaces sequences by their summaries.
+   * @returns keys of the texts that were used
+   */
+  *summarize(summaries: readonly AcceptedSummary[], version: number): Sliced<string[]> {
+    const mayRelaxFloor = hasHardReason(this.#request.reasons);
+    const { items, used } = placeSummaries(yield* this.layOut(), summaries, { version, mayRelaxFloor });
+    yield;
+    this.#take('summarize', items);
+    yield;
+    return used;
+  }
+
+  *#evict(strategy: EvictionStrategy | undefined): Sliced<void> {
+    const layout = yield* this.layOut();
+    const { droppable, others } = evictionCandidates(layout);
+    if (droppable.length + others.length === 0) return;
+    const order = [...droppable, ...(yield* orderByWorth(layout, others, yield* this.#readEvidence()))];
+    const extent = strategy && { strategy };
+    const { groups } = cutContext(layout, { order, ...extent, excess: this.excess, spareTokens: this.#spareTokens });
+    yield;
+    yield* this.#remove('evict', groups);
+  }
+
+  /** Tokens that may go before too little of the budget is filled. */
+  get #spareTokens(): number {
+    const most = mostItemTokens(this.#request);
+    if (most === undefined || !hasTokenReason(this.#request.reasons)) return Number.POSITIVE_INFINITY;
+    return this.weight.tokens - MIN_FILL * most;
+  }
+
+  /** Shortens the largest messages, while the budget needs it. */
+  *#clip(minTokens: number, mayClip: (protection: Protection | undefined) => boolean): Sliced<void> {
+    const { groupOf, protections } = yield* this.layOut();
+    const candidates = this.#items.filter(
+      (item, position) => isShortenable(item) && mayClip(protections[groupOf[position] as number]),
+    );
+    if (candidates.length === 0) return;
+    const shortened = yield* this.#shorten({ items: this.#items, candidates, excess: this.excess, minTokens });
+    if (shortened.size === 0) return;
+    for (const [item, made] of shortened) this.#whole.set(made, this.#whole.get(item) ?? item);
+    const items = this.#items.map((item) => shortened.get(item) ?? item);
+    this.#take('clip', items);
+  }
+
+  *#shorten(request: Omit<ShortenRequest, 'evidence' | 'weigh'>): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
+    if (this.#request.isEstimate === true) return estimateShortened(request);
+    return yield* shortenLargest({ ...request, evidence: yield* this.#readEvidence(), weigh: this.#request.weigh });
+  }
+
+  /** Removes the oldest groups of the floor, while the budget needs it. */
+  *#relax(): Sliced<void> {
+    const layout = yield* this.layOut();
+    const { groups } = cutFloor(layout, this.excess);
+    yield;
+    yield* this.#remove('relax', groups);
+  }
+
+  *#readEvidence(): Sliced<ContextEvidence> {
+    this.#evidence ??= yield* (this.#request.evidence ?? readEvidence)(this.#request.context.items);
+    return this.#evidence;
+  }
+
+  *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<void> {
+    if (groups.size === 0) return;
+    const layout = yield* this.layOut();
+    const left = this.#items.filter((_, position) => !groups.has(layout.groupOf[position] as number));
+    yield;
+    if (!this.#take(step, left)) return;
+    if (step !== 'drop') yield* this.#removed.add(layout, groups, this.#floor ?? new Map());
+  }
+
+  #take(step: LadderStep, items: readonly ContextItem[]): boolean {
+    if (items === this.#items) return false;
+    const after = weighItems(items);
+    if (after.tokens >= this.#weight.tokens && items.length >= this.#items.length) return false;
+    this.#items = items;
+    this.#weight = after;
+    this.#steps.push({ step, ...after });
+    return true;
+  }
+}

@@ -1,0 +1,264 @@
+import { type Group, type Grouping, readGroups } from '../domain/group.ts';
+import type { ToolCall, Weight } from '../domain/message.ts';
+import type { Policy } from '../domain/policy.ts';
+import { forEachInSlices, mapInSlices, type Sliced } from '../domain/sliced.ts';
+import type { ContextItem } from '../domain/version.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Why a group stays in the context.
+ * - `system`, `pin`, `open_round`: always whole. `system` are the system messages before the first user message.
+ * - `last_system`: the last of the other system messages. A hard reason may shorten it. Never removed.
+ * - `last_user`: the last user message, or an input of the running turn, which the model has not read. Always whole.
+ * - `input`: an input of the running turn that the model has read. A hard reason may shorten it, after everything older has
+ *   left and everything newer is short. Never removed.
+ * - `unread`: a round with a result that the model has not read. Without the result the model would repeat its calls. Such
+ *   rounds may only be shortened, and only with a hard reason.
+ * - `prefix`: the start that the policy keeps unchanged, so that the provider can read it from its cache. Always whole.
+ * - `retention`, `first_user`, `read_user`: the floor, which a hard reason relaxes. `read_user` is the last user message
+ *   if no turn runs and the model has read it. It may be shortened, or copied into a summary, but never removed.
+ */
+export type Protection =
+  | 'system'
+  | 'last_system'
+  | 'pin'
+  | 'open_round'
+  | 'last_user'
+  | 'input'
+  | 'unread'
+  | 'read_user'
+  | 'prefix'
+  | 'retention'
+  | 'first_user';
+
+const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read_user']);
+
+/** A context prepared for a plan: its groups, their weights and their protections. */
+export interface Layout extends Grouping {
+  readonly items: readonly ContextItem[];
+  /** Protection, by index of the group. Undefined if the group may be removed. */
+  readonly protections: readonly (Protection | undefined)[];
+  /** Groups whose author, or a newer system message of the same text, wants them to go. */
+  readonly droppable: ReadonlySet<number>;
+  /** Weight, by index of the group. */
+  readonly groupWeights: readonly Weight[];
+  /** Index of the group that holds the log's first user message, if the floor protects it. */
+  readonly firstUserGroup: number | undefined;
+}
+
+/** Seqs that determine protections. They stay the same while items are removed. */
+export interface Landmarks {
+  /** The log's first user message, if there is one. */
+  readonly firstUserSeq?: number | undefined;
+  /** The last message of the model. The model has read nothing after it. */
+  readonly lastModelSeq: number;
+  /** Inputs of the running turn. Empty if no turn runs. */
+  readonly inputs: ReadonlySet<number>;
+  /** The last message of the start that stays unchanged. Absent: none does. */
+  readonly prefixEnd?: number;
+}
+
+/**
+ * Finds the last seq that the model wrote. A summary covers messages of the model.
+ * @param items all items of a context
+ */
+export function findLastModelSeq(items: readonly ContextItem[]): number {
+  return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'summary')?.to ?? 0;
+}
+
+/** Groups the items of a context and finds the weight and the protection of each group. */
+export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Sliced<Layout> {
+  const grouping = yield* readGroups(items.map((item) => item.message));
+  yield;
+  return yield* completeLayout(items, grouping, policy, landmarks);
+}
+
+/**
+ * Lays out the items that a step left of a layout. The step removed whole groups, shortened items, or replaced groups by
+ * summaries of this pass. Other groups stay as they are, so that no message is read again.
+ */
+export function* layOutAgain(
+  layout: Layout,
+  items: readonly ContextItem[],
+  policy: Policy,
+  landmarks: Landmarks,
+): Sliced<Layout> {
+  if (
+    items.length === layout.items.length &&
+    !items.some(({ from }, position) => from !== layout.items[position]?.from)
+  )
+    return { ...layout, items, groupWeights: yield* weighGroups(items, layout.groups) };
+  return yield* completeLayout(items, yield* regroup(layout, items), policy, landmarks);
+}
+
+function* completeLayout(
+  items: readonly ContextItem[],
+  grouping: Grouping,
+  policy: Policy,
+  landmarks: Landmarks,
+): Sliced<Layout> {
+  const { groups } = grouping;
+  const groupWeights = yield* weighGroups(items, groups);
+  const protections = yield* protectGroups(items, groups, policy, landmarks);
+  const droppable = yield* findDroppable(items, groups);
+  const { firstUserSeq } = landmarks;
+  const first = groups.findIndex(({ positions: [at = -1] }) => holdsFirstUser(items[at], firstUserSeq));
+  const isKept = policy.keepFirstUser && isFloor(protections[first]);
+  return { items, ...grouping, droppable, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
+}
+
+/**
+ * Finds the groups that their author marked as droppable, and the system messages that a newer one repeats. Numbers may
+ * differ, as in a reminder with the time.
+ */
+function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Sliced<ReadonlySet<number>> {
+  const droppable = new Set<number>();
+  const texts = new Set<string>();
+  yield* forEachInSlices(groups.toReversed(), ({ kind, positions }, fromEnd) => {
+    const group = groups.length - 1 - fromEnd;
+    if (positions.every((position) => items[position]?.message.droppable === true)) droppable.add(group);
+    if (kind !== 'system') return;
+    const text = (items[positions[0] as number] as ContextItem).message.content.replace(/\d+/g, '0');
+    if (texts.has(text)) droppable.add(group);
+    texts.add(text);
+  });
+  return droppable;
+}
+
+function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): Sliced<Weight[]> {
+  return yield* mapInSlices(groups, ({ positions }) => {
+    let [tokens, bytes] = [0, 0];
+    for (const position of positions) {
+      const item = items[position] as ContextItem;
+      tokens += item.tokens;
+      bytes += item.bytes;
+    }
+    return { tokens, bytes };
+  });
+}
+
+/** Groups the items that are left of a layout. Each summary of this pass is a group of its own. */
+function* regroup(layout: Layout, items: readonly ContextItem[]): Sliced<Grouping> {
+  const groups: (Group & { readonly positions: number[] })[] = [];
+  const groupOf: number[] = [];
+  const callOf: (ToolCall | undefined)[] = [];
+  /** New index of each group of the layout, or −1. */
+  const moved = new Int32Array(layout.groups.length).fill(-1);
+  let before = 0;
+  yield* forEachInSlices(items, ({ from, isFresh }, position) => {
+    while ((layout.items[before] as ContextItem).from < from) before += 1;
+    const old = layout.groupOf[before] as number;
+    const known = isFresh === true ? -1 : (moved[old] as number);
+    if (known >= 0) groups[known]?.positions.push(position);
+    else if (isFresh === true) groups.push({ kind: 'summary', positions: [position], isOpen: false });
+    else {
+      moved[old] = groups.length;
+      groups.push({ ...(layout.groups[old] as Group), positions: [position] });
+    }
+    groupOf.push(known >= 0 ? known : groups.length - 1);
+    callOf.push(isFresh === true ? undefined : layout.callOf[before]);
+  });
+  return { groups, groupOf, callOf };
+}
+
+export function isFloor(protection: Protection | undefined): boolean {
+  return protection !== undefined && FLOOR.has(protection);
+}
+
+/** Items that a version reports if they change: the floor and the inputs. True for the first user message. */
+export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
+  const floor = new Map<ContextItem, boolean>();
+  for (const [group, protection] of protections.entries()) {
+    if (!isFloor(protection) && protection !== 'input') continue;
+    for (const position of groups[group]?.positions ?? [])
+      floor.set(items[position] as ContextItem, protection === 'first_user');
+  }
+  return floor;
+}
+
+/** Checks whether an item of the floor is no longer in a context. A summary may begin with the first user message. */
+export function isFloorChanged(floor: ReadonlyMap<ContextItem, boolean>, items: readonly ContextItem[]): boolean {
+  const gone = new Map(floor);
+  for (const item of items) gone.delete(item);
+  const isCopied = ({ from }: ContextItem): boolean =>
+    items.some((item) => item.message.role === 'summary' && item.from <= from && from <= item.to);
+  return gone.entries().some(([item, isFirstUser]) => !(isFirstUser && isCopied(item)));
+}
+
+/** Checks whether an input of the running turn is shorter in `items` than in the context. */
+export function isInputCut({ items: before, inputs = [] }: Context, items: readonly ContextItem[]): boolean {
+  const own = new Set(inputs);
+  const left = new Set(items);
+  return before.some((item) => own.has(item.from) && !left.has(item));
+}
+
+/** Checks whether a group belongs to the fixed part, which every budget has to pay. */
+export function isFixed(protection: Protection | undefined): boolean {
+  return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
+}
+
+/** Checks whether a hard reason permits to shorten messages with this protection before the inputs of the running turn. */
+export function isFlexible(protection: Protection | undefined): boolean {
+  return isFloor(protection) || protection === 'unread' || protection === 'last_system';
+}
+
+function* protectGroups(
+  items: readonly ContextItem[],
+  groups: readonly Group[],
+  policy: Policy,
+  landmarks: Landmarks,
+): Sliced<(Protection | undefined)[]> {
+  const { firstUserSeq, lastModelSeq, prefixEnd = 0 } = landmarks;
+  const lastUser = items.findLastIndex((item) => item.message.role === 'user');
+  const lastSystem = items.findLastIndex((item) => item.message.role === 'system');
+  const opening = firstUserSeq ?? items.find((item) => item.message.role !== 'system')?.from ?? Infinity;
+  // A round that reaches into the window is kept whole.
+  const windowStart = items.length - policy.retentionWindow;
+  return yield* mapInSlices(groups, (group): Protection | undefined => {
+    const { positions } = group;
+    const first = positions[0] as number;
+    const last = positions[positions.length - 1] as number;
+    if (group.kind === 'system' && isBefore(items[first], opening)) return 'system';
+    if (positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
+    if (group.isOpen) return 'open_round';
+    const isLast = first === lastUser || first === lastSystem;
+    const newest = protectNewest(items[first] as ContextItem, isLast, landmarks);
+    if (newest !== undefined) return newest;
+    if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
+    if (last >= windowStart) return 'retention';
+    if (isBefore(items[last], prefixEnd + 1)) return 'prefix';
+    return isKeptFirstUser(items[first], policy, landmarks) ? 'first_user' : undefined;
+  });
+}
+
+/** @param isLast true for the last message of its role */
+function protectNewest(
+  { from, to, message: { role } }: ContextItem,
+  isLast: boolean,
+  { lastModelSeq, inputs }: Pick<Landmarks, 'lastModelSeq' | 'inputs'>,
+): Protection | undefined {
+  const isInput = inputs.has(from);
+  if (!isInput && !isLast) return undefined;
+  if (role === 'system') return 'last_system';
+  if (to > lastModelSeq) return 'last_user';
+  return isInput ? 'input' : 'read_user';
+}
+
+function isBefore(item: ContextItem | undefined, seq: number): boolean {
+  return item !== undefined && item.to < seq;
+}
+
+function isKeptFirstUser(
+  item: ContextItem | undefined,
+  { keepFirstUser }: Policy,
+  { firstUserSeq }: Landmarks,
+): boolean {
+  return keepFirstUser && holdsFirstUser(item, firstUserSeq);
+}
+
+/** Checks whether an item is the first user message, or the summary that begins with its text. */
+function holdsFirstUser(item: ContextItem | undefined, seq: number | undefined): boolean {
+  if (item === undefined || seq === undefined) return false;
+  const { role } = item.message;
+  return (role === 'user' || role === 'summary') && item.from <= seq && seq <= item.to;
+}

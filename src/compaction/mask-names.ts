@@ -1,0 +1,94 @@
+import type { Message } from '../domain/message.ts';
+import { endsSlice, type Sliced } from '../domain/sliced.ts';
+import { partsOf, splitFragments } from './evidence/fragments.ts';
+import { TermIndex } from './evidence/term-index.ts';
+import { shapeOf } from './evidence/term-shape.ts';
+import { scanPlaces } from './evidence/terms.ts';
+
+/** Characters that are read of a text. Longer results name what matters at their start or in the agent's own words. */
+const READ_CHARS = 8_192;
+const MIN_NUMBER_CHARS = 3;
+
+/**
+ * Finds the names in old tool results that the agent used after them, in its text or in a call. Plain words are no names.
+ * @param messages messages of the context, oldest first
+ * @param results indexes of the results
+ * @returns names of each result, the most used first
+ */
+export function* findUsedNames(
+  messages: readonly Message[],
+  results: ReadonlySet<number>,
+): Sliced<Map<number, string[]>> {
+  const named = new NamesOfResults();
+  for (const index of results) {
+    named.read(index, messages[index] as Message);
+    yield;
+  }
+  const oldest = Math.min(...results);
+  const found = new Map<number, string[]>();
+  // From the end, so that the counted uses are what the agent said after the result that is read.
+  for (let index = messages.length - 1; index >= oldest; index -= 1) {
+    const message = messages[index] as Message;
+    if (message.role === 'assistant') named.countUses(message);
+    else if (results.has(index)) found.set(index, named.usedNames(index));
+    if (endsSlice(index)) yield;
+  }
+  return found;
+}
+
+/** Names in results, and how many messages of the agent use each. */
+class NamesOfResults {
+  readonly #index = new TermIndex();
+  readonly #isName: boolean[] = [];
+  readonly #uses: number[] = [];
+  readonly #lastUsers: (Message | undefined)[] = [];
+  /** Indexes of the names of each result, in the order of their first place. */
+  readonly #ofResult = new Map<number, Set<number>>();
+
+  read(result: number, message: Message): void {
+    const names = new Set<number>();
+    scanMessage(message, (text, start, end) => {
+      const term = this.#index.addPart(text, start, end);
+      if (term === this.#uses.length) {
+        this.#isName.push(isName(this.#index.textOf(term)));
+        this.#uses.push(0);
+        this.#lastUsers.push(undefined);
+      }
+      if (this.#isName[term] === true) names.add(term);
+    });
+    this.#ofResult.set(result, names);
+  }
+
+  /** Counts each name once for a message. Names that no result holds do not matter. */
+  countUses(message: Message): void {
+    scanMessage(message, (text, start, end) => {
+      const term = this.#index.findPart(text, start, end);
+      if (term === undefined || this.#lastUsers[term] === message) return;
+      this.#lastUsers[term] = message;
+      this.#uses[term] = (this.#uses[term] as number) + 1;
+    });
+  }
+
+  /** Names in a result that the agent uses in the messages counted so far, the most used first. */
+  usedNames(result: number): string[] {
+    const uses = this.#uses;
+    const used = [...(this.#ofResult.get(result) ?? [])].filter((term) => (uses[term] as number) > 0);
+    return used.toSorted((a, b) => (uses[b] as number) - (uses[a] as number)).map((term) => this.#index.textOf(term));
+  }
+}
+
+/** Visits the place of each term in the first characters of each text of a message. */
+function scanMessage(message: Message, visit: (text: string, start: number, end: number) => void): void {
+  for (const { text } of partsOf(message)) {
+    const read = text.slice(0, READ_CHARS);
+    for (const [start, end] of splitFragments(read)) scanPlaces(read, start, end, (from, to) => visit(read, from, to));
+  }
+}
+
+function isName(term: string): boolean {
+  const { isNumber, chars, hasDigit, hasLetter, hasInnerCapital, hasUnderscore, isPath, isJoined } = shapeOf(term);
+  if (isNumber) return chars >= MIN_NUMBER_CHARS;
+  // A word with hyphens alone is most likely a plain word.
+  const isCode = hasLetter && (hasDigit || hasUnderscore);
+  return isCode || hasInnerCapital || isPath || (isJoined && /[.:@#\d]/.test(term));
+}

@@ -1,0 +1,111 @@
+import type { Message, ToolCall } from '../domain/message.ts';
+import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
+import type { ContextItem } from '../domain/version.ts';
+import type { PlanRequest } from './budget.ts';
+import type { Weigh } from './clip.ts';
+import { briefCall, clipAtWord } from './evidence/call-line.ts';
+import { readOutcome } from './evidence/outcome.ts';
+import { findSupersededCalls } from './evidence/superseded.ts';
+import type { Layout } from './layout.ts';
+import { isMaskable, maskedItem, maskResult } from './mask.ts';
+import { findUsedNames } from './mask-names.ts';
+
+/** Maximum tokens of a masked result with its note. */
+const MAX_NOTED_TOKENS = 60;
+/** A version stores each note. Older results get masks without notes, so that a version stays small. */
+const MAX_NOTES = 128;
+const MAX_CALL_CHARS = 60;
+const MAX_NAMES = 6;
+
+export interface MaskRequest {
+  readonly items: readonly ContextItem[];
+  /** The call that each result answers, by position. */
+  readonly callOf: readonly (ToolCall | undefined)[];
+  /** Positions of the results to mask. Each is larger than a mask. */
+  readonly chosen: readonly number[];
+  /** True for masks that are only counted, and need no notes. */
+  readonly isEstimate?: boolean | undefined;
+}
+
+/**
+ * Masks the old results that a later one superseded, or all old results if the policy says so.
+ * @returns the same items if no result may be masked
+ */
+export function* maskOldResults(
+  { items, groupOf, callOf, protections }: Layout,
+  { policy: { maskToolResults }, weigh, isEstimate }: Pick<PlanRequest, 'policy' | 'weigh' | 'isEstimate'>,
+): Sliced<readonly ContextItem[]> {
+  const superseded = yield* findSupersededCalls(callOf, (position) => items[position]?.message.isError === true);
+  if (superseded.size === 0 && !maskToolResults) return items;
+  const chosen: number[] = [];
+  yield* forEachInSlices(items, (item, position) => {
+    const isStale = maskToolResults || superseded.has(position);
+    const mayChange = protections[groupOf[position] as number] === undefined && item.segment === undefined;
+    if (isStale && mayChange && isMaskable(item)) chosen.push(position);
+  });
+  return chosen.length === 0 ? items : yield* maskWithNotes({ items, callOf, chosen, isEstimate }, weigh);
+}
+
+/**
+ * Masks tool results with notes: the call, its status, and the names in the result that the agent used since. The newest
+ * results get notes. A note is fixed when the mask is made, because later uses must not change a version (I15).
+ * @returns the items, with masks in the places of the chosen results
+ */
+export function* maskWithNotes(
+  { items, callOf, chosen, isEstimate = false }: MaskRequest,
+  weigh: Weigh,
+): Sliced<readonly ContextItem[]> {
+  const masked = [...items];
+  yield* forEachInSlices(chosen, (position) => {
+    const item = items[position] as ContextItem;
+    masked[position] = maskedItem(item, item.from);
+  });
+  const noted = isEstimate ? [] : chosen.slice(-MAX_NOTES);
+  if (noted.length === 0) return masked;
+  const messages = items.map(({ message }) => message);
+  const names = yield* findUsedNames(messages, new Set(noted));
+  for (const position of noted) {
+    const item = items[position] as ContextItem;
+    const call = callOf[position];
+    const made = call && noteItem(item, { call, names: names.get(position) ?? [] }, weigh);
+    if (made !== undefined) masked[position] = made;
+    yield;
+  }
+  return masked;
+}
+
+interface Anchors {
+  readonly call: ToolCall;
+  readonly names: readonly string[];
+}
+
+/** @returns undefined if no note fits, or the mask would not be smaller than the result */
+function noteItem(item: ContextItem, anchors: Anchors, weigh: Weigh): ContextItem | undefined {
+  const names = chooseNames(anchors);
+  for (;;) {
+    const note = writeNote(item.message, anchors.call, names);
+    const weight = weigh(maskResult(item, item.from, note));
+    const fits = weight.tokens <= MAX_NOTED_TOKENS;
+    if (fits) {
+      const isSmaller = weight.tokens < item.tokens && weight.bytes < item.bytes;
+      return isSmaller ? maskedItem(item, item.from, { note, weight }) : undefined;
+    }
+    if (names.pop() === undefined) return undefined;
+  }
+}
+
+/** The first names that neither the call nor another chosen name holds. */
+function chooseNames({ call, names }: Anchors): string[] {
+  const chosen: string[] = [];
+  for (const name of names) {
+    if (chosen.length === MAX_NAMES) break;
+    if (!call.arguments.includes(name) && !chosen.some((other) => other.includes(name))) chosen.push(name);
+  }
+  return chosen;
+}
+
+function writeNote(message: Message, call: ToolCall, names: readonly string[]): string {
+  const { status } = readOutcome(message);
+  const used = names.length === 0 ? '' : `, used since: ${names.join(' ')}`;
+  return `${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)} → ${status}${used}`;
+}

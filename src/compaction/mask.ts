@@ -1,0 +1,82 @@
+import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
+import { readParts } from '../domain/parts.ts';
+import type { ContextItem } from '../domain/version.ts';
+
+/**
+ * Fixed weight of a masked result without a note, for any size and seq. A version can then mark a whole stretch as
+ * masked, and its weight needs no new count.
+ */
+export const MASK_TOKENS = 32;
+
+/** Description of a masked result, with the weight of the masked message. A version stores both. */
+export interface MaskNote {
+  readonly note: string;
+  readonly weight: Weight;
+}
+
+/** Decides whether a message is a tool result that is larger than a mask. */
+export function isMaskable({ message, tokens }: WeighedMessage): boolean {
+  return message.role === 'tool' && tokens > MASK_TOKENS;
+}
+
+/**
+ * Masks a tool result. The text states its outcome, size and place in the log, where `recall` reads the result. Call id and
+ * error mark stay. The same note gives the same text (I15).
+ * @param note description of the result. Without a note, only the outcome is stated
+ */
+export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
+  const outcome = note ?? (message.isError === true ? 'failed' : 'done');
+  const content = `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]`;
+  // Most results have neither field. A copy without exceptions takes a tenth of the time.
+  if (message.parts === undefined && message.raw === undefined) return { ...message, content };
+  const { parts: _parts, raw: _raw, ...result } = message;
+  return { ...result, content };
+}
+
+/** Checks whether a message shows pictures. */
+export function hasPictures(message: Message): boolean {
+  return message.parts !== undefined && countPictures(message) > 0;
+}
+
+/** Names the pictures of a message, as the note of its mask. */
+export function namePictures(message: Message): string {
+  const count = countPictures(message);
+  return count === 1 ? '1 picture' : `${count} pictures`;
+}
+
+function countPictures(message: Message): number {
+  return readParts(message).filter(({ kind }) => kind === 'image' || kind === 'image_url').length;
+}
+
+/**
+ * Replaces the pictures of a message by a line of text. Its other texts stay. The same note gives the same text (I15).
+ * @param note names the pictures
+ */
+export function maskPictures(message: Message, seq: number, note: string): Message {
+  const { parts: _parts, raw: _raw, ...rest } = message;
+  const texts = readParts(message).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  return { ...rest, content: [...texts, `[${note} masked, message ${seq} of the log]`].join('\n') };
+}
+
+/**
+ * Builds the context item of a log entry inside a masked segment. A line of text replaces a large tool result, or the
+ * pictures of another message. Other messages and small results stay as they are.
+ */
+export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote): ContextItem {
+  const { message, tokens, bytes } = entry;
+  if (noted !== undefined && isPictureNote(message, noted)) {
+    const { note, weight } = noted;
+    const segment = { kind: 'masked' as const, from: seq, to: seq, weight, note };
+    return { from: seq, to: seq, message: maskPictures(message, seq, note), ...weight, segment };
+  }
+  if (!isMaskable(entry)) return { from: seq, to: seq, message, tokens, bytes };
+  const masked = maskResult(entry, seq, noted?.note);
+  const weight: Weight = noted?.weight ?? { tokens: MASK_TOKENS, bytes: masked.content.length };
+  const segment = { kind: 'masked' as const, from: seq, to: seq, weight, ...(noted && { note: noted.note }) };
+  return { from: seq, to: seq, message: masked, tokens: weight.tokens, bytes: weight.bytes, segment };
+}
+
+/** Tells the mask of pictures from that of a tool result, whose note names its call. */
+function isPictureNote(message: Message, { note }: MaskNote): boolean {
+  return hasPictures(message) && note === namePictures(message);
+}

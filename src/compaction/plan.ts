@@ -1,0 +1,119 @@
+import { hasHardReason, hasTokenReason } from '../domain/pass.ts';
+import type { PassPlan } from '../domain/pass-plan.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import {
+  type Budget,
+  explainInfeasible,
+  type PlanRequest,
+  requestTokens,
+  requestTokensOf,
+  weighSent,
+} from './budget.ts';
+import { listChanges } from './changes.ts';
+import { chooseSequences } from './choose-sequences.ts';
+import { keepsSummaries } from './gain.ts';
+import { Ladder } from './ladder.ts';
+import { isFloor, type Layout } from './layout.ts';
+
+export type { PlanRequest } from './budget.ts';
+
+/** Codes that explain why a plan or a version differs from the figures of its policy. */
+export type Explanation =
+  | 'no_token_reason'
+  | 'retention_floor'
+  | 'waiting_run'
+  | 'summaries_missing'
+  | 'no_gain'
+  | 'nothing_removable'
+  | 'within_budget';
+
+/**
+ * Decides what a pass will do, before it spends anything. Pure and deterministic. The first matching rule decides:
+ * 1. No reason, or compaction is off: `none`.
+ * 2. Drops and masks alone reach the budget: `trim`.
+ * 3. Some sequences are large enough: `summarize` them. If a soft pass would save less than `minGain`: `trim` or `none`. If a
+ *    hard pass would miss its budget with the summaries: `evict`.
+ * 4. An existing summary is not rewritten until enough new messages follow it: `trim` or `none`.
+ * 5. Groups can be evicted or clipped: `evict`.
+ * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
+ */
+export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
+  return yield* choosePlan(request, new Ladder(request));
+}
+
+/** A plan, with an estimate of the request size after it. */
+export interface SizedPlan {
+  readonly plan: PassPlan;
+  /** Tokens of a request after the plan, if every summary has the size of its cap. */
+  readonly tokensAfter: number;
+  /** The context before the plan, with the protections of its groups. */
+  readonly layout: Layout;
+}
+
+/** Plans as `planInSlices` does. Also returns the context before the plan, and the estimated request size after it. */
+export function* planWithSize(request: PlanRequest): Sliced<SizedPlan> {
+  const ladder = new Ladder(request);
+  const layout = yield* ladder.layOut();
+  const plan = yield* choosePlan(request, ladder);
+  const saved = plan.sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
+  const { tokens } = weighSent(ladder.items, ladder.weight);
+  return { plan, tokensAfter: requestTokens(request, tokens - saved), layout };
+}
+
+function* choosePlan(request: PlanRequest, ladder: Ladder): Sliced<PassPlan> {
+  const { context, policy, reasons } = request;
+  const plan = {
+    reasons: [...reasons],
+    version: context.version.number,
+    head: context.head,
+    tokens: requestTokensOf(request, context.items),
+    sequences: [],
+    evict: [],
+  };
+  if (reasons.length === 0 || !policy.enabled) return { ...plan, kind: 'none', explained: [] };
+  yield* ladder.trim();
+  const isTrimmed = ladder.steps.length > 0;
+  const changes = listChanges(context.items, ladder.items);
+  if (isTrimmed && hasTokenReason(reasons) && !ladder.isOver)
+    return { ...plan, ...changes, kind: 'trim', explained: [] };
+  yield;
+  const { sequences, isWaiting, division } = yield* chooseSequences(request, yield* ladder.layOut());
+  const divided = division === undefined ? {} : { division };
+  const unsummarized = { ...plan, ...changes, kind: isTrimmed ? 'trim' : 'none' } as const;
+  if (isWaiting) return { ...unsummarized, explained: ['waiting_run'] };
+  if (yield* keepsSummaries(request, ladder, sequences)) {
+    return { ...plan, ...divided, ...changes, kind: 'summarize', sequences: [...sequences], explained: [] };
+  }
+  if (sequences.length === 0 || hasHardReason(reasons)) {
+    return { ...plan, ...divided, ...(yield* planEviction(request, ladder)) };
+  }
+  return { ...unsummarized, ...divided, explained: ['no_gain'] };
+}
+
+/** Plans without summaries: what the ladder can evict or clip. */
+function* planEviction(
+  request: PlanRequest,
+  ladder: Ladder,
+): Sliced<Pick<PassPlan, 'kind' | 'evict' | 'shorten' | 'explained' | 'infeasible'>> {
+  const { context, policy } = request;
+  yield* ladder.descend(policy.strategy);
+  if (ladder.steps.length > 0) {
+    const explained = yield* explainSize(request, ladder);
+    return { kind: 'evict', ...listChanges(context.items, ladder.items), explained };
+  }
+  const explained: Explanation[] = ['nothing_removable'];
+  if (!ladder.isOver) {
+    const isWithinBudget = hasTokenReason(request.reasons) && request.limits.maxTokens !== undefined;
+    return { kind: 'none', evict: [], explained: isWithinBudget ? ['within_budget'] : explained };
+  }
+  return { kind: 'infeasible', evict: [], explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
+}
+
+/** Explains a size above `maxTokens` after all steps. */
+export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Sliced<Explanation[]> {
+  if (ladder.isOver) {
+    const { protections } = yield* ladder.layOut();
+    return [protections.some(isFloor) ? 'retention_floor' : 'nothing_removable'];
+  }
+  return hasTokenReason(reasons) || limits.maxTokens === undefined ? [] : ['no_token_reason'];
+}

@@ -1,0 +1,84 @@
+import type { Weight } from '../domain/message.ts';
+import type { ContextItem } from '../domain/version.ts';
+import { mostItemTokens, type PlanRequest } from './budget.ts';
+import { findLastModelSeq, type Landmarks } from './layout.ts';
+
+/** The part of a context's start that a new version leaves. Providers read only an unchanged start from their cache. */
+export interface KeptPrefix {
+  /** Messages that stay the same byte for byte, from the first one on. */
+  readonly kept: Weight;
+  /** The same for the cheapest cut: one that reaches the same size by removing messages before the retention window. */
+  readonly cheapest: Weight;
+}
+
+/** Measures the unchanged start of a context. Items that a pass leaves alone are the same objects. */
+export function measurePrefix(
+  before: readonly ContextItem[],
+  after: readonly ContextItem[],
+  retentionWindow: number,
+): KeptPrefix {
+  let end = 0;
+  while (end < before.length && before[end] === after[end]) end += 1;
+  const windowStart = Math.max(0, before.length - retentionWindow);
+  const room = sumTokens(after) - sumTokens(before.slice(windowStart));
+  return {
+    kept: weigh(before.slice(0, end)),
+    cheapest: weigh(before.slice(0, Math.max(end, Math.min(windowStart, countWithin(before, room))))),
+  };
+}
+
+/** Finds the seqs that determine the protections of a pass. They stay the same while items are removed. */
+export function findLandmarks(request: PlanRequest): Landmarks {
+  const { context, policy, firstUserSeq } = request;
+  const inputs = new Set(context.inputs);
+  const prefixEnd = findPrefixEnd(context.items, { ...policy, inputs, budget: mostItemTokens(request) ?? 0 });
+  return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
+}
+
+/**
+ * Finds the last seq of the start that a pass leaves unchanged for the sake of the provider's cache.
+ * @param prefix `budget`: tokens that the messages may have. `inputs`: of the running turn
+ */
+export function findPrefixEnd(
+  items: readonly ContextItem[],
+  {
+    keepPrefix,
+    budget,
+    inputs,
+  }: { readonly keepPrefix: number; readonly budget: number; readonly inputs?: ReadonlySet<number> },
+): number {
+  if (keepPrefix === 0) return 0;
+  // Inputs, the last user message, and everything from the last message of the model on may be fixed. They come off first.
+  const lastModel = items.findLastIndex(({ message: { role } }) => role === 'assistant');
+  const lastUser = items.findLastIndex(({ message: { role } }) => role === 'user');
+  const firstOther = items.findIndex(({ message: { role } }) => role !== 'system');
+  const fixed = items.filter(
+    ({ message, from }, position) =>
+      position < firstOther ||
+      message.pinned === true ||
+      inputs?.has(from) === true ||
+      position === lastUser ||
+      position >= lastModel,
+  );
+  const room = budget - sumTokens(lastModel < 0 ? items : fixed);
+  return items[countWithin(items, keepPrefix * room) - 1]?.to ?? 0;
+}
+
+/** Counts the first items that fit `maxTokens` together. */
+function countWithin(items: readonly ContextItem[], maxTokens: number): number {
+  let [count, tokens] = [0, 0];
+  for (const item of items) {
+    tokens += item.tokens;
+    if (tokens > maxTokens) break;
+    count += 1;
+  }
+  return count;
+}
+
+function sumTokens(items: readonly ContextItem[]): number {
+  return items.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+function weigh(items: readonly ContextItem[]): Weight {
+  return { tokens: sumTokens(items), bytes: items.reduce((sum, { bytes }) => sum + bytes, 0) };
+}

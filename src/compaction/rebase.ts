@@ -1,0 +1,21 @@
+import type { PassPlan } from '../domain/pass-plan.ts';
+import type { SeqRange, Version } from '../domain/version.ts';
+import { describeRange } from './segments.ts';
+
+/**
+ * Decides whether a plan still fits after another version became the live one. It fits if the live version shows every
+ * planned range as the planned version did. Otherwise the pass plans again. No plan fits after a rollback: the
+ * summaries of the plan together may be what the provider refused.
+ */
+export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
+  if (planned.number === live.number) return true;
+  if (live.cause === 'rollback' || live.base > plan.head) return false;
+  const ranges: readonly SeqRange[] = [...plan.sequences, ...plan.evict, ...(plan.shorten ?? [])];
+  return ranges.every((range) => isUnchanged(range, planned, live));
+}
+
+function isUnchanged(range: SeqRange, planned: Version, live: Version): boolean {
+  const before = describeRange(planned, range);
+  const now = describeRange(live, range);
+  return before.length === now.length && before.every((part, index) => part === now[index]);
+}

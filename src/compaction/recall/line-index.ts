@@ -1,0 +1,211 @@
+import type { LogEntry } from '../../domain/message.ts';
+import { isWithin } from '../../domain/rolled-back.ts';
+import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import type { Segment, SeqRange } from '../../domain/version.ts';
+import { isMaskable } from '../mask.ts';
+import { LineMarks } from './line-marks.ts';
+import { LineRanking, type RankedLine } from './line-ranking.ts';
+import { MessageLines, RECALL } from './message-lines.ts';
+import { NumberList } from './number-list.ts';
+import { Postings } from './postings.ts';
+import type { RecallQuery } from './recall-query.ts';
+import { WordTable } from './word-table.ts';
+import { scanWords } from './words.ts';
+
+export interface SearchScope {
+  /** First and last message to search. */
+  readonly from: number;
+  readonly to: number;
+  /** Segments of the context version that the model sees. */
+  readonly segments: readonly Segment[];
+  /** Messages that a rollback took out of the conversation. */
+  readonly hidden?: readonly SeqRange[];
+  /** Maximum number of lines. */
+  readonly most: number;
+}
+
+export interface LineMatches {
+  /** The best lines, best first. Among equal scores, newer lines come first. */
+  readonly ranked: readonly RankedLine[];
+  /** Number of all matching lines. */
+  readonly count: number;
+  /** True if the lines are no longer in the context, or appear there in shortened form. */
+  readonly areArchived: boolean;
+  /** Weight of each query word. Rare words weigh more. */
+  readonly weights: readonly number[];
+}
+
+/** Characters that are indexed between two yields: about a millisecond. */
+const SLICE_CHARS = 32_768;
+
+/**
+ * Words on more lines than these shares, and than the minimum, if another word of the query is rarer. A frequent word adds to
+ * the score of lines with a rarer word, but is no match alone. Otherwise `the` would make every second line a match. A common word is
+ * ignored.
+ */
+const FREQUENT_SHARE = 1 / 32;
+const COMMON_SHARE = 1 / 8;
+const MIN_FREQUENT_LINES = 256;
+
+/** A text that more words contain, such as `12`, counts only as a word of its own. */
+const MAX_INSIDE = 256;
+
+/** A query word in the index. */
+interface FoundWord {
+  /** The words of the index that contain it. */
+  readonly numbers: readonly number[];
+  /** The same word. −1 if no line holds it alone. */
+  readonly whole: number;
+  /** Number of lines, as the sum for all these words. */
+  readonly count: number;
+  /** Index of the word in the query. */
+  readonly index: number;
+}
+
+/**
+ * Index of the lines of a log by their words. It grows with the log, and holds no texts but the list of different words.
+ * A line has no entry of its own: it is the n-th line of its message, whose text is read from the log again.
+ */
+export class LineIndex {
+  /** Number of the first message of this index. */
+  readonly first: number;
+  readonly #words = new WordTable();
+  readonly #postings = new Postings();
+  /** Number of the first line of each message. */
+  readonly #starts = new NumberList();
+  /** Size of each message in bytes, times two. Odd if a mask can replace the message. */
+  readonly #sizes = new NumberList();
+  /** Number of lines, and of those that belong to whole messages. */
+  #lines = 0;
+  #wholeLines = 0;
+  /** Open calls of `recall`. Their results are left out, because they repeat other messages. */
+  readonly #ownCalls = new Set<string>();
+
+  constructor(first = 1) {
+    this.first = first;
+  }
+
+  /** Number of the last message of this index. */
+  get head(): number {
+    return this.first + this.#starts.length - 1;
+  }
+
+  get bytes(): number {
+    return this.#words.bytes + this.#postings.bytes + this.#starts.bytes + this.#sizes.bytes;
+  }
+
+  /** Bytes of a message in the log. 0 if the index does not hold the message. */
+  bytesOf(seq: number): number {
+    return seq < this.first || seq > this.head ? 0 : this.#sizes.at(seq - this.first) >>> 1;
+  }
+
+  /** Adds the entries of the log that follow `head`, in ascending order and without gaps. Must run to its end. */
+  *add(entries: readonly LogEntry[]): Sliced<void> {
+    let chars = 0;
+    for (const entry of entries) {
+      const start = this.#lines;
+      if (!this.#isOwnResult(entry)) {
+        const read = new MessageLines(entry.message);
+        for (const [from, to] of read.places()) {
+          this.#addLine(read.folded, from, to);
+          chars += to - from;
+          if (chars < SLICE_CHARS) continue;
+          chars = 0;
+          yield;
+        }
+      }
+      this.#starts.push(start);
+      this.#sizes.push(2 * entry.bytes + (isMaskable(entry) ? 1 : 0));
+      this.#wholeLines = this.#lines;
+    }
+  }
+
+  /**
+   * Finds the lines that hold a word of the query. A word inside a longer one counts half. Lines that the model sees in its
+   * context are returned only if no archived line matches.
+   * @param marks memory of an earlier search, which no other search uses at the same time
+   */
+  *search(
+    { words }: RecallQuery,
+    { from, to, segments, hidden = [], most }: SearchScope,
+    marks = new LineMarks(),
+  ): Sliced<LineMatches> {
+    const lines = this.#wholeLines;
+    marks.open(lines);
+    const found = yield* this.#findWords(words);
+    const weights = found.map(({ count }) => Math.log2(1 + lines / Math.max(1, count)));
+    yield* this.#markLines(found, marks);
+    const archived = new LineRanking(weights, most);
+    const visible = new LineRanking(weights, most);
+    const isArchived = archivedBefore(segments);
+    for (let seq = Math.min(this.head, to); seq >= Math.max(this.first, from); seq -= 1) {
+      if (endsSlice(seq)) yield;
+      const [start, end] = this.#linesOf(seq, lines);
+      if (!marks.hasAny(start, end) || isWithin(hidden, seq)) continue;
+      const ranking = isArchived(seq, this.#sizes.at(seq - this.first) % 2 === 1) ? archived : visible;
+      marks.addTo(ranking, seq, start, end);
+    }
+    marks.clear();
+    const { count } = archived;
+    const ranking = count > 0 ? archived : visible;
+    return { ranked: ranking.rank(), count: ranking.count, areArchived: count > 0, weights };
+  }
+
+  *#markLines(found: readonly FoundWord[], marks: LineMarks): Sliced<void> {
+    const lines = this.#wholeLines;
+    const isOver = (share: number, count: number): boolean => count > Math.max(MIN_FREQUENT_LINES, lines * share);
+    for (const [at, { numbers, whole, count, index }] of found.toSorted((a, b) => a.count - b.count).entries()) {
+      if (at > 0 && isOver(COMMON_SHARE, count)) break;
+      const isFrequent = at > 0 && isOver(FREQUENT_SHARE, count);
+      for (const number of numbers) {
+        const bits = { bit: 1 << index, isAlone: number === whole, isFrequent };
+        this.#postings.read(number, (line) => marks.mark(line, bits));
+      }
+      yield;
+    }
+  }
+
+  *#findWords(words: readonly string[]): Sliced<FoundWord[]> {
+    const found: FoundWord[] = [];
+    for (const word of words) {
+      const whole = this.#words.find(word);
+      const inside = [...this.#words.findInside(word).take(MAX_INSIDE + 1)];
+      const numbers = inside.length > MAX_INSIDE && whole !== -1 ? [whole] : inside;
+      const count = numbers.reduce((sum, number) => sum + this.#postings.count(number), 0);
+      found.push({ numbers, whole, count, index: found.length });
+      yield;
+    }
+    return found;
+  }
+
+  #linesOf(seq: number, lines: number): readonly [start: number, end: number] {
+    const at = seq - this.first;
+    return [this.#starts.at(at), at + 1 < this.#starts.length ? Math.min(lines, this.#starts.at(at + 1)) : lines];
+  }
+
+  #isOwnResult({ message: { toolCalls = [], toolCallId } }: LogEntry): boolean {
+    for (const { id, name } of toolCalls) if (name === RECALL) this.#ownCalls.add(id);
+    return toolCallId !== undefined && this.#ownCalls.delete(toolCallId);
+  }
+
+  #addLine(text: string, from: number, to: number): void {
+    scanWords(text, from, to, (start, end) => {
+      const word = this.#words.add(text, start, end);
+      if (word === -1) return;
+      if (word === this.#postings.length) this.#postings.open();
+      this.#postings.add(word, this.#lines);
+    });
+    this.#lines += 1;
+  }
+}
+
+/** Makes the check of messages whose numbers descend: is the message no longer in the context as it is in the log? */
+function archivedBefore(segments: readonly Segment[]): (seq: number, canBeMasked: boolean) => boolean {
+  let at = segments.length - 1;
+  return (seq, canBeMasked) => {
+    while (at >= 0 && (segments[at] as Segment).from > seq) at -= 1;
+    const segment = segments[at];
+    if (segment === undefined || segment.kind === 'raw' || segment.to < seq) return false;
+    return segment.kind !== 'masked' || canBeMasked;
+  };
+}

@@ -1,0 +1,203 @@
+import { TurnfoldError } from '../domain/errors.ts';
+import { groupInSlices } from '../domain/group.ts';
+import { seqOfCallId } from '../domain/ids.ts';
+import { FRAMING_TOKENS } from '../domain/limits.ts';
+import { addWeights, type LogEntry, NO_WEIGHT, subtractWeights, type Weight } from '../domain/message.ts';
+import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
+import { type Segment, type SeqRange, START_VERSION, type Version, weighVersion } from '../domain/version.ts';
+
+/** End of a log, with the weight up to it. */
+export interface LogEnd {
+  readonly head: number;
+  readonly total: Weight;
+}
+
+export interface RestoredParts {
+  readonly cause: 'restore' | 'rollback';
+  /** Live version, which the new version replaces. */
+  readonly live: Version;
+  /** Version whose segments come first. */
+  readonly target: Version;
+  /** Segments after those of the target, over seqs target.base + 1…log.head. */
+  readonly newer: readonly Segment[];
+  readonly log: LogEnd;
+  /** Weight of a request besides its messages. */
+  readonly outside: Weight;
+  readonly explained: readonly string[];
+  readonly now: number;
+}
+
+/**
+ * Builds the version that shows `target` again, followed by `newer`, in place of `live`. Pure. It covers seqs 1…head without
+ * a gap.
+ */
+export function restoreVersion(parts: RestoredParts): Version {
+  const { cause, live, target, newer, log, outside, now } = parts;
+  const segments = joinSegments([...target.segments, ...newer]);
+  const { placeholder: _, ...shown } = target;
+  const placed = { weight: weighSegments(segments), ...placeholderOf(target) };
+  const before = addWeights(addWeights(weighVersion(live), subtractWeights(log.total, live.baseTotal)), outside);
+  const after = addWeights(weighVersion(placed), outside);
+  return {
+    ...shown,
+    ...placed,
+    ...hashesOf(live, target),
+    number: live.number + 1,
+    parent: live.number,
+    cause,
+    reasons: [],
+    strategy: 'none',
+    base: log.head,
+    segments,
+    baseTotal: log.total,
+    measuredAt: { head: log.head, ...after },
+    tokensBefore: before.tokens,
+    tokensAfter: after.tokens,
+    archived: countArchived(live, segments),
+    explained: [...parts.explained],
+    floorRelaxed: false,
+    at: now,
+    durationMs: 0,
+    model: null,
+  };
+}
+
+function weighSegments(segments: readonly Segment[]): Weight {
+  return segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
+}
+
+/** Finds what a version counts besides its segments: the placeholder, which older records count in `weight`. */
+function placeholderOf(version: Version): Pick<Version, 'placeholder'> {
+  const placeholder = subtractWeights(weighVersion(version), weighSegments(version.segments));
+  const isEmpty = version.segments.every(({ kind }) => kind === 'evicted');
+  return placeholder.tokens > 0 && placeholder.bytes >= 0 && !isEmpty ? { placeholder } : {};
+}
+
+/**
+ * Hashes of the current agent, taken from the live version. Version 0 has none, so the target's hashes are used then.
+ */
+function hashesOf(
+  live: Version,
+  target: Version,
+): Pick<Version, 'policyHash' | 'systemHash' | 'toolsHash' | 'pinsHash'> {
+  const { policyHash, systemHash, toolsHash, pinsHash } = live.number === START_VERSION.number ? target : live;
+  return { policyHash, systemHash, toolsHash, pinsHash };
+}
+
+/** Returns the end that the log had before this entry. Undefined if the log does not hold the entry. */
+export function endBefore(entry: LogEntry | undefined): LogEnd | undefined {
+  return entry && { head: entry.seq - 1, total: subtractWeights(entry.total, entry) };
+}
+
+/**
+ * Builds the raw segment between two places of a log, or none if they are the same place. The weight is their
+ * difference, so that no entry needs to be read.
+ */
+export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
+  if (start.head >= end.head) return [];
+  return [{ kind: 'raw', from: start.head + 1, to: end.head, weight: subtractWeights(end.total, start.total) }];
+}
+
+/**
+ * Builds segments that evict the last entries of a log. Groups with a pinned message stay. Results of earlier calls
+ * stay, because a request with an unanswered call is invalid.
+ * @param entries all entries from the first evicted one to the head of the log
+ */
+export function* evictNewer(entries: readonly LogEntry[]): Sliced<Segment[]> {
+  const first = entries[0]?.seq ?? 0;
+  const kept = new Set<number>();
+  const own: LogEntry[] = [];
+  yield* forEachInSlices(entries, (entry) => {
+    if (answersBefore(entry.message, first)) kept.add(entry.seq);
+    else own.push(entry);
+  });
+  const groups = yield* groupInSlices(own.map(({ message }) => message));
+  yield* forEachInSlices(groups, ({ positions }) => {
+    const members = positions.map((position) => own[position] as LogEntry);
+    if (members.some(({ message }) => message.pinned === true)) for (const { seq } of members) kept.add(seq);
+  });
+  const segments: Segment[] = [];
+  yield* forEachInSlices(entries, ({ seq, tokens, bytes }) => {
+    const range = { from: seq, to: seq };
+    if (kept.has(seq)) addSegment(segments, { kind: 'raw', ...range, weight: { tokens, bytes } });
+    else addSegment(segments, { kind: 'evicted', ...range, weight: NO_WEIGHT });
+  });
+  return segments;
+}
+
+function answersBefore({ toolCallId }: LogEntry['message'], first: number): boolean {
+  return toolCallId !== undefined && seqOfCallId(toolCallId) < first;
+}
+
+/**
+ * Estimates the weight of a request besides its messages: system prompt, tools, framing and calibration error. The
+ * caller of a restore does not know the agent, but the newest measured version does.
+ * @param versions oldest first
+ */
+export function weighOutside(versions: readonly Version[]): Weight {
+  // A version that a worker put back is measured at a head after its base. Its figures include entries of the log.
+  const measured = versions.findLast(({ base, measuredAt }) => measuredAt.head === base);
+  if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
+  const { measuredAt } = measured;
+  const weight = weighVersion(measured);
+  return {
+    tokens: Math.max(FRAMING_TOKENS, measuredAt.tokens - weight.tokens),
+    bytes: Math.max(0, measuredAt.bytes - weight.bytes),
+  };
+}
+
+/**
+ * Finds the version that was live when the log ended before `seq`: the newest that covers no entry from there on.
+ * @param versions kept versions, oldest first
+ * @returns undefined if that version is no longer kept
+ */
+export function findVersionBefore(versions: readonly Version[], seq: number): Version | undefined {
+  const found = versions.findLast(({ base }) => base < seq);
+  const isWhole = versions.length === 0 || versions[0]?.number === 1;
+  return found ?? (isWhole ? START_VERSION : undefined);
+}
+
+/** @throws over_hard_limit with the sum */
+export function checkHardLimit(version: Version, outside: Weight, hardTokens: number): void {
+  const { tokensAfter } = version;
+  if (tokensAfter < hardTokens) return;
+  const sum = `messages ${weighVersion(version).tokens} + system, tools and framing ${outside.tokens} = ${tokensAfter} >= hard limit ${hardTokens}`;
+  throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
+}
+
+/** Counts messages that the live context shows by themselves, and the new context does not. */
+function countArchived(live: Version, segments: readonly Segment[]): number {
+  const tail = { kind: 'raw', from: live.base + 1, to: Number.MAX_SAFE_INTEGER } as const;
+  const shown = [...live.segments, tail].filter((segment) => !isArchive(segment));
+  let count = 0;
+  let first = 0;
+  // Both lists ascend, so that each is passed once.
+  for (const gone of segments.filter(isArchive)) {
+    while ((shown[first]?.to ?? gone.from) < gone.from) first += 1;
+    for (let at = first; (shown[at]?.from ?? Number.POSITIVE_INFINITY) <= gone.to; at += 1) {
+      const { from, to } = shown[at] as SeqRange;
+      count += Math.max(0, Math.min(gone.to, to) - Math.max(gone.from, from) + 1);
+    }
+  }
+  return count;
+}
+
+function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {
+  return kind === 'evicted' || kind === 'summary';
+}
+
+/** Joins neighbouring segments that both show the log, or that are both evicted. */
+function joinSegments(segments: readonly Segment[]): Segment[] {
+  const joined: Segment[] = [];
+  for (const segment of segments) addSegment(joined, segment);
+  return joined;
+}
+
+/** Adds a segment to the end of the list, joined with its neighbour if both are raw or both are evicted. */
+function addSegment(joined: Segment[], segment: Segment): void {
+  const last = joined.at(-1);
+  const isSame = last !== undefined && last.kind === segment.kind;
+  if (isSame && (segment.kind === 'raw' || segment.kind === 'evicted')) {
+    joined[joined.length - 1] = { ...last, to: segment.to, weight: addWeights(last.weight, segment.weight) };
+  } else joined.push(segment);
+}

@@ -1,0 +1,85 @@
+import { addWeights, NO_WEIGHT } from '../domain/message.ts';
+import type { ContextItem, ItemSegment, Segment, SeqRange, Version } from '../domain/version.ts';
+import { hasPictures, isMaskable } from './mask.ts';
+
+/** Builds the segments over seqs 1…head for the items of a context. Seqs without an item are evicted. Neighbours join. */
+export function segmentItems(items: readonly ContextItem[], head: number): Segment[] {
+  const segments: Segment[] = [];
+  let next = 1;
+  for (const item of items) {
+    if (item.from > next) segments.push({ kind: 'evicted', from: next, to: item.from - 1, weight: NO_WEIGHT });
+    pushItem(segments, item);
+    next = item.to + 1;
+  }
+  if (next <= head) segments.push({ kind: 'evicted', from: next, to: head, weight: NO_WEIGHT });
+  return segments;
+}
+
+function pushItem(segments: Segment[], item: ContextItem): void {
+  const last = segments.at(-1);
+  const kind = kindOf(item);
+  if (kind === 'whole') segments.push(item.segment as ItemSegment);
+  else if (last !== undefined && joins(last, kind)) {
+    // The items are adjacent. After a gap, the last segment would be an evicted one.
+    segments[segments.length - 1] = { ...last, to: item.to, weight: addWeights(last.weight, item) };
+  } else {
+    const { from, to, tokens, bytes } = item;
+    segments.push({ kind: kind === 'masked' ? 'masked' : 'raw', from, to, weight: { tokens, bytes } });
+  }
+}
+
+/** Kind of segment for an item. `any`: the item looks the same masked or raw, so it joins either neighbour. */
+function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
+  if (item.segment?.kind === 'masked') return item.segment.note === undefined ? 'masked' : 'whole';
+  if (item.segment !== undefined) return 'whole';
+  return isMaskable(item) || hasPictures(item.message) ? 'raw' : 'any';
+}
+
+function joins(segment: Segment, item: 'masked' | 'raw' | 'any'): boolean {
+  const { kind } = segment;
+  if (kind === 'masked' && segment.note !== undefined) return false;
+  return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
+}
+
+/**
+ * Describes the content of a range, without weights. Raw and evicted stretches are cut to the range, summaries are not.
+ */
+export function describeRange(version: Version, range: SeqRange): string[] {
+  const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
+  const joined: { kind: string; from: number; to: number; text: string }[] = [];
+  const { segments } = version;
+  for (let at = findFirst(segments, range.from); at <= segments.length; at += 1) {
+    const segment = segments[at] ?? tail;
+    if (segment.from > range.to) break;
+    if (segment.to < range.from) continue;
+    const text = nameSegment(segment);
+    const isWhole = text !== '';
+    const from = isWhole ? segment.from : Math.max(segment.from, range.from);
+    const to = isWhole ? segment.to : Math.min(segment.to, range.to);
+    const last = joined.at(-1);
+    // One version may end a raw segment at its base and the other not. The same stretch must have the same description.
+    if (!isWhole && last?.kind === segment.kind && last.text === '') last.to = to;
+    else joined.push({ kind: segment.kind, from, to, text });
+  }
+  return joined.map(({ kind, from, to, text }) => `${kind} ${from}-${to} ${text}`);
+}
+
+/** Finds the first segment that ends at or after a seq. Binary search, because a plan may describe 10,000 ranges. */
+function findFirst(segments: readonly Segment[], seq: number): number {
+  let low = 0;
+  let high = segments.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((segments[middle] as Segment).to < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Names what a segment shows as a whole: the key of a summary, a note, or the length of a clip. '' for other segments. */
+export function nameSegment(segment: Segment): string {
+  if (segment.kind === 'summary') return segment.summaryKey;
+  if (segment.kind === 'masked') return segment.note ?? '';
+  if (segment.kind === 'excerpt') return `keeps ${segment.kept.join(' ')}`;
+  return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';
+}

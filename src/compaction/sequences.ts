@@ -1,0 +1,204 @@
+import type { Group } from '../domain/group.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import type { ContextItem, SeqRange } from '../domain/version.ts';
+import type { Layout } from './layout.ts';
+
+/** A run of removable groups. Positions are indexes of the layout's items. Seqs and positions are inclusive. */
+export interface Run extends SeqRange {
+  readonly fromPosition: number;
+  readonly toPosition: number;
+  readonly messages: number;
+  readonly tokens: number;
+  /** Tokens outside of summaries. */
+  readonly newTokens: number;
+  /** Tokens of user messages. */
+  readonly userTokens: number;
+}
+
+/** Positions that are examined between two yields. */
+const BORDERS_A_SLICE = 4_096;
+
+export interface FoundSequences {
+  /** Runs that each get a summarization job. */
+  readonly eligible: readonly Run[];
+  /** Runs with a summary that wait until more is new. */
+  readonly waiting: readonly Run[];
+}
+
+/** How far sequences may reach. */
+interface Extent {
+  /** Position of the verbatim tail, which has no sequences. */
+  readonly tailStart: number;
+  /** True if sequences may take the retention window before the tail, too. */
+  readonly mayRelaxFloor: boolean;
+}
+
+/**
+ * Finds the sequences of a layout. A run with a summary waits until its new messages weigh as much as the summary. A
+ * merge at every turn would summarize a history of n turns n times. A token reason cannot wait that long: then
+ * `minSequenceTokens` of new messages are enough.
+ */
+export function* findSequences(
+  layout: Layout,
+  policy: Pick<Policy, 'scope' | 'minSequenceTokens' | 'minSequenceMessages'>,
+  { isTokenBound, ...extent }: { readonly isTokenBound: boolean } & Extent,
+): Sliced<FoundSequences> {
+  const eligible: Run[] = [];
+  const waiting: Run[] = [];
+  for (const run of yield* findRuns(layout, policy.scope, extent)) {
+    const isRipe = run.newTokens >= run.tokens - run.newTokens;
+    const isUrgent = isTokenBound && run.newTokens >= policy.minSequenceTokens;
+    const isLarge = run.messages >= policy.minSequenceMessages && run.tokens >= policy.minSequenceTokens;
+    if (isLarge && (isRipe || isUrgent) && run.newTokens > 0) eligible.push(run);
+    else if (!isRipe && !isTokenBound && run.newTokens > 0) waiting.push(run);
+  }
+  return { eligible, waiting };
+}
+
+/**
+ * Finds maximal runs of removable groups in which every group lies whole. With scope `sequences`, user messages
+ * separate runs. With scope `prefix`, one run takes everything old, even the first user message. Code copies the text
+ * of user messages into its summary.
+ */
+function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Sliced<Run[]> {
+  const { items, groups, groupOf, protections } = layout;
+  const spans: Span[] = [];
+  const isCandidate = groups.map(({ kind, positions }, group) => {
+    const [first, last] = [positions[0] as number, positions[positions.length - 1] as number];
+    if (last >= tailStart) return false;
+    const protection = protections[group];
+    const isFirst = protection === 'first_user' && (scope === 'prefix' || kind === 'summary');
+    const mayGo = protection === undefined || (mayRelaxFloor && protection === 'retention');
+    const isFree = (mayGo && (scope === 'prefix' || kind !== 'user')) || isFirst;
+    if (isFree && last > first) spans.push({ group, first, last });
+    return isFree;
+  });
+  yield;
+  const index = new SpanIndex(spans);
+  yield;
+  // A group outside of all runs separates the groups around it. These leave their runs, too, and may separate others.
+  const borders: number[] = [];
+  for (const [position, group] of groupOf.entries()) if (isCandidate[group] !== true) borders.push(position);
+  for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {
+    if (passed % BORDERS_A_SLICE === 0) yield;
+    for (const { group } of index.takeAround(border)) {
+      isCandidate[group] = false;
+      for (const position of (groups[group] as Group).positions) borders.push(position);
+    }
+  }
+  yield;
+  const runOf = numberRuns(groupOf, isCandidate);
+  yield;
+  return collectRuns(items, runOf);
+}
+
+/** Returns the number of the run for each position, or −1. */
+function numberRuns(groupOf: readonly number[], isCandidate: readonly boolean[]): number[] {
+  let run = -1;
+  let isInside = false;
+  return groupOf.map((group) => {
+    if (isCandidate[group] !== true) {
+      isInside = false;
+      return -1;
+    }
+    if (!isInside) run += 1;
+    isInside = true;
+    return run;
+  });
+}
+
+function collectRuns(items: Layout['items'], runOf: readonly number[]): Run[] {
+  const runs: Run[] = [];
+  let start = 0;
+  while (start < items.length) {
+    let end = start;
+    while (end + 1 < items.length && runOf[end + 1] === runOf[start]) end += 1;
+    if (runOf[start] !== -1) runs.push(describeRun(items, start, end));
+    start = end + 1;
+  }
+  return runs;
+}
+
+function describeRun(items: Layout['items'], fromPosition: number, toPosition: number): Run {
+  let [tokens, newTokens, userTokens] = [0, 0, 0];
+  for (let position = fromPosition; position <= toPosition; position += 1) {
+    const item = items[position] as ContextItem;
+    tokens += item.tokens;
+    if (item.message.role !== 'summary') newTokens += item.tokens;
+    if (item.message.role === 'user') userTokens += item.tokens;
+  }
+  return {
+    from: (items[fromPosition] as ContextItem).from,
+    to: (items[toPosition] as ContextItem).to,
+    fromPosition,
+    toPosition,
+    messages: toPosition - fromPosition + 1,
+    tokens,
+    newTokens,
+    userTokens,
+  };
+}
+
+/** Positions of a group's first and last member. */
+export interface Span {
+  readonly first: number;
+  readonly last: number;
+  readonly group: number;
+}
+
+/**
+ * Answers which groups reach around a position. Each group is answered once, in O(log n). A history whose rounds all
+ * interlock would otherwise be read once per round (10,000 messages: 160 ms instead of 4 ms).
+ */
+export class SpanIndex {
+  readonly #spans: readonly Span[];
+  readonly #leaves: number;
+  /**
+   * Binary tree in heap order. Each node has the largest `last` below it among the spans that were not answered yet.
+   */
+  readonly #furthest: Int32Array;
+
+  /** @param spans ascending by `first` */
+  constructor(spans: readonly Span[]) {
+    this.#spans = spans;
+    this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(1, spans.length)));
+    this.#furthest = new Int32Array(2 * this.#leaves).fill(-1);
+    spans.forEach(({ last }, index) => {
+      this.#furthest[this.#leaves + index] = last;
+    });
+    for (let node = this.#leaves - 1; node > 0; node -= 1) this.#update(node);
+  }
+
+  /** Returns the spans with `first < position < last` that were not returned before. */
+  takeAround(position: number): Span[] {
+    const found: Span[] = [];
+    this.#collect({ position, found }, 1, 0, this.#leaves);
+    return found;
+  }
+
+  /** Visits the leaves `from…from + width − 1` below a node. */
+  #collect(
+    search: { readonly position: number; readonly found: Span[] },
+    node: number,
+    from: number,
+    width: number,
+  ): void {
+    const span = this.#spans[from];
+    if (span === undefined || span.first >= search.position) return;
+    if ((this.#furthest[node] as number) <= search.position) return;
+    if (width === 1) {
+      search.found.push(span);
+      this.#furthest[node] = -1;
+      return;
+    }
+    this.#collect(search, 2 * node, from, width / 2);
+    this.#collect(search, 2 * node + 1, from + width / 2, width / 2);
+    this.#update(node);
+  }
+
+  #update(node: number): void {
+    const [left, right] = [this.#furthest[2 * node] as number, this.#furthest[2 * node + 1] as number];
+    this.#furthest[node] = Math.max(left, right);
+  }
+}

@@ -1,0 +1,109 @@
+import type { Weight } from '../domain/message.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import type { ContextItem } from '../domain/version.ts';
+import { chooseExcerpts } from './choose-excerpts.ts';
+import { canClip, clipItem, type Weigh } from './clip.ts';
+import type { ContextEvidence } from './context-evidence.ts';
+
+/** Characters below which a clip would be useless. */
+const MIN_CLIP_CHARS = 40;
+
+export interface ShortenRequest {
+  readonly items: readonly ContextItem[];
+  /** Items that may be shortened. */
+  readonly candidates: readonly ContextItem[];
+  /** Weight that must go. */
+  readonly excess: Weight;
+  /** No message is shortened below this size. */
+  readonly minTokens: number;
+  readonly evidence: ContextEvidence;
+  readonly weigh: Weigh;
+}
+
+/**
+ * Shortens the largest messages to a common size, so that the excess is gone. Messages of text keep the fragments that matter.
+ * Calls and messages with pictures are clipped in the middle, because their arguments must stay valid JSON.
+ * @returns the shortened items, by the item that each replaces
+ */
+export function* shortenLargest(request: ShortenRequest): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
+  const { items, excess, minTokens, evidence, weigh } = request;
+  const candidates = request.candidates
+    .filter(({ tokens }) => tokens > minTokens)
+    .toSorted((a, b) => b.tokens - a.tokens || a.from - b.from);
+  const level = findCommonSize(candidates, excess, minTokens);
+  const large = new Set(candidates.filter((item) => item.tokens > level && isText(item)));
+  const texts = large.size === 0 ? large : new Set(items.filter((item) => large.has(item)));
+  const shortened = new Map<ContextItem, ContextItem>();
+  let { tokens, bytes } = excess;
+  const take = (item: ContextItem, made: ContextItem): void => {
+    shortened.set(item, made);
+    tokens -= item.tokens - made.tokens;
+    bytes -= item.bytes - made.bytes;
+  };
+  if (texts.size > 0) {
+    const maxTokens = texts.size * level;
+    for (const [item, made] of yield* chooseExcerpts({ items, large: texts, maxTokens, evidence, weigh }))
+      take(item, made);
+  }
+  for (const item of candidates) {
+    if (tokens <= 0 && bytes <= 0) break;
+    if (shortened.has(item) || !canClip(item, MIN_CLIP_CHARS)) continue;
+    const made = yield* clipItem(item, Math.max(minTokens, level), MIN_CLIP_CHARS, weigh);
+    if (made !== undefined && made.tokens < item.tokens && made.bytes < item.bytes) take(item, made);
+  }
+  return shortened;
+}
+
+/**
+ * Estimates how `shortenLargest` would shorten the largest messages, without choosing the words that stay.
+ * @returns shortened items by their original items. A shortened item has the target size, but still the whole text
+ */
+export function estimateShortened({
+  excess,
+  minTokens,
+  ...request
+}: Omit<ShortenRequest, 'evidence' | 'weigh'>): ReadonlyMap<ContextItem, ContextItem> {
+  const candidates = request.candidates
+    .filter(({ tokens }) => tokens > minTokens)
+    .toSorted((a, b) => b.tokens - a.tokens || a.from - b.from);
+  const level = findCommonSize(candidates, excess, minTokens);
+  const shortened = new Map<ContextItem, ContextItem>();
+  for (const item of candidates) {
+    if (item.tokens <= level || !canClip(item, MIN_CLIP_CHARS)) continue;
+    const { from, to, message, logged = message } = item;
+    const weight = { tokens: level, bytes: Math.ceil((item.bytes * level) / item.tokens) };
+    const segment = { kind: 'clipped' as const, from, to, weight, keepChars: 0 };
+    shortened.set(item, { from, to, message, ...weight, segment, logged });
+  }
+  return shortened;
+}
+
+/** Checks that an item shows its own message, which can be shortened from the log. */
+export function isShortenable({ segment }: ContextItem): boolean {
+  return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
+}
+
+/** A message of text alone that is long enough for an excerpt. */
+function isText({ message, logged = message }: ContextItem): boolean {
+  return message.toolCalls === undefined && message.parts === undefined && logged.content.length > MIN_CLIP_CHARS;
+}
+
+/**
+ * Finds the size to which the largest items are shortened alike, so that the excess is gone. At least `minTokens`.
+ * @param items the largest first
+ */
+function findCommonSize(items: readonly ContextItem[], excess: Weight, minTokens: number): number {
+  let { tokens, bytes } = excess;
+  for (const [index, item] of items.entries()) {
+    const next = Math.max(minTokens, items[index + 1]?.tokens ?? minTokens);
+    const gain = (item.tokens - next) * (index + 1);
+    const bytesPerToken = item.bytes / Math.max(1, item.tokens);
+    if (gain >= tokens && gain * bytesPerToken >= bytes) {
+      const needed = Math.max(tokens, bytes / Math.max(bytesPerToken, 1e-9));
+      return Math.max(minTokens, Math.floor(item.tokens - needed / (index + 1)));
+    }
+    tokens -= gain;
+    bytes -= gain * bytesPerToken;
+  }
+  return minTokens;
+}

@@ -1,0 +1,91 @@
+import type { ConversationRef } from '../domain/ids.ts';
+import { idleMember, readyMember, scheduledMember } from './keys.ts';
+import type { ScriptDefinition } from './script.ts';
+
+/**
+ * Due work that the sweeper must look at now. It is a turn, a compaction pass, a scheduled turn, or a conversation that
+ * possibly reached its idle TTL.
+ */
+export interface DueEntry {
+  readonly kind: 'turn' | 'pass' | 'scheduled' | 'idle';
+  readonly conversation: ConversationRef;
+  readonly turn?: string;
+}
+
+const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
+
+/**
+ * Decodes a member of the sets `ready` or `idle`: `t|tenant|id` (mailbox), `p|tenant|id` (pass), `d|tenant|id|turn`
+ * (scheduled turn), `r|tenant|id` (idle conversation). Ids contain no `|`.
+ */
+export function decodeDueEntry(member: string): DueEntry {
+  const [letter = '', tenant = '', id = '', turn] = member.split('|');
+  const kind = KINDS[letter];
+  if (kind === undefined)
+    throw new Error(
+      `"${member}" must begin with t (turn), p (compaction pass), d (scheduled turn) or r (idle conversation)`,
+    );
+  return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
+}
+
+/** True for a member of `ready` in a form that scripts write. The sweep quarantines any other member. */
+export function isDueEntry(member: string): boolean {
+  return /^(([tp]\|[\w.-]+\|[\w.-]+)|(d\|[\w.-]+\|[\w.-]+\|[\w.-]+))$/.test(member);
+}
+
+type Kind = 'turn' | 'pass';
+
+export type SweepDecision =
+  /**
+   * No worker owns the due work, and its queue job is possibly lost. The sweeper checks whether the job is in the
+   * queue.
+   */
+  | {
+      readonly status: 'lapsed';
+      /** True if a worker had claimed the work, and its lease lapsed. */
+      readonly hadWorker: boolean;
+      readonly recordedWake?: string;
+    }
+  /** A worker owns the due work, or the work waits, or nothing is left to do. The sweeper does nothing. */
+  | { readonly status: 'quiet' };
+
+export const inspectScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind], SweepDecision> = {
+  file: 'inspect',
+  args: ([, kind]) => [kind],
+  decode: (reply) => {
+    const answer = reply as ['quiet'] | ['lapsed', string, 0 | 1];
+    if (answer[0] === 'quiet') return { status: 'quiet' };
+    const [status, recordedWake, hadWorker] = answer;
+    return { status, hadWorker: hadWorker === 1, ...(recordedWake !== '' && { recordedWake }) };
+  },
+};
+
+export const recordWakeScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind, wake: string], boolean> = {
+  file: 'record-wake',
+  args: ([, kind, wake]) => [kind, wake],
+  decode: (reply) => reply === 1,
+};
+
+/**
+ * Moves a due scheduled turn to the end of its conversation's queue of turns. If the answer has `needsWake`, the
+ * caller adds the queue job.
+ */
+export const promoteScheduledScript: ScriptDefinition<
+  [conversation: ConversationRef, turn: string, wake: string],
+  { readonly needsWake: boolean }
+> = {
+  file: 'promote-scheduled',
+  args: ([, turn, wake]) => [turn, wake],
+  decode: (reply) => ({ needsWake: reply === 1 }),
+};
+
+export function setOf({ kind }: DueEntry): 'idle' | 'ready' {
+  return kind === 'idle' ? 'idle' : 'ready';
+}
+
+export function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
+  if (kind === 'idle') return idleMember(conversation);
+  return kind === 'scheduled'
+    ? scheduledMember(conversation, turn)
+    : readyMember(kind === 'turn' ? 't' : 'p', conversation);
+}

@@ -1,0 +1,107 @@
+import type { Acknowledged } from '../domain/durability.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { ScriptDefinition } from './script.ts';
+
+/** Milliseconds during which a write to an erased conversation is answered with `gone`. */
+const GONE_MS = 86_400_000;
+/** Maximum keys that one script call removes, so that the script does not block Redis for long. */
+export const ERASE_BATCH = 200;
+
+const LEFT = ['nothing', 'keys', 'unlisted', 'not_begun'] as const;
+
+interface EraseProgress {
+  readonly removedKeys: number;
+  /** `unlisted`: the index does not name the keys that are left. `not_begun`: nor did this call remove any key. */
+  readonly left: (typeof LEFT)[number];
+}
+
+type EraseStep = [conversation: ConversationRef, isFirst: boolean, isRestored: boolean];
+
+/**
+ * Makes the function that deletes every key of a conversation. Later writes of its workers get the answer `gone`. The
+ * function removes one batch of keys after the other, and stops if
+ * replicas do not confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase. An index
+ * that does not name all keys is restored first, so that an erase never leaves keys behind.
+ * @param restoreIndex searches Redis for the keys of the conversation
+ */
+export function bindErase(
+  run: (...step: EraseStep) => Promise<Acknowledged<EraseProgress>>,
+  restoreIndex: (conversation: ConversationRef) => Promise<void>,
+): (conversation: ConversationRef) => Promise<Acknowledged<{ readonly removedKeys: number }>> {
+  return async (conversation) => {
+    let progress = await run(conversation, true, false);
+    let { removedKeys } = progress;
+    while (progress.left !== 'nothing' && progress.shortfall === undefined) {
+      const isRestored = progress.left !== 'keys';
+      if (isRestored) await restoreIndex(conversation);
+      progress = await run(conversation, progress.left === 'not_begun', isRestored);
+      removedKeys = Math.max(removedKeys, progress.removedKeys);
+    }
+    const { shortfall } = progress;
+    return { removedKeys, ...(shortfall !== undefined && { shortfall }) };
+  };
+}
+
+/** Script that removes one batch of keys of an erased conversation. */
+export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
+  file: 'erase',
+  args: ([, isFirst, isRestored]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
+  decode: (reply) => {
+    const [removedKeys, left] = reply as [number, number];
+    return { removedKeys, left: LEFT[left] ?? 'nothing' };
+  },
+};
+
+/**
+ * Maximum batches of keys that one call removes. Each batch takes about a millisecond. A conversation with 100,000 keys
+ * has 500 batches, and one call that removed all of them would delay other conversations.
+ */
+const MOST_BATCHES = 10;
+
+export type ExpireResult =
+  /** Nothing was erased, because the conversation is in use again or does not exist. */
+  | { readonly status: 'kept' }
+  /** A part was erased. The next sweep continues. */
+  | { readonly status: 'more' }
+  /**
+   * Everything is erased. Exactly one call gets this answer, even if the call is repeated. `removedKeys` counts the
+   * keys that all calls removed.
+   */
+  | { readonly status: 'expired'; readonly removedKeys: number }
+  /** An erase that had been interrupted is now complete. */
+  | { readonly status: 'resumed' };
+
+/**
+ * Makes the function that erases a conversation which has been idle for its policy's TTL. Each call names a new owner. One call removes at most `MOST_BATCHES` batches of keys, and a later
+ * call the rest. If the conversation is created again between two batches, the next batch removes nothing.
+ * An index that does not name all keys is restored first.
+ */
+export function bindExpire(
+  run: (...step: ExpireStep) => Promise<ExpireProgress>,
+  restoreIndex: (conversation: ConversationRef) => Promise<void>,
+): (conversation: ConversationRef, owner: string) => Promise<ExpireResult> {
+  return async (conversation, owner) => {
+    let result = await run(conversation, owner, false);
+    for (let batches = 1; result.status === 'more' || result.status === 'unlisted'; batches += 1) {
+      if (batches >= MOST_BATCHES) return { status: 'more' };
+      const isRestored = result.status === 'unlisted';
+      if (isRestored) await restoreIndex(conversation);
+      result = await run(conversation, owner, isRestored);
+    }
+    return result;
+  };
+}
+
+type ExpireStep = [conversation: ConversationRef, owner: string, isRestored: boolean];
+/** `unlisted`: the index of the conversation does not name all of its keys, so it must be restored before the erase goes on. */
+type ExpireProgress = ExpireResult | { readonly status: 'unlisted' };
+
+/** Script that removes one batch of keys of an expired conversation. */
+export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
+  file: 'expire',
+  args: ([, owner, isRestored]) => [owner, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
+  decode: (reply) => {
+    const answer = reply as ['expired', number] | [Exclude<ExpireProgress['status'], 'expired'>];
+    return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
+  },
+};

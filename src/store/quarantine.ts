@@ -1,0 +1,55 @@
+import type { ConversationRef } from '../domain/ids.ts';
+import type { QuarantineEntry } from '../domain/quarantine.ts';
+import { type DueEntry, memberOf, setOf } from './due-work.ts';
+import type { Keyspace } from './keys.ts';
+import type { ScriptDefinition } from './script.ts';
+
+export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], boolean> = {
+  file: 'quarantine',
+  keys: ([entry], keyspace) => [keyspace[setOf(entry)](keyspace.shardOf(entry.conversation))],
+  args: ([entry, why], keyspace) => {
+    const shard = keyspace.shardOf(entry.conversation);
+    return [keyspace.shardPrefix(shard), setOf(entry), memberOf(entry), why];
+  },
+  decode: (reply) => reply === 1,
+};
+
+/**
+ * Makes the function that moves an entry aside whose records cannot be processed, with a reason that names no contents. The
+ * function returns undefined if the entry no longer exists.
+ */
+export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<boolean>, keyspace: Keyspace) {
+  return async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
+    const shard = keyspace.shardOf(entry.conversation);
+    return (await run(entry, why)) ? { shard, set: setOf(entry), name: memberOf(entry), why } : undefined;
+  };
+}
+
+/** A conversation's record that cannot be read and must be moved aside. */
+export interface UnreadableRecord {
+  readonly key: string;
+  /** Why the record is unreadable, without its contents. */
+  readonly why: string;
+  /** Id of a queue job to add if a turn waits for this record. */
+  readonly wakeTurn: string;
+}
+
+/**
+ * Moves a record aside that workers can create again: a summary, or the open compaction pass, which ends as failed.
+ * If the answer has `needsWake`, the caller adds the queue job.
+ * @returns undefined if the key does not exist or holds another kind of record
+ */
+export const quarantineRecordScript: ScriptDefinition<
+  [conversation: ConversationRef, request: UnreadableRecord],
+  { readonly setAside: QuarantineEntry; readonly needsWake: boolean } | undefined
+> = {
+  file: 'set-record-aside',
+  args: ([, { key, why, wakeTurn }]) => [key, why, wakeTurn],
+  decode: (reply, [conversation, { key }], keyspace) => {
+    const answer = reply as ['kept'] | ['set_aside', string, number];
+    if (answer[0] === 'kept') return undefined;
+    const [, why, needsWake] = answer;
+    const setAside: QuarantineEntry = { shard: keyspace.shardOf(conversation), set: 'key', name: key, why };
+    return { setAside, needsWake: needsWake === 1 };
+  },
+};

@@ -1,0 +1,81 @@
+import { isTurnfoldError } from '../domain/errors.ts';
+
+export interface ShardPage<Row> {
+  readonly rows: readonly { readonly name: string; readonly item: Row }[];
+  /** Last name that the script read, or empty. */
+  readonly last: string;
+  /** Number of names in the shard's set that the script read. */
+  readonly examined: number;
+  readonly isEnd: boolean;
+}
+
+/** Decodes the rows of a page of a listing. A corrupt row is left out, so that the other rows are still listed. */
+export function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
+  rows: readonly Row[],
+  decode: (row: Row) => Item,
+): { readonly name: string; readonly item: Item }[] {
+  return rows.flatMap((row) => {
+    try {
+      return [{ name: row[0], item: decode(row) }];
+    } catch (error) {
+      if (isTurnfoldError(error, 'corrupt_record')) return [];
+      throw error;
+    }
+  });
+}
+
+interface ShardWalk<Row> {
+  readonly shards: readonly number[];
+  /** First shard to read, and the name in it after which to start. Undefined starts with the first shard. */
+  readonly from: { readonly shard: number; readonly name: string } | undefined;
+  readonly limit: number;
+  readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
+}
+
+/** Maximum names that one script call reads from a shard. The call blocks Redis for about a millisecond. */
+export const NAMES_PER_SCRIPT = 250;
+/** Maximum names that one client call reads in total, even if no name matches the query. */
+const NAMES_PER_CALL = 2_000;
+/**
+ * Maximum shards that are read at the same time. In a small database most shards are empty, and reading one after the
+ * other would take long.
+ */
+const MOST_AT_ONCE = 64;
+
+/**
+ * Reads the shards in order until there are `limit` rows or enough names were read.
+ * @returns the rows, and the name to continue after, which is undefined after the last shard
+ */
+export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
+  readonly items: readonly Row[];
+  readonly next?: string;
+}> {
+  const items: Row[] = [];
+  const rest = shards.slice(from === undefined ? 0 : shards.indexOf(from.shard));
+  let [start, after, width, examinedNames] = [from, '', 1, 0];
+  while (rest.length > 0) {
+    const wave = rest.splice(0, width);
+    const begin = start;
+    const pages = await Promise.all(
+      wave.map(async (shard) => ({ shard, ...(await read(shard, shard === begin?.shard ? begin.name : '')) })),
+    );
+    width = Math.min(width * 2, MOST_AT_ONCE);
+    for (const [at, { shard, rows, last, examined, isEnd }] of pages.entries()) {
+      const taken = rows.slice(0, limit - items.length);
+      items.push(...taken.map(({ item }) => item));
+      examinedNames += examined;
+      after = taken.length < rows.length ? (taken.at(-1)?.name ?? after) : last || after;
+      const isWholeShard = isEnd && taken.length === rows.length;
+      const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
+      if (hasMore && (items.length >= limit || examinedNames >= NAMES_PER_CALL)) return { items, next: after };
+      if (isWholeShard) continue;
+      // The shard has more names than one script call reads. Reading continues in this shard, and the later shards are
+      // read again.
+      start = { shard, name: last };
+      rest.unshift(...wave.slice(at));
+      width = 1;
+      break;
+    }
+  }
+  return { items };
+}

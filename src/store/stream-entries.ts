@@ -1,0 +1,152 @@
+/**
+ * Something that a model has written. `at` counts the UTF-16 characters of the same kind before it in the model call. A
+ * reader thereby notices a piece that comes twice and a piece that is missing.
+ */
+export type Piece =
+  | { readonly kind: 'text' | 'reasoning'; readonly at: number; readonly text: string }
+  /** The model begins a tool call. `call` is its index within the answer, from 0. */
+  | { readonly kind: 'call'; readonly call: number; readonly name: string }
+  | { readonly kind: 'arguments'; readonly call: number; readonly at: number; readonly text: string };
+
+/** First letters of the names under which a stream entry holds its pieces. */
+const LETTERS = { text: 't', reasoning: 'r', call: 'c', arguments: 'a' } as const satisfies Record<
+  Piece['kind'],
+  string
+>;
+
+/** Identifies one call of a model. A later call for the same step has a larger epoch, or a larger attempt. */
+export interface ModelCallKey {
+  /** Number that the message will have in the log. */
+  readonly seq: number;
+  /** Number of the model step within its turn, from 1. */
+  readonly step: number;
+  /** Epoch of the worker that runs the call. */
+  readonly epoch: number;
+  /** Number of the call within the epoch, from 1. */
+  readonly attempt: number;
+}
+
+/** Pieces of one model call, written together. */
+export interface PieceBatch extends ModelCallKey {
+  readonly pieces: readonly Piece[];
+  /** Tokens of the text among the pieces. Absent if a canceled turn keeps no text. Readers do not get this number. */
+  readonly textTokens?: number;
+}
+
+/**
+ * Encodes a batch as fields of a stream entry, one for each piece. Its name is a letter with numbers: `t<at>`, `r<at>`,
+ * `c<call>` or `a<call>.<at>`. Before the first name stands the key of the model call, because each further string of an
+ * entry makes a replay slower. The tokens of the text stand last, under the name `n`, for `lua/shared/stopped.lua`.
+ */
+export function encodeBatch({ seq, step, epoch, attempt, pieces, textTokens }: PieceBatch): string[] {
+  const fields = pieces.flatMap((piece, index) => {
+    const before = index === 0 ? `${seq} ${step} ${epoch} ${attempt} ` : '';
+    return [before + namePiece(piece), piece.kind === 'call' ? piece.name : piece.text];
+  });
+  return textTokens === undefined ? fields : [...fields, 'n', String(textTokens)];
+}
+
+function namePiece(piece: Piece): string {
+  const letter = LETTERS[piece.kind];
+  if (piece.kind === 'call') return `${letter}${piece.call}`;
+  return piece.kind === 'arguments' ? `${letter}${piece.call}.${piece.at}` : `${letter}${piece.at}`;
+}
+
+export type Entry = readonly [id: string, fields: readonly string[]];
+
+/** A context version that was committed while the turn was open. Sizes are in tokens. */
+export interface StreamedCompaction {
+  readonly version: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** Number of messages that left the context. */
+  readonly archived: number;
+  /** Number of the last log entry at the commit. */
+  readonly head: number;
+}
+
+export type StreamEntry = { readonly id: string } & (
+  | { readonly batch: PieceBatch }
+  | { readonly compaction: StreamedCompaction }
+);
+
+/**
+ * Decodes entries of a stream. Entries that a later release wrote in another form are skipped. Neighbors share the key
+ * of their model call, so the key is decoded once: the replay of a long answer has thousands of entries.
+ */
+export function decodeEntries(entries: readonly Entry[]): StreamEntry[] {
+  let known = '';
+  let key: ModelCallKey | undefined;
+  const decoded: StreamEntry[] = [];
+  for (const [id, fields] of entries) {
+    const [first = ''] = fields;
+    const end = first.lastIndexOf(' ');
+    if (first === 'head') {
+      const compaction = decodeCompaction(fields);
+      if (compaction !== undefined) decoded.push({ id, compaction });
+      continue;
+    }
+    if (first.slice(0, end) !== known) {
+      known = first.slice(0, end);
+      key = decodeCallKey(known);
+    }
+    if (key !== undefined) decoded.push({ id, batch: { ...key, pieces: decodePieces(fields, end + 1) } });
+  }
+  return decoded;
+}
+
+function decodeCallKey(text: string): ModelCallKey | undefined {
+  const numbers = text.split(' ').map(Number);
+  const [seq = 0, step = 0, epoch = 0, attempt = 0] = numbers;
+  const isKey = numbers.length === 4 && numbers.every((number) => Number.isSafeInteger(number) && number > 0);
+  return isKey ? { seq, step, epoch, attempt } : undefined;
+}
+
+/** @param from place in the first field at which the name of its piece begins */
+function decodePieces(fields: readonly string[], from: number): Piece[] {
+  const pieces: Piece[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const piece = decodePiece(fields[at] ?? '', at === 0 ? from : 0, fields[at + 1] ?? '');
+    if (piece !== undefined) pieces.push(piece);
+  }
+  return pieces;
+}
+
+function decodePiece(field: string, from: number, text: string): Piece | undefined {
+  const name = field.slice(from + 1);
+  if (field[from] === LETTERS.arguments) {
+    const [call = -1, at = -1] = name.split('.').map(Number);
+    return isIndex(call) && isIndex(at) ? { kind: 'arguments', call, at, text } : undefined;
+  }
+  const at = Number(name);
+  if (name === '' || !isIndex(at)) return undefined;
+  switch (field[from]) {
+    case LETTERS.text:
+      return { kind: 'text', at, text };
+    case LETTERS.reasoning:
+      return { kind: 'reasoning', at, text };
+    case LETTERS.call:
+      return { kind: 'call', call: at, name: text };
+    default:
+      return undefined;
+  }
+}
+
+function isIndex(number: number): boolean {
+  return Number.isSafeInteger(number) && number >= 0;
+}
+
+/** Decodes a committed version. A version that a restore or a rollback made is no compaction. */
+function decodeCompaction(flat: readonly string[]): StreamedCompaction | undefined {
+  const fields = new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])));
+  if (fields.get('cause') !== 'pass') return undefined;
+  const read = (name: string): number => Number(fields.get(name));
+  const compaction = {
+    version: read('version'),
+    tokensBefore: read('before'),
+    tokensAfter: read('after'),
+    archived: read('archived'),
+    head: read('head'),
+  };
+  return Object.values(compaction).every(Number.isSafeInteger) ? compaction : undefined;
+}

@@ -1,0 +1,114 @@
+import type { ConversationRef } from '../domain/ids.ts';
+import type { Lost, TurnLease } from '../domain/lease.ts';
+import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
+import { decodeMessage } from './log.ts';
+import { RecordFields } from './records.ts';
+import { type Argument, decodeStatus, type ScriptDefinition } from './script.ts';
+import { type ClaimedTurn, closingArgs, decodeClaimedTurn } from './turn-record.ts';
+
+type ClaimReply =
+  | ['gone' | 'empty']
+  | ['leased' | 'waiting', string]
+  | ['unserved', string]
+  | ['poison', string, number]
+  | ['claimed', turn: string, fields: string[], record: string[], input: string, earlier?: string[]];
+
+export type ClaimResult =
+  | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
+  | { readonly status: 'empty' | 'gone' }
+  /** Another worker owns the turn, or the turn waits. It cannot be claimed before `untilMs`. */
+  | { readonly status: 'leased' | 'waiting'; readonly untilMs: number }
+  /** The agent of the turn is not among those that the caller has. Nothing was written. */
+  | { readonly status: 'unserved'; readonly agent: string }
+  /** The turn was settled as failed with `poison`. If the answer has a `wake`, the caller adds that queue job. */
+  | { readonly status: 'poison'; readonly turn: string; readonly wake?: string };
+
+/**
+ * Claims the oldest unsettled turn of a conversation for a worker.
+ * @param wake id of a queue job, stored and returned if the turn is settled as poison and another turn follows
+ * @param agents names of the worker's agents. A turn of another agent is not claimed. Absent: any turn is
+ */
+export const claimTurnScript: ScriptDefinition<
+  [conversation: ConversationRef, owner: string, wake: string, agents?: readonly string[]],
+  ClaimResult
+> = {
+  file: 'claim-turn',
+  args: ([, owner, wake, agents]) => [
+    owner,
+    wake,
+    TURN_LIMITS.leaseMs,
+    TURN_LIMITS.maxAttempts,
+    JSON.stringify(POISON_FAILURE),
+    TURN_LIMITS.turnRetentionMs,
+    ...closingArgs(),
+    TURN_LIMITS.claimedMessages,
+    TURN_LIMITS.claimedBytes,
+    agents === undefined ? '' : ` ${agents.join(' ')} `,
+  ],
+  decode: (reply, [conversation, owner, wake], keyspace) => {
+    const answer = reply as ClaimReply;
+    switch (answer[0]) {
+      case 'claimed': {
+        const [, turn, fields, record, input, earlier] = answer;
+        const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
+        const state = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
+        const log = keyspace.key(conversation, 'log');
+        return {
+          status: 'claimed',
+          turn: {
+            ...decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input),
+            ...(earlier && {
+              earlier: earlier.map((text, at) => decodeMessage({ key: log, field: String(at + 1) }, text)),
+            }),
+          },
+        };
+      }
+      case 'poison':
+        return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
+      case 'unserved':
+        return { status: 'unserved', agent: answer[1] };
+      case 'leased':
+      case 'waiting':
+        return { status: answer[0], untilMs: Number(answer[1]) };
+      case 'gone':
+      case 'empty':
+        return { status: answer[0] };
+    }
+  },
+};
+
+/** First arguments of every script that only the owner of a turn may run. */
+export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): Argument[] {
+  return [turn, owner, epoch];
+}
+
+export const heartbeatTurnScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'renewed' } | Lost> = {
+  file: 'heartbeat-turn',
+  args: ([lease]) => [...turnLeaseArgs(lease), TURN_LIMITS.leaseMs],
+  decode: decodeStatus,
+};
+
+/**
+ * Records that the turn's process runs nothing else from now on. Only then can a crash of the process make the turn
+ * fail as poison (invariant I10).
+ * @param isWatched true if a parent process reports the crash by `reportDeath`. A crash that no process reports then
+ * counts as proof only after `maxAttempts` more attempts, because the parent died at the same time
+ */
+export const startAloneScript: ScriptDefinition<
+  [lease: TurnLease, isWatched?: boolean],
+  { readonly status: 'recorded' } | Lost
+> = {
+  file: 'start-alone',
+  args: ([lease, isWatched]) => [...turnLeaseArgs(lease), isWatched ? 1 : 0],
+  decode: decodeStatus,
+};
+
+/**
+ * Records that the process died in which the turn ran alone, and ends the lease. The next claim settles the turn as
+ * poison, unless the turn had made progress in that process.
+ */
+export const reportDeathScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'recorded' } | Lost> = {
+  file: 'report-death',
+  args: ([lease]) => turnLeaseArgs(lease),
+  decode: decodeStatus,
+};

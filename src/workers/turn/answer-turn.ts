@@ -1,0 +1,173 @@
+import { nameConversation } from '../../domain/ids.ts';
+import { isLost, type TurnLease } from '../../domain/lease.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
+import { reportBackoff, requestPass } from '../pass-request.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { StoppedWork, unlessAborted } from '../shutdown.ts';
+import type { SoloHold } from '../solo-lock.ts';
+import { waitWithin } from '../work-place.ts';
+import type { ContextCache } from './context-cache.ts';
+import { Ending, LostTurn } from './ending.ts';
+import { PieceStream, type StreamedTurn } from './piece-stream.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { decideTurnEnd } from './threshold-check.ts';
+import { runTurn } from './turn-actions.ts';
+import { type ClaimedWork, endBrokenTurn, endTurn } from './turn-end.ts';
+import { TurnJournal } from './turn-journal.ts';
+import type { TurnPorts, TurnSettings } from './turn-ports.ts';
+import { failTurn, HANDED_BACK } from './turn-states.ts';
+import { undoSettled } from './undo-canceled.ts';
+
+/** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
+const ALONE_WAIT_MS = 60_000;
+
+/** The delivery that answers a turn. Its turns share a context and a hold of the process. */
+export interface OpenDelivery {
+  readonly ports: TurnPorts;
+  readonly settings: TurnSettings;
+  readonly context: ContextCache;
+  hold: SoloHold | undefined;
+  /** False at the limit of the delivery. The next turn then gets a wake instead of being claimed here. */
+  mayClaimNext(): boolean;
+}
+
+/**
+ * Answers a claimed turn until the work or its `Ending` ends.
+ * @returns the next turn, if it was claimed together with the settlement of this one
+ */
+export async function answerTurn(delivery: OpenDelivery, claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+  const { ports, settings } = delivery;
+  const startedAt = ports.clock.now();
+  const ending = new Ending(claimed.lease, { ...ports, ...settings });
+  const work = { claimed, ending, startedAt };
+  try {
+    try {
+      return await unlessAborted(ports.shutdown.workEnds, () => settleTurn(delivery, work));
+    } catch (error) {
+      if (!(error instanceof StoppedWork)) throw error;
+      await handBack(ports, work, error);
+      return undefined;
+    }
+  } catch (error) {
+    if (error instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...ending.scope, why: error.why });
+    // The delivery reports the first error. An error of this write has the same cause, or the lease was lost.
+    else await endBrokenTurn(ports, work, error).catch(() => undefined);
+    throw error;
+  } finally {
+    ending.stop();
+  }
+}
+
+/**
+ * When the worker stops, abandons work that did not end in time. The lease is handed back, so the abandoned work can
+ * write nothing more.
+ */
+async function handBack(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<void> {
+  work.ending.abort(cause);
+  ports.shutdown.noteCutOff();
+  const end = { kind: 'handed_back', isCutOff: true } as const;
+  await endTurn(ports, { ...work, end, mayClaimNext: false });
+}
+
+async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<ClaimedTurn | undefined> {
+  const { ports } = delivery;
+  const { claimed, ending } = work;
+  const { agent } = claimed;
+  const mustBeAlone = claimed.attempt >= TURN_LIMITS.maxAttempts;
+  if (mustBeAlone && !(await becomeAlone(delivery, ending))) {
+    await endTurn(ports, { ...work, end: HANDED_BACK, mayClaimNext: false });
+    return undefined;
+  }
+  const prepared = ports.agents.find(agent);
+  if (prepared === undefined) {
+    const end = failTurn(
+      'unknown_agent',
+      `no running worker has an agent named "${agent}". Start a worker with the agent, and re-drive the turn`,
+      { agent },
+    );
+    return (await endTurn(ports, { ...work, end, mayClaimNext: delivery.mayClaimNext() })).next;
+  }
+  const run = openTurn(delivery, work, prepared);
+  const end = await runTurn(run);
+  const ended = { ...work, end, mayClaimNext: delivery.mayClaimNext() };
+  const { next, conversation } = await endTurn(ports, ended);
+  const isSettled = end.kind === 'completed' || end.kind === 'failed';
+  const step = isSettled ? end.step : undefined;
+  if (isSettled && end.leaves !== undefined && next === undefined) await undoLeft(ports, claimed.lease);
+  if (step !== undefined && conversation !== undefined) run.journal.adoptOutcome(step, conversation);
+  return end.kind === 'completed' ? await requestPassAfter(run, next) : next;
+}
+
+/**
+ * Waits until no other work runs in this process (invariant I10). Returns false if that takes too long or if the
+ * process stops.
+ * @throws LostTurn if the turn's lease was lost
+ */
+async function becomeAlone(delivery: OpenDelivery, ending: Ending): Promise<boolean> {
+  const { turns, solo, shutdown, timers, isWatched = false } = delivery.ports;
+  delivery.hold?.release();
+  const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [ending.signal, shutdown.begun] };
+  delivery.hold = await waitWithin(wait, (signal) => solo.alone(signal));
+  ending.signal.throwIfAborted();
+  if (delivery.hold === undefined) return false;
+  const started = await turns.startAlone(ending.lease, isWatched);
+  if (isLost(started)) throw new LostTurn(started.status);
+  return true;
+}
+
+function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prepared: PreparedAgent): RunningTurn {
+  const { ports, settings, context } = delivery;
+  if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
+  if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
+  // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
+  const onOutcome = (): void => delivery.hold?.admitOthers();
+  const journal = new TurnJournal({ ...ports, claimed, ending, context, onOutcome });
+  const stream = new PieceStream({ ...ports, lease: ending.lease, countText: textCounter(prepared) });
+  return { claimed, prepared, turnContext: {}, journal, context, ending, stream, ports, settings };
+}
+
+async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
+  try {
+    await undoSettled(ports, lease);
+  } catch (error) {
+    // The next turn repeats this work. An erased conversation has none.
+    if (error instanceof LostTurn) return;
+    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
+  }
+}
+
+/**
+ * After a turn is settled, requests a compaction pass if a threshold is met. If the worker crashes before that, the
+ * next turn's threshold check requests the pass.
+ * @returns the next turn with the id of that pass, because the next turn was claimed before the pass was requested
+ */
+async function requestPassAfter(
+  { claimed, prepared, journal, ports }: RunningTurn,
+  next: ClaimedTurn | undefined,
+): Promise<ClaimedTurn | undefined> {
+  const { conversation } = claimed.lease;
+  const { calibration } = prepared.overhead;
+  const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
+  if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
+  if (reasons.length === 0) return next;
+  try {
+    const answer = await requestPass(ports, conversation, { reasons, calibration });
+    if (next === undefined || answer.status === 'gone') return next;
+    return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
+  } catch (error) {
+    // This delivery already owns the next turn. If the error ended the delivery, that turn would wait until its lease
+    // lapses.
+    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
+    return next;
+  }
+}
+
+/** The first piece of a text counts with the delimiters of its message. */
+function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
+  if (prepared.agent.onCancel === 'discard') return undefined;
+  return async (text, at) => {
+    if (at > 0) return await prepared.counter.count(text);
+    return (await prepared.weigh({ role: 'assistant', content: text })).tokens;
+  };
+}

@@ -1,0 +1,203 @@
+import { describeBlock, type EventLoop, type LoopBlock } from '../../domain/event-loop.ts';
+import type { DeferredWrite, EventScope } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
+import { isLost, type Lost, type TurnLease } from '../../domain/lease.ts';
+import type { TurnStore } from '../../store/turns.ts';
+import { type DeferredWritePorts, deferWrite } from '../deferred-write.ts';
+import { type Shutdown, StoppedWork } from '../shutdown.ts';
+import type { Timers } from '../timers.ts';
+
+/**
+ * Cause of an ending: the lease of the turn was lost, or was not renewed in time (`expired`). After that, nothing more
+ * may be written. A lost turn is thrown as an error because an aborted call can end in no other way.
+ */
+export class LostTurn extends Error {
+  readonly why: Lost['status'] | 'expired';
+
+  constructor(why: LostTurn['why']) {
+    super(`the worker must not write anything more for this turn, because it lost the turn's lease (${why})`);
+    this.name = 'LostTurn';
+    this.why = why;
+  }
+}
+
+/** Ends one call. The turn continues. */
+export class StepTimeout extends Error {
+  constructor(timeoutMs: number, block?: LoopBlock) {
+    const cause = block === undefined ? '' : `: ${describeBlock(block)}`;
+    super(`the call did not end within its timeout of ${timeoutMs} ms${cause}`);
+    this.name = 'StepTimeout';
+  }
+}
+
+/** Cause of an ending: a step took longer than the time that its turn had left. Its outcome is not recorded. */
+export class TurnTimeout extends StepTimeout {}
+
+export interface EndingOptions extends DeferredWritePorts {
+  readonly turns: Pick<TurnStore, 'heartbeat'>;
+  /** Names what blocked the event loop, if a renewal or a call was late because of that. */
+  readonly loop?: EventLoop | undefined;
+  readonly shutdown: Pick<Shutdown, 'callsEnd'>;
+  readonly heartbeatMs: number;
+  readonly leaseMs: number;
+}
+
+type Stoppable = ReturnType<Timers['after']>;
+
+/**
+ * Everything that can end the work on a claimed turn before the work ends by itself: one signal, aborted once with its
+ * cause. Every model and tool call of the turn gets the signal, and every write checks it.
+ *
+ * ```
+ * cause         aborted by                                            the delivery then
+ * LostTurn      a heartbeat, or the lease lapsed without a renewal    writes nothing more
+ * StoppedWork   the delivery, when the stopping worker has no time    hands the turn back
+ * TurnTimeout   the timer of `limit`                                  settles the turn as failed
+ * other error   the first call of a tool round that threw an error    settles it as failed, or gives it back
+ * ```
+ *
+ * A canceled turn is a lost one: the cancel raised the epoch, and the next heartbeat or write says so. Two other ends
+ * concern one call only: its own timeout, and a stopping worker that aborts its calls but still records their answers.
+ *
+ * Each cause used to be a wrapper around the next: seven functions on the stack of every model call.
+ */
+export class Ending {
+  readonly lease: TurnLease;
+  readonly #ports: EndingOptions;
+  readonly #work = new AbortController();
+  readonly #heartbeat: Stoppable;
+  #expiry: Stoppable;
+  #limit: Stoppable | undefined;
+  #isOutlasted = false;
+  #isStopped = false;
+
+  /** Begins to renew the lease. */
+  constructor(lease: TurnLease, ports: EndingOptions) {
+    this.lease = lease;
+    this.#ports = ports;
+    this.#heartbeat = ports.timers.every(ports.heartbeatMs, () => this.#renew());
+    this.#expiry = this.#expireLater();
+  }
+
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+
+  /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` aborts. */
+  get callsEnd(): AbortSignal {
+    return this.#ports.shutdown.callsEnd;
+  }
+
+  /** Ids of the turn, for events. */
+  get scope(): EventScope & { readonly turn: string } {
+    const { conversation, turn } = this.lease;
+    return { ...nameConversation(conversation), turn };
+  }
+
+  /** Aborts the turn's work. If the work was aborted before, the first cause remains. */
+  abort(cause: unknown): void {
+    this.stop();
+    this.#work.abort(cause);
+  }
+
+  /** Stops the heartbeats of the lease. The turn's work continues. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#heartbeat.stop();
+    this.#expiry.stop();
+  }
+
+  /** Ends the work as timed out after `leftMs`, unless `unlimit` comes first. */
+  limit(leftMs: number): void {
+    this.#limit = this.#ports.timers.after(leftMs, () => this.abort(new TurnTimeout(leftMs)));
+  }
+
+  unlimit(): void {
+    this.#limit?.stop();
+  }
+
+  /** @throws the cause of an ended turn. StoppedWork if the stopping worker aborts its calls. */
+  throwIfEnded(): void {
+    this.signal.throwIfAborted();
+    if (this.callsEnd.aborted) throw new StoppedWork();
+  }
+
+  /**
+   * Runs one model or tool call until it ends, until its timeout (throws `StepTimeout`), or until its turn ends (throws
+   * the cause). A call that ignores its signal is abandoned, and its late outcome is ignored.
+   */
+  async call<T>(timeoutMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { timers, loop } = this.#ports;
+    const { signal, callsEnd: stop } = this;
+    for (const { aborted, reason } of [signal, stop]) if (aborted) throw reason;
+    const step = new AbortController();
+    const ended = Promise.withResolvers<never>();
+    const leave = (reason: unknown): void => {
+      // The promise is rejected before the call is aborted. Otherwise the caller would get the error that the abort
+      // causes inside the call.
+      ended.reject(reason);
+      step.abort(reason);
+    };
+    const end = (): void => leave(signal.reason);
+    const halt = (): void => step.abort(new StoppedWork());
+    signal.addEventListener('abort', end, { once: true });
+    stop.addEventListener('abort', halt, { once: true });
+    const timeout = timers.after(timeoutMs, () => leave(new StepTimeout(timeoutMs, loop?.longestWithin(timeoutMs))));
+    try {
+      return await Promise.race([call(step.signal), ended.promise]);
+    } finally {
+      timeout.stop();
+      signal.removeEventListener('abort', end);
+      stop.removeEventListener('abort', halt);
+    }
+  }
+
+  /**
+   * Sends a write under the lease of the turn, and repeats the write while Redis refuses writes.
+   * @throws LostTurn if the turn's lease was lost
+   */
+  async write<Result extends { readonly status: string }>(
+    write: DeferredWrite,
+    send: (lease: TurnLease) => Promise<Result | Lost>,
+  ): Promise<Exclude<Result, Lost>> {
+    const { lease, signal, scope } = this;
+    const result = await deferWrite(this.#ports, { write, scope, signal }, () => send(lease));
+    if (isLost(result)) throw new LostTurn(result.status);
+    return result as Exclude<Result, Lost>; // TypeScript does not narrow a type parameter
+  }
+
+  /**
+   * Sends one heartbeat. Throws if the store does not answer. The lease is not lost then: the lease is valid until it
+   * lapses, and the next heartbeat may succeed.
+   */
+  async #renew(): Promise<void> {
+    const { status } = await this.#ports.turns.heartbeat(this.lease);
+    if (this.#isStopped) return;
+    if (status !== 'renewed') {
+      this.abort(new LostTurn(status));
+      return;
+    }
+    this.#isOutlasted = false;
+    this.#expiry.stop();
+    this.#expiry = this.#expireLater();
+  }
+
+  #expireLater(): Stoppable {
+    const { timers, leaseMs } = this.#ports;
+    return timers.after(leaseMs, () => this.#expire());
+  }
+
+  /**
+   * Aborts the turn's work when the lease lapses without a renewal. From then on, another worker may continue the turn
+   * from its record. After a block of the event loop, asks the store once more. The lease thread may have renewed the lease,
+   * or no other worker has begun the turn.
+   */
+  #expire(): void {
+    const { timers, loop, heartbeatMs, leaseMs } = this.#ports;
+    const wasBlocked = !this.#isOutlasted && loop?.longestWithin(leaseMs) !== undefined;
+    if (!wasBlocked) return this.abort(new LostTurn('expired'));
+    this.#isOutlasted = true;
+    this.#expiry = timers.after(heartbeatMs, () => this.#expire());
+    this.#renew().catch(() => undefined); // the next expiry decides
+  }
+}

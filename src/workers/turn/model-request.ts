@@ -1,0 +1,197 @@
+import type { Agent, LoadContext, SafetyIdentifier } from '../../domain/agent.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import { type Model, ModelError, type ModelRequest } from '../../domain/model.ts';
+import { isMapping } from '../../domain/parse.ts';
+import { type ContentReference, readParts } from '../../domain/parts.ts';
+import { describeThrown } from '../../domain/thrown.ts';
+import type { TurnContext } from '../../domain/turn-context.ts';
+import { hashOf } from '../content-hash.ts';
+import { reportBackoff } from '../pass-request.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { waitsForAnswer } from '../thinking-loop.ts';
+import type { SentContext } from './context-cache.ts';
+import { requestUnderLease } from './make-room.ts';
+import { callModel } from './model-call.ts';
+import { isUnanswered } from './refused-version.ts';
+import type { RunningTurn } from './running-turn.ts';
+import type { SoftPass } from './threshold-check.ts';
+import { idempotencyKey } from './turn-journal.ts';
+import type { Facts, TurnState } from './turn-states.ts';
+
+/** Sends the turn's context to the model, and the pieces of its answer to readers. */
+export async function askModel(run: RunningTurn, state: TurnState<'ask'>): Promise<Facts['ask']> {
+  const { prepared, ending, ports, settings, journal } = run;
+  const { clock, onEvent, onContent, tracing } = ports;
+  const { tenant, id } = ending.lease.conversation;
+  const sent = await run.context.read(journal.conversation);
+  await requestSoftPass(run, state.soft, sent.messages);
+  const { version, isCompacted } = sent;
+  const streamed = { seq: journal.conversation.head + 1, step: state.number };
+  let stream = run.stream.open(streamed);
+  try {
+    const result = await callModel({
+      ending,
+      model: withContents(prepared.agent, { tenant, conversation: id }),
+      limits: prepared.limits,
+      request: {
+        ...describeRequest(run, state, sent),
+        onText: (piece) => stream.addText(piece),
+        onReasoning: (piece) => stream.addReasoning(piece),
+        onToolCall: (piece) => stream.addCall(piece),
+        onPassedOver: () => {
+          void stream.end();
+          stream = run.stream.open(streamed);
+        },
+      },
+      timeoutMs: settings.stepTimeoutMs,
+      isCompacted,
+      clock,
+      onEvent,
+      onContent,
+      tracing,
+    });
+    if (result.status === 'failed') {
+      const { failure } = result;
+      const retryAfterMs = failure.retryAt === undefined ? 0 : failure.retryAt - clock.now();
+      const asked = { version, isUnanswered: isUnanswered(journal.conversation, version) };
+      return { ...result, ...asked, waits: journal.waitsOf(state.key), retryAfterMs, random: Math.random() };
+    }
+    // The settlement of a turn refuses later pieces. Pieces of other steps may arrive later.
+    if (result.answer.toolCalls.length === 0) await stream.end();
+    return { ...result, sent };
+  } finally {
+    void stream.end();
+  }
+}
+
+/**
+ * Requests a compaction pass without waiting for it. While a model's thinking is without a final answer, requests none,
+ * because such a pass could only end without a result. The end of the turn requests the pass instead.
+ */
+async function requestSoftPass(
+  run: RunningTurn,
+  { reasons, backoff }: SoftPass,
+  messages: readonly Message[],
+): Promise<void> {
+  const cause = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : backoff;
+  if (cause !== undefined) reportBackoff(run.ports, run.ending.lease.conversation, cause);
+  else if (reasons.length > 0) await requestUnderLease(run, { reasons });
+}
+
+function describeRequest(
+  run: RunningTurn,
+  { key, tokens }: TurnState<'ask'>,
+  { messages, version }: SentContext,
+): Omit<ModelRequest, 'signal'> {
+  const { system, tools, answerSchema } = run.prepared;
+  const { conversation, turn } = run.ending.lease;
+  const gate = run.ports.gates?.gateFor(`turn|${conversation.tenant}|${conversation.id}|${turn}`);
+  return {
+    system,
+    tools,
+    messages,
+    tokens,
+    version,
+    ...hintProvider(run.prepared, conversation, run.turnContext),
+    ...(answerSchema && { answerSchema }),
+    ...(gate && { gate }),
+    idempotencyKey: idempotencyKey(run, key),
+  };
+}
+
+/** Fields of a request that help its provider to cache it, and to find who misuses the model. Names are sent as hashes. */
+export function hintProvider(
+  { agent, policy }: Pick<PreparedAgent, 'agent' | 'policy'>,
+  conversation: ConversationRef,
+  context: TurnContext,
+): Pick<ModelRequest, 'cache' | 'safetyIdentifier'> {
+  const { tenant, id } = conversation;
+  const person = identify(agent.safetyIdentifier ?? 'tenant', conversation, context);
+  return {
+    cache: { key: hashOf(JSON.stringify(['cache', tenant, id])), ttl: policy.cacheTtl },
+    ...(person !== undefined && { safetyIdentifier: hashOf(JSON.stringify(['safety', tenant, person])) }),
+  };
+}
+
+function identify(by: SafetyIdentifier, { tenant, id }: ConversationRef, context: TurnContext): string | undefined {
+  if (by === 'off') return undefined;
+  if (by === 'tenant') return tenant;
+  if (by === 'conversation') return id;
+  const value = context[by.context];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+/** Contents that are loaded at the same time for one request. */
+const PARALLEL_LOADS = 8;
+
+/**
+ * Returns the agent's model, which replaces references in a request by their contents. The log keeps the references, so
+ * large contents are neither in Redis nor read with each step.
+ */
+function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>): Model {
+  const { model } = agent;
+  if (agent.loadContent === undefined) return model;
+  const load: Load = async (content, request) => await agent.loadContent?.(content, request);
+  return {
+    profile: model.profile,
+    ...(model.gate && { gate: model.gate }),
+    ...(model.fallbacks && { fallbacks: model.fallbacks }),
+    generate: async (request) => await model.generate(await loadContents(request, load, context)),
+  };
+}
+
+type Load = (content: ContentReference, context: LoadContext) => Promise<unknown>;
+
+async function loadContents(
+  request: ModelRequest,
+  load: Load,
+  context: Omit<LoadContext, 'signal'>,
+): Promise<ModelRequest> {
+  const { signal } = request;
+  const references = new Map(request.messages.flatMap(listReferences).map((content) => [content.reference, content]));
+  if (references.size === 0) return request;
+  const parts = new Map<string, unknown>();
+  const waiting = [...references.values()];
+  const loadNext = async (): Promise<void> => {
+    for (let content = waiting.shift(); content !== undefined; content = waiting.shift()) {
+      signal.throwIfAborted();
+      parts.set(content.reference, await loadPart(content, load, { ...context, signal }));
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL_LOADS }, loadNext));
+  return { ...request, messages: request.messages.map((message) => replaceReferences(message, parts)) };
+}
+
+function listReferences(message: Message): ContentReference[] {
+  if (message.parts === undefined) return [];
+  return readParts(message).flatMap((part) => (part.kind === 'reference' ? [part] : []));
+}
+
+/** @throws ModelError if the content cannot be loaded now, so that the turn tries again later */
+async function loadPart(content: ContentReference, load: Load, context: LoadContext): Promise<unknown> {
+  const { mediaType, name } = content;
+  let loaded: unknown;
+  try {
+    loaded = await load(content, context);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw new ModelError('retry', `loadContent threw an error: ${describeThrown(error).name}`, {
+      code: 'load_content',
+    });
+  }
+  if (loaded === undefined) return { type: 'text', text: `(content of type ${mediaType} no longer exists)` };
+  const type = mediaType.startsWith('image/') ? 'image' : 'file';
+  const about = { type, mediaType, ...(name !== undefined && { name }) };
+  if (typeof loaded === 'string') return { ...about, url: loaded };
+  if (loaded instanceof Uint8Array) return { ...about, data: Buffer.from(loaded).toString('base64') };
+  throw new ModelError('fatal', 'loadContent must return bytes, a URL or undefined', { code: 'load_content' });
+}
+
+function replaceReferences(message: Message, loaded: ReadonlyMap<string, unknown>): Message {
+  if (listReferences(message).length === 0) return message;
+  const parts = message.parts?.map((part) =>
+    isMapping(part) && typeof part['reference'] === 'string' ? (loaded.get(part['reference']) ?? part) : part,
+  );
+  return { ...message, ...(parts && { parts }) };
+}

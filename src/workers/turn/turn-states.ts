@@ -1,0 +1,190 @@
+/**
+ * Types of a turn's states, and of the facts that their actions return. `turn-machine.ts` defines the transitions.
+ */
+import type { Agent } from '../../domain/agent.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { Leaving } from '../../domain/leaving.ts';
+import type { Message } from '../../domain/message.ts';
+import type { ModelAnswer } from '../../domain/model.ts';
+import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import type { StepOutcome } from '../../store/turn-steps.ts';
+import type { SentContext } from './context-cache.ts';
+import type { ModelFailure } from './model-call.ts';
+import type { StepWaits } from './step-waits.ts';
+import type { SoftPass, StepDecision } from './threshold-check.ts';
+import type { PassNeed, Recount } from './turn-ports.ts';
+
+/**
+ * How the work on a claimed turn ends. Any step can decide this, but only `endTurn` writes the decision to the store.
+ */
+export type TurnEnd =
+  | {
+      readonly kind: 'completed';
+      readonly answerSeq: number;
+      readonly end?: AnswerEnd | undefined;
+      /** True if the answer matches the schema of the agent. */
+      readonly isStructured?: boolean;
+      /** Messages that leave the context. */
+      readonly leaves?: Leaving | undefined;
+      /** The last step, which the settlement records. */
+      readonly step: StepOutcome;
+    }
+  | FailedEnd
+  | {
+      readonly kind: 'suspended';
+      readonly wait: WaitRequest;
+      /**
+       * The error that caused the retry, without contents of the conversation. This error is reported if the turn is
+       * suspended too often.
+       */
+      readonly why?: { readonly message: string; readonly code?: string | undefined };
+    }
+  /**
+   * The worker stops, or cannot run the turn now. `isCutOff`: the work was interrupted in the middle of a step.
+   * `delayMs`: time until a worker may take the turn again.
+   */
+  | { readonly kind: 'handed_back'; readonly isCutOff: boolean; readonly delayMs?: number };
+
+export interface FailedEnd {
+  readonly kind: 'failed';
+  readonly failure: TurnFailure;
+  /** Messages that leave the context. */
+  readonly leaves?: Leaving | undefined;
+  readonly step?: StepOutcome;
+}
+
+/** The turn was handed back between two steps, so no work is lost. */
+export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
+
+/**
+ * Ends the turn's work as failed.
+ * @param details numbers and ids, never contents of the conversation
+ */
+export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): FailedEnd {
+  return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
+}
+
+/** Adds to the end of a failed turn that its messages leave the context, so that later turns can be answered. */
+export function leaveContext({ failure, ...end }: FailedEnd, leaves: Leaving | undefined): FailedEnd {
+  if (leaves === undefined) return { ...end, failure };
+  const message = `${failure.message}. The messages of this turn leave the context. The log keeps them`;
+  return { ...end, failure: { ...failure, message }, leaves };
+}
+
+/** An assistant message of the turn. It is in the log, unless it is the final answer. */
+export interface Answered {
+  /** Key of the model step that wrote the message. */
+  readonly key: string;
+  readonly seq: number;
+  readonly message: Message;
+  /** Why the answer is incomplete. Undefined if it is complete. */
+  readonly end?: AnswerEnd | undefined;
+}
+
+/** Settings that stay the same during a turn. */
+export interface TurnRules {
+  readonly agent: Agent;
+  readonly isCompacting: boolean;
+  readonly maxTurnTokens: number;
+  readonly providerWaitMs: number;
+}
+
+/** Time after which the turn ends as `failed`. */
+export interface TimeLimit {
+  readonly leftMs: number;
+  readonly failed: FailedEnd;
+}
+
+interface ModelStep {
+  /** Key of the model step. */
+  readonly key: string;
+}
+
+interface TooLarge {
+  /** Size of the request. */
+  readonly tokens: number;
+  /** Answer of the provider, if it refused the request as too long. */
+  readonly refusal?: ModelFailure | undefined;
+}
+
+interface States {
+  claimed: object;
+  brief: object;
+  resume: object;
+  check: object;
+  ask: ModelStep & { readonly number: number; readonly tokens: number; readonly soft: SoftPass };
+  record: ModelStep & { readonly tokens: number; readonly answer: ModelAnswer; readonly sent: SentContext };
+  tools: { readonly answered: Answered };
+  request_pass: ModelStep & { readonly need: PassNeed };
+  /** `isLastResort`: the step has no wait left, and fails unless its request fits now. */
+  compact: ModelStep & { readonly need: PassNeed; readonly isLastResort: boolean };
+  recount: ModelStep & TooLarge;
+  note_refusal: ModelStep & { readonly tokens: number };
+  roll_back: ModelStep & { readonly version: number; readonly failure: ModelFailure };
+  find_leaving: { readonly failure: ModelFailure; readonly which: 'unanswered' | 'if_new' };
+  give_up: TooLarge & { readonly recount?: Recount };
+  end: { readonly end: TurnEnd };
+}
+
+export type WorkStep = Exclude<keyof States, 'end'>;
+
+export type TurnState<Step extends keyof States = keyof States> = {
+  readonly [Each in Step]: { readonly step: Each } & States[Each];
+}[Step];
+
+interface FailedCall {
+  readonly status: 'failed';
+  readonly failure: ModelFailure;
+  /** Number of the context version in the request. */
+  readonly version: number;
+  /** True if a pass or a rollback made that version, and no request with it was answered yet. */
+  readonly isUnanswered: boolean;
+  readonly waits: StepWaits;
+  readonly retryAfterMs: number;
+  /** From 0 to 1, for the jitter of a wait. */
+  readonly random: number;
+}
+
+/** The facts from which the machine decides the next state, by state. */
+export interface Facts {
+  claimed: { readonly limit: TimeLimit | undefined };
+  brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly why: string };
+  /** `last`: the last recorded answer. Its calls may be open. */
+  resume: { readonly last: Answered | undefined };
+  check:
+    | { readonly status: 'stopping' }
+    | {
+        readonly status: 'checked';
+        readonly key: string;
+        /** Number of the model step, from 1. */
+        readonly number: number;
+        /** Model and tool calls so far. */
+        readonly steps: number;
+        readonly spentTokens: number;
+        readonly decision: StepDecision;
+        readonly waits: StepWaits;
+      };
+  ask: { readonly status: 'answered'; readonly answer: ModelAnswer; readonly sent: SentContext } | FailedCall;
+  record:
+    | { readonly status: 'unusable'; readonly why: string }
+    /** The settlement of the turn records the outcome. */
+    | {
+        readonly status: 'final';
+        readonly answered: Answered;
+        readonly outcome: StepOutcome;
+        readonly leaves?: Leaving;
+      }
+    | { readonly status: 'recorded'; readonly answered: Answered }
+    /** Recorded, with a message that asks the model for a corrected answer. */
+    | { readonly status: 'to_correct' };
+  tools: { readonly status: 'closed' } | { readonly status: 'ended'; readonly end: TurnEnd };
+  request_pass: { readonly passId: string };
+  compact: { readonly doesFit: boolean; readonly waits: StepWaits; readonly random: number };
+  /** `fits`: the context has changed meanwhile, and the request is no longer too large. */
+  recount: { readonly status: 'fits' } | { readonly status: 'counted'; readonly recount: Recount };
+  note_refusal: { readonly need: PassNeed; readonly waits: StepWaits };
+  /** `mayAsk`: the request over the older version may be sent, or waits for a pass. */
+  roll_back: { readonly mayAsk: boolean };
+  find_leaving: { readonly leaves: Leaving | undefined };
+  give_up: { readonly failed: FailedEnd; readonly leaves: Leaving | undefined };
+}
