@@ -1,13 +1,20 @@
 import type { Redis } from 'ioredis';
+import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { ConversationRef } from '../domain/ids.ts';
+import { TURN_STATES, type TurnView } from '../domain/turn.ts';
+import { joinUsage, NO_USAGE } from '../domain/usage.ts';
+import { viewWait } from '../domain/wait-view.ts';
 import { type FailedQuery, listFailed } from './failed-turns.ts';
 import type { Keyspace } from './keys.ts';
+import { bindReadEntry } from './log-pages.ts';
 import { bindListOpen } from './open-turns.ts';
+import { callStore, RecordFields } from './records.ts';
 import { scriptBinder } from './script.ts';
 import { answerTurnScript } from './turn-answers.ts';
 import { claimTurnScript, heartbeatTurnScript, reportDeathScript, startAloneScript } from './turn-claims.ts';
 import { releaseTurnScript, settleTurnScript, suspendTurnScript } from './turn-ends.ts';
 import { acceptTurnScript, cancelTurnScript, readInputs } from './turn-intake.ts';
+import { readEnd, readFailure, readRedrive, STRUCTURED } from './turn-record.ts';
 import {
   keepSystemScript,
   readBriefing,
@@ -15,7 +22,7 @@ import {
   rollBackVersionScript,
   startStepsScript,
 } from './turn-steps.ts';
-import { bindReadTurn } from './turn-view.ts';
+import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
 
 /**
  * Opens the turns of turn workers in Redis. Every write is one script, which checks the worker's lease (invariant I4) and
@@ -57,3 +64,92 @@ export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
 }
 
 export type TurnIntake = ReturnType<typeof openTurnIntake>;
+
+/** Makes the function that reads a turn and then its answer or its stopped text. A settled turn and its log entry never change. */
+function bindReadTurn(
+  redis: Redis,
+  keyspace: Keyspace,
+): (conversation: ConversationRef, turn: string) => Promise<TurnView | undefined> {
+  const readEntry = bindReadEntry(redis, keyspace);
+  return async (conversation, turn) => {
+    const key = keyspace.turn(conversation, turn);
+    const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callStore(() => redis.hmget(key, ...VIEW_FIELDS)));
+    if (fields.isEmpty) return undefined;
+    const seq = readTextSeq(fields);
+    const entry = seq === undefined ? undefined : await readEntry(conversation, seq);
+    // The conversation was erased after its turn was read.
+    if (seq !== undefined && entry === undefined) return undefined;
+    return decodeTurnView(turn, fields, entry?.message.content);
+  };
+}
+
+/** Fields that a turn's view for services needs, without steps and input. */
+const VIEW_FIELDS = [
+  'state',
+  'agent',
+  'acceptedAt',
+  'settledAt',
+  'inputSeq',
+  'answerSeq',
+  'stoppedSeq',
+  'failure',
+  'redriveOf',
+  'redrivenAs',
+  'steeredInto',
+  'requests',
+  'inputTokens',
+  'outputTokens',
+  'cachedTokens',
+  'costMicros',
+  'requestTokens',
+  ...WAIT_FIELDS,
+] as const;
+
+/**
+ * Decodes the view of a turn for services.
+ * @param text content of the log entry at `readTextSeq`, if the turn has one
+ */
+function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
+  const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
+  const settledAt = fields.count('settledAt');
+  const inputSeq = fields.count('inputSeq');
+  const steeredInto = fields.text('steeredInto');
+  const requests = fields.text('requests')?.split(' ');
+  const usage = joinUsage(
+    { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 },
+    { ...NO_USAGE, cachedTokens: fields.count('cachedTokens') ?? 0, costMicros: fields.count('costMicros') ?? 0 },
+  );
+  const view = {
+    turn,
+    state,
+    agent: fields.id('agent') ?? '',
+    acceptedAt: fields.needCount('acceptedAt'),
+    ...(settledAt !== undefined && { settledAt }),
+    ...(waiting && { waiting }),
+    ...(inputSeq !== undefined && { inputSeq }),
+    ...(fields.has('answerSeq') && { answer: readAnswer(fields, text) }),
+    ...(fields.has('stoppedSeq') && { stopped: { seq: readTextSeq(fields), content: text } }),
+    ...(fields.has('failure') && { failure: readFailure(fields) }),
+    ...readRedrive(fields),
+    ...(steeredInto !== undefined && { steeredInto }),
+    ...(requests !== undefined && { requests }),
+    requestTokens: fields.counts('requestTokens'),
+    ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
+  };
+  return view as unknown as TurnView; // scripts write all fields that belong to a state
+}
+
+function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
+  const seq = readTextSeq(fields) ?? 0;
+  const note = fields.text('answerSeq')?.split(' ')[1];
+  return note === STRUCTURED
+    ? { seq, content, value: readJsonAnswer(content) }
+    : { seq, content, ...readEnd(fields, 'answerSeq', note) };
+}
+
+/** Returns the seq of the turn's answer, or of the text with which it was stopped. Undefined if the turn has neither. */
+function readTextSeq(fields: RecordFields): number | undefined {
+  const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
+  const text = fields.text(field);
+  return text === undefined ? undefined : fields.toSeq(field, text.split(' ')[0]);
+}

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { describeLoss } from '../../domain/database-loss.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { openWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
 import { createIdSource } from '../../jobs/id-source.ts';
 import { connectStore } from '../../store/connect-store.ts';
+import type { DatabaseWatch } from '../../store/database-watch.ts';
 import { isRefusal } from '../../store/redis/errors.ts';
+import type { StreamPage, StreamQuery, StreamReader } from '../../store/streams.ts';
 import { readCurrentTrace } from '../../telemetry/trace-parent.ts';
 import { loadTokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { AnyAgents } from '../contract/agent-types.ts';
@@ -12,8 +15,6 @@ import { type AccessKeys, createAccessKeys } from './access-keys.ts';
 import { createClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
-import { reportLosses } from './report-losses.ts';
-import { shareReads } from './shared-reads.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
 /** Time limit in ms of one attempt to connect. With `failFast`, a caller gets an error within a second. */
@@ -157,4 +158,94 @@ export function retryStore<Store extends object>(store: Store, deadlineMs: numbe
 
 function isOperation(member: unknown): member is (...input: unknown[]) => Promise<unknown> {
   return typeof member === 'function';
+}
+
+/** ms between two checks. */
+const CHECK_EVERY_MS = 5_000;
+
+/**
+ * Reports `database_lost` to the service if Redis holds another or an older database than before. If the client cannot use
+ * that database, it reports `incompatible_store`. Each is reported once. An outage is left to the calls.
+ * @returns a function that ends the checks
+ */
+function reportLosses(database: DatabaseWatch, onError: (error: unknown) => void): () => void {
+  let isIncompatible = false;
+  const check = async (): Promise<void> => {
+    try {
+      const loss = await database.check();
+      isIncompatible = false;
+      if (loss !== undefined)
+        onError(new TurnfoldError('database_lost', `${describeLoss(loss)}.`, { details: { ...loss } }));
+    } catch (error) {
+      if (isIncompatible || !isTurnfoldError(error, 'incompatible_store')) return;
+      isIncompatible = true;
+      onError(error);
+    }
+  };
+  const timer = setInterval(() => void check(), CHECK_EVERY_MS).unref();
+  return () => clearInterval(timer);
+}
+
+/**
+ * Maximum number of reads in flight. 1,000 readers that come at once would otherwise ask for 1,000 pages of up to some MB.
+ * The last ones would exceed the timeout of a command, and repeat their reads.
+ */
+const MAX_READS = 50;
+
+/**
+ * Lets readers of one turn share their reads of Redis. A notice wakes all readers of a turn at once, and readers that
+ * are up to date ask for the same page. 1,000 readers of one turn then cost one read a notice instead of 1,000.
+ *
+ * A read is sent in the next turn of the event loop, and only calls before that moment share it. A call never gets a
+ * page that was read before the call.
+ */
+function shareReads(streams: StreamReader): StreamReader {
+  const waiting = new Map<string, Promise<StreamPage | undefined>>();
+  const places = new Places(MAX_READS);
+  return {
+    followTurn: (conversation, turn) => streams.followTurn(conversation, turn),
+    readStream(query) {
+      const name = nameQuery(query);
+      const known = waiting.get(name);
+      if (known !== undefined) return known;
+      const read = nextTurn().then(() =>
+        places.run(() => {
+          waiting.delete(name);
+          return streams.readStream(query);
+        }),
+      );
+      waiting.set(name, read);
+      return read;
+    },
+  };
+}
+
+function nameQuery({ conversation, turn, after, afterSeq }: StreamQuery): string {
+  return [conversation.tenant, conversation.id, turn, after, afterSeq].join(' ');
+}
+
+async function nextTurn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Runs a limited number of calls at a time, in the order of their arrival. */
+class Places {
+  #free: number;
+  readonly #queue: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async run<Result>(call: () => Promise<Result>): Promise<Result> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+    try {
+      return await call();
+    } finally {
+      const next = this.#queue.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
 }

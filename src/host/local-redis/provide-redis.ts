@@ -1,12 +1,14 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { homedir, platform } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { EmbeddedRedis } from '../../store/embedded/server.ts';
 import type { RedisTls } from '../../store/redis/address.ts';
 import { useConfiguredRedis } from './configured-redis.ts';
 import { startInContainer } from './container.ts';
 import { startFromPackage } from './debian-package.ts';
 import { LocalRedisError, SourceUnavailableError } from './errors.ts';
-import { startInProcess } from './in-process.ts';
 import {
   DEFAULT_SERVER_ARGS,
   type LocalRedis,
@@ -16,6 +18,31 @@ import {
   type StartSource,
 } from './local-redis.ts';
 import { startFromPath } from './local-server.ts';
+
+/** Starts a Redis inside this process. Works on any machine, and its data is neither durable nor shared. */
+async function startInProcess(): Promise<LocalRedis> {
+  const redis = await EmbeddedRedis.open();
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    redis.serve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    source: 'in-process',
+    description: `a Redis inside this process, port ${port}, because no other can be started. It is for trials: its data ends with the process`,
+    stop: async () => {
+      for (const socket of sockets) socket.destroy();
+      if (!server.listening) return;
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
 
 /**
  * Docker image of a temporary Redis, the same as in docker-compose.yml, so that tests use the version that deployments

@@ -1,4 +1,4 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from 'ioredis';
 import { TurnfoldError } from '../../domain/errors.ts';
 import {
   REDIS_ADDRESS_FORMS,
@@ -9,7 +9,6 @@ import {
   usesTls,
 } from './address.ts';
 import { prepareServers } from './server-connections.ts';
-import { failWhenSilent } from './silence.ts';
 import { makeTlsOptions } from './tls.ts';
 
 export interface ConnectionTerms {
@@ -174,4 +173,44 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
 function pickReconnects({ failsFast, isTriedOnce, staysDemoted }: ConnectionTerms): (error: Error) => boolean | 2 {
   if (isTriedOnce === true || staysDemoted === true) return () => false;
   return ({ message }) => message.includes('READONLY') && (failsFast || 2);
+}
+
+/** Milliseconds between two looks at a connection. */
+const LOOK_MS = 100;
+
+/**
+ * Makes a command fail once the server has sent nothing for some time since the command was sent. A server that sends
+ * answers is alive. Its other commands only wait for their turn, and repeating them would make the wait longer.
+ *
+ * A program that was busy itself does not mistake its unread answers for silence. A pass of the event loop looks at
+ * most once, and also reads what has arrived.
+ * @param silenceMs a multiple of 100 ms. If undefined, commands wait without a limit.
+ * @returns the connection
+ */
+function failWhenSilent(redis: Redis, silenceMs: number | undefined): Redis {
+  if (silenceMs === undefined) return redis;
+  const looksOfSilence = silenceMs / LOOK_MS;
+  redis.on('connect', () => {
+    const { stream } = redis;
+    let bytes = stream.bytesRead;
+    /** How many commands waited at each look since the server last sent something. */
+    let waiting: number[] = [];
+    const looks = setInterval(() => {
+      if (stream.bytesRead !== bytes) waiting = [];
+      bytes = stream.bytesRead;
+      waiting.push(redis.commandQueue.length);
+      if (waiting.length <= looksOfSilence) return;
+      // During the silence no command left the front of the queue.
+      const overdue = waiting.shift() ?? 0;
+      for (let at = 0; at < overdue; at += 1) failCommand(redis.commandQueue.get(at)?.command);
+    }, LOOK_MS);
+    looks.unref();
+    stream.once('close', () => clearInterval(looks));
+  });
+  return redis;
+}
+
+/** The command stays in the queue of ioredis, which assigns late answers by their order. */
+function failCommand(command: unknown): void {
+  if (command instanceof Command && !command.isSettled) command.reject(new Error('Command timed out'));
 }

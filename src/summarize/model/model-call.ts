@@ -11,7 +11,6 @@ import { describeThrown } from '../../domain/thrown.ts';
 import { noTracing, type Tracing } from '../../domain/tracing.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { untilAborted, type WatchedRequest } from '../../providers/answer-stream.ts';
-import { CallDeadline } from './call-deadline.ts';
 
 export interface ModelCallPorts {
   readonly model: Model;
@@ -204,4 +203,45 @@ function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): 
   if (ended.aborted) return 'stopped';
   if (timeout.aborted) return 'timeout';
   return isModelError(error) ? error.kind : 'fatal';
+}
+
+/** Ends a model call that takes too long or whose stream is silent. */
+class CallDeadline {
+  readonly #ended = new AbortController();
+  readonly #total: NodeJS.Timeout;
+  readonly #silence: NodeJS.Timeout;
+  /** Limit in ms that ended the call. Undefined if none did. */
+  #passedMs: number | undefined;
+
+  constructor({ totalMs, silenceMs }: SummaryCallLimits) {
+    this.#total = this.#abortAfter(totalMs);
+    this.#silence = this.#abortAfter(silenceMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  get passedMs(): number | undefined {
+    return this.#passedMs;
+  }
+
+  /** Notes that the model sent something. */
+  readonly noteEvent = (): void => {
+    if (!this.#ended.signal.aborted) this.#silence.refresh();
+  };
+
+  stop(): void {
+    clearTimeout(this.#total);
+    clearTimeout(this.#silence);
+  }
+
+  #abortAfter(ms: number): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      this.#passedMs ??= ms;
+      this.#ended.abort(new Error('the model call took too long'));
+    }, ms);
+    timer.unref();
+    return timer;
+  }
 }

@@ -2,7 +2,6 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 import type { EarlierSummary } from '../../domain/summarizer.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { EvidenceLine } from './evidence.ts';
-import { fairShare } from './fair-share.ts';
 import { describeAttachments } from './pictures.ts';
 
 /** A message as text for the model. Only `body` is ever clipped, so that every message keeps its closing tag. */
@@ -170,4 +169,17 @@ async function countMessage(counter: TokenCounter, { open, body, close }: Transc
 
 function sumTokens(counted: readonly Counted[]): number {
   return counted.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** Returns the size to which larger items are clipped so that all items fit. Small items leave room to large ones. */
+function fairShare(sizes: readonly number[], budget: number): number {
+  let left = budget;
+  let share = budget;
+  sizes
+    .toSorted((a, b) => a - b)
+    .forEach((size, index) => {
+      share = Math.max(0, Math.floor(left / (sizes.length - index)));
+      left -= Math.min(size, share);
+    });
+  return share;
 }

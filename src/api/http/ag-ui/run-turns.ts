@@ -1,12 +1,20 @@
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
-import type { TurnView } from '../../../domain/turn.ts';
+import { isAnswerKind, type TurnView } from '../../../domain/turn.ts';
+import type { CallAnswer, OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages } from '../front-end/check-messages.ts';
-import { readOpenTurns, readTurn } from '../front-end/reads.ts';
-import { findAnswers } from './run-answers.ts';
-import { type RunRequest, readText } from './run-input.ts';
-import { findShownResults } from './run-messages.ts';
-import { readNewInput } from './run-texts.ts';
+import { readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import type { AgUiMessage } from './events.ts';
+import { turnOf } from './message-names.ts';
+import { type RunRequest, readText, readTurnName } from './run-input.ts';
+import {
+  findResults,
+  findShownResults,
+  nameResult,
+  readAllResults,
+  readResult,
+  readUserTexts,
+} from './run-messages.ts';
 
 /** The turns that a run streams, one after the other. */
 export interface RunTurns {
@@ -100,4 +108,162 @@ async function readInput(
   }
   const open = await readOpenTurns(backend, threadId, { limit: 1_000, inputs: true });
   return open?.turns.find((one) => one.turn === turn)?.input;
+}
+
+/** Answers to the calls of a turn. */
+interface Answering {
+  readonly view: TurnView;
+  readonly answers: Readonly<Record<string, CallAnswer>>;
+}
+
+interface Thread {
+  readonly open: OpenTurns | undefined;
+  /** True if the turn of the run exists. */
+  readonly isRepeated: boolean;
+}
+
+/**
+ * Finds the answers that a run brings, and the turn that they belong to.
+ * @throws conversation_busy if a new run answers none of the open calls
+ */
+async function findAnswers(
+  { client, nameOf }: Backend,
+  { threadId, runId, messages, resume }: RunRequest,
+  { open, isRepeated }: Thread,
+): Promise<Answering | undefined> {
+  if (resume !== undefined) {
+    const view = await client.result(nameOf(threadId), resume.turn);
+    checkAllAnswered(view, resume.answers);
+    return { view, answers: resume.answers };
+  }
+  const results = findResults(messages);
+  if (results !== undefined) {
+    const view = await client.result(nameOf(threadId), readTurnName(results.caller, 'messages'));
+    const waiting = view.waiting?.calls ?? [];
+    const missing = waiting.filter(({ id, decision }) => decision === undefined && !results.calls.includes(id));
+    const calls = [...results.calls, ...missing.map(({ id }) => id)];
+    const answers = calls.flatMap((id) => {
+      const answer = readResult(messages, id);
+      const call = waiting.find((one) => one.id === id);
+      return answer === undefined ? [] : [[id, call === undefined ? answer : nameResult(messages, call, answer)]];
+    });
+    return { view, answers: Object.fromEntries(answers) as Answering['answers'] };
+  }
+  const [first] = open?.turns ?? [];
+  if (first?.waiting === undefined || !isAnswerKind(first.waiting.for) || first.turn === runId) return undefined;
+  const answers = first.waiting.for === 'tools' ? readAllResults(messages, first.waiting.calls) : undefined;
+  if (answers !== undefined) return { view: await client.result(nameOf(threadId), first.turn), answers };
+  // The message of a repeated run was accepted before these calls were open.
+  if (isRepeated) return undefined;
+  const calls = first.waiting.calls.filter(({ decision }) => decision === undefined).map(({ id }) => id);
+  const why = `the turn ${first.turn} of the thread waits for answers to ${calls.join(', ')}. Answer them first`;
+  throw fieldError('conversation_busy', 'threadId', why);
+}
+
+/**
+ * A resume answers every open interrupt, or none. A repeated resume answers none, because the turn may wait for the next ones.
+ * @throws conflict
+ */
+function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
+  if (waiting?.for !== 'approval') return;
+  const open = waiting.calls.filter(({ decision }) => decision === undefined);
+  const missing = open.filter(({ id }) => !Object.hasOwn(answers, id));
+  if (missing.length === 0 || missing.length === open.length) return;
+  const ids = missing.map(({ id }) => id).join(', ');
+  throw fieldError('conflict', 'resume', `the thread also waits for answers to ${ids}. Answer all interrupts at once`);
+}
+
+/** The last log entries, and the first open turns, among which the texts of the user are looked for. */
+const LOG_TAIL = 500;
+
+/**
+ * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no name that
+ * the log knows. So texts that earlier runs brought are found by their content, among the open turns and in the log. The
+ * search in the log begins at the last turn of which the front-end has messages.
+ * @param answered turn whose calls the run answers
+ * @returns undefined without a new text
+ */
+async function readNewInput(
+  backend: Backend,
+  request: RunRequest,
+  answered: string | undefined,
+): Promise<string | undefined> {
+  const { messages } = request;
+  const seen = answered ?? findSeenTurn(messages);
+  const { texts, firstNew, isBehindTurn } = readUserTexts(messages, seen);
+  const last = texts.length - 1;
+  if (firstNew > last) return undefined;
+  if (answered === undefined && firstNew === last) return texts[last];
+  const known = findKnown(texts, await readKnownTexts(backend, request, { seen, isBehindTurn }));
+  const added = texts.filter((_, index) => {
+    if (index < firstNew) return false;
+    // A run that answers nothing is for its last message, also if the message came before: the person asks again.
+    return !known.has(index) || (answered === undefined && index === last);
+  });
+  return added.length === 0 ? undefined : added.join('\n\n');
+}
+
+/** The turn of the last message that names one. */
+function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
+  const last = messages.findLast(({ id, role }) => role !== 'user' && turnOf(id) !== '');
+  return last && turnOf(last.id);
+}
+
+interface Seen {
+  readonly seen: string | undefined;
+  /** True if the front-end has messages of the turn, so that its own input is not looked for. */
+  readonly isBehindTurn: boolean;
+}
+
+/** Texts of the user that earlier runs brought, oldest first: behind the input of the turn, and in turns that no worker has claimed. */
+async function readKnownTexts(
+  backend: Backend,
+  { threadId }: RunRequest,
+  { seen, isBehindTurn }: Seen,
+): Promise<string[]> {
+  const { client, nameOf } = backend;
+  // Read before the log. So a turn that begins in between is in the log.
+  const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });
+  const { head } = (await readIfAny(client.describe(nameOf(threadId)))) ?? { head: 0 };
+  const log = head === 0 ? [] : await client.log(nameOf(threadId), { after: Math.max(0, head - LOG_TAIL) });
+  const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
+  const users = log
+    .slice(Math.max(0, first))
+    .filter(({ message, turn }) => message.role === 'user' && !(isBehindTurn && turn === seen));
+  const logged = new Set(users.map(({ turn }) => turn));
+  const queued = (open?.turns ?? []).flatMap(({ turn, input }) => {
+    return input === undefined || logged.has(turn) ? [] : [input];
+  });
+  return [...users.map(({ message }) => message.content), ...queued];
+}
+
+/**
+ * Finds the texts that are known. One known message may have several texts in a row, which one run brought.
+ * @returns their indexes
+ */
+function findKnown(texts: readonly string[], known: readonly string[]): Set<number> {
+  const left = [...known];
+  const found = new Set<number>();
+  for (let at = 0; at < texts.length; at += 1) {
+    const ends = left.map((message) => endOfMatch(texts, at, message));
+    const index = ends.findIndex((end) => end !== undefined);
+    const end = ends[index];
+    if (end === undefined) continue;
+    left.splice(index, 1);
+    for (; at < end; at += 1) found.add(at);
+    found.add(at);
+  }
+  return found;
+}
+
+/** Index of the last of the texts that make up a message together, from `first` on. */
+function endOfMatch(texts: readonly string[], first: number, message: string): number | undefined {
+  if (!message.startsWith(texts[first] ?? '')) return undefined;
+  let joined = texts[first] ?? '';
+  let end = first;
+  while (joined.length < message.length && end + 1 < texts.length) {
+    end += 1;
+    joined += `\n\n${texts[end]}`;
+  }
+  return joined === message ? end : undefined;
 }

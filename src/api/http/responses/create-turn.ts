@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { fieldError } from '../../../domain/errors.ts';
-import type { TurnView } from '../../../domain/turn.ts';
+import { fieldError, TurnfoldError } from '../../../domain/errors.ts';
+import { seqOfCallId } from '../../../domain/ids.ts';
+import { omitRolledBack } from '../../../domain/rolled-back.ts';
+import { isSettled, type TurnView } from '../../../domain/turn.ts';
+import type { CallAnswer } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages } from '../front-end/check-messages.ts';
-import { readTurn } from '../front-end/reads.ts';
+import { readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { type CreateRequest, isAnswer, type PlacedItem, readMessage } from './create-request.ts';
-import { type Answered, findAnswered } from './find-answered.ts';
-import { continueResponse, nameConversationOf, readPrevious } from './previous-response.ts';
 import type { ResponseName } from './response-object.ts';
 
 /**
@@ -86,4 +87,94 @@ async function answerCalls(backend: Backend, request: CreateRequest): Promise<Re
   await storeAnswers(backend, answered);
   const { conversation, view } = answered;
   return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
+}
+
+const FIELD = 'previous_response_id';
+
+/** The turn of a previous response, in its conversation. */
+type Previous = TurnView & { readonly conversation: string };
+
+/** @throws not_found with the field of the request */
+async function readPrevious(backend: Backend, { conversation, turn }: ResponseName): Promise<Previous> {
+  const view = await readTurn(backend, conversation, turn);
+  if (view !== undefined) return { ...view, conversation };
+  throw fieldError('not_found', FIELD, 'no response has this id, or it is no longer kept');
+}
+
+/**
+ * Finds the conversation in which a response continues another one. Behind the newest response, it is the same
+ * conversation. Behind an older one, it is a fork that has the messages up to there.
+ * @param key id of the new turn, which also names the fork. So a repeated request finds both.
+ * @throws conversation_busy, conflict, version_gone, and the errors of fork
+ */
+async function continueResponse(backend: Backend, previous: Previous, key: string): Promise<string> {
+  const { client, nameOf } = backend;
+  const { conversation, turn, state, inputSeq } = previous;
+  const fork = nameConversationOf(key);
+  if ((await readTurn(backend, conversation, key)) !== undefined) return conversation;
+  const { turns } = await client.openTurns(nameOf(conversation), { limit: 1_000 });
+  const last = turns.at(-1);
+  if (!isSettled(state)) {
+    if (last?.turn === turn) return conversation;
+    const why = 'the response has not ended, and others wait behind it. Continue once it has ended';
+    throw new TurnfoldError('conversation_busy', why, { field: FIELD });
+  }
+  if (inputSeq === undefined) throw fieldError('conflict', FIELD, 'the response was canceled before it began');
+  const log = await client.log(nameOf(conversation), { after: inputSeq - 1 });
+  const head = log.findLast((entry) => entry.turn === turn)?.seq ?? inputSeq;
+  const shown = omitRolledBack(log, await client.versions(nameOf(conversation)));
+  if (!shown.some(({ seq }) => seq === head)) {
+    throw fieldError('conflict', FIELD, 'a rollback took the response out of its conversation. Continue another one');
+  }
+  if (last === undefined && !shown.some(({ seq }) => seq > head)) return conversation;
+  await client.fork(nameOf(conversation), nameOf(fork), { head, operation: `fork.${key}` });
+  return fork;
+}
+
+/** Name of a conversation that a response begins. */
+function nameConversationOf(key: string): string {
+  return `conv_${key}`;
+}
+
+/** Answers to the calls of a turn. */
+interface Answered {
+  readonly conversation: string;
+  readonly view: TurnView;
+  readonly answers: Readonly<Record<string, CallAnswer>>;
+}
+
+/**
+ * Finds the turn whose calls a request answers: the one that waits for one of them, or the one that made a new one. The latter
+ * has the answer of an earlier request, so that a repeated request changes nothing. Outputs of other calls are a part of the
+ * history.
+ * @throws conflict if the request ends with answers, and no turn has made their calls
+ */
+async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
+  const { answers, newCalls, endsWithAnswers } = request;
+  const conversation = request.previous?.conversation ?? request.conversation;
+  if (conversation === undefined || Object.keys(answers).length === 0) return undefined;
+  const take = (view: TurnView, taken: ReadonlySet<string>): Answered => {
+    const kept = Object.fromEntries(Object.entries(answers).filter(([id]) => taken.has(id)));
+    return { conversation, view, answers: kept };
+  };
+  const [first] = (await readOpenTurns(backend, conversation, { limit: 1 }))?.turns ?? [];
+  const waiting = first?.waiting?.calls ?? [];
+  const isOpen = waiting.some(({ id, decision }) => decision === undefined && Object.hasOwn(answers, id));
+  const head = isOpen && first !== undefined ? await readTurn(backend, conversation, first.turn) : undefined;
+  if (head !== undefined) return take(head, newCalls.union(new Set(waiting.map(({ id }) => id))));
+  const [call = ''] = [...newCalls].slice(-1);
+  const caller = await findCaller(backend, conversation, call);
+  if (caller !== undefined) return take(caller, newCalls);
+  if (!endsWithAnswers) return undefined;
+  throw fieldError('conflict', 'input', `the conversation does not wait for ${[...newCalls].join(', ')}`);
+}
+
+/** Finds the turn that made a call. The id of the call has the place of its message in the log. */
+async function findCaller(backend: Backend, conversation: string, call: string): Promise<TurnView | undefined> {
+  const seq = seqOfCallId(call);
+  if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
+  const { client, nameOf } = backend;
+  const [entry] = (await readIfAny(client.log(nameOf(conversation), { after: seq - 1, limit: 1 }))) ?? [];
+  const isCaller = entry?.message.toolCalls?.some(({ id }) => id === call) === true;
+  return isCaller && entry.turn !== undefined ? await readTurn(backend, conversation, entry.turn) : undefined;
 }
