@@ -1,7 +1,6 @@
-import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type Reporter, type TestCase, type TestSpecification, type Vitest } from 'vitest/node';
+import type { Reporter, TestCase, Vitest } from 'vitest/node';
 
 const allFiles = 'test/**/*.test.ts';
 const gateFiles = ['test/gates/**/*.test.ts'];
@@ -45,78 +44,16 @@ const integrationFiles = filesOf([
 ]);
 
 /** Behaviour that the client over Redis and the client over HTTP share. Each file runs over both. */
-const bothClients = [
-  'append',
-  'contexts',
-  'enqueue',
-  'events',
-  'failed-turns',
-  'inspection',
-  'proposals',
-  'result',
-  'steering',
-  'stop',
-  'stream',
-  'turn-list',
-  'turn-steps',
-  'versions',
-  'waiting',
-];
-const clientContract = bothClients.map((name) => `test/client/${name}.test.ts`);
+const clientContract = filesOf(['client/both']);
 
 /**
  * `npm run test:faults`: whole folders, and elsewhere the files with this suffix. Sentinels, Clusters, TLS, kills, searches
  * and live alerts: they start many servers and processes, or wait for failovers and leases.
  */
-const faultFiles = [...filesOf(['chaos', 'fuzz', 'protocol', 'redis-modes']), 'test/**/*.faults.test.ts'];
+const faultFiles = [...filesOf(['chaos', 'fuzz', 'loop', 'protocol', 'redis-modes']), 'test/**/*.faults.test.ts'];
 
 /** Properties that `npm test` tries a few times, and `npm run test:faults` again at length (test/setup/count-runs.ts). */
-const propertyFiles = [
-  'test/wire/**/*.test.ts',
-  'test/models/ai-sdk/provider-round.test.ts',
-  'test/cli-offline/compact-properties.test.ts',
-  'test/ladder/ladder-properties.test.ts',
-  'test/tokens/tiktoken-equality.test.ts',
-  'test/models/structural/traces.test.ts',
-  'test/evaluation/thrash.test.ts',
-  'test/domain/*-properties.test.ts',
-  'test/domain/{collapse,long-conversation}.test.ts',
-];
-
-/** The files that take longest, longest first, of each project. */
-export const LONGEST = [
-  'test/domain/pass-properties.test.ts',
-  'test/domain/collapse.test.ts',
-  'test/tokens/event-loop.test.ts',
-  'test/wire/provider-round.test.ts',
-  'test/ladder/ladder-properties.test.ts',
-  'test/workers/turn/recall.test.ts',
-  'test/cli-offline/compact-properties.test.ts',
-  'test/gates/format-types-unused.test.ts',
-  'test/cli/conversations.test.ts',
-  'test/runtime/turns.test.ts',
-  'test/runtime/shadow.test.ts',
-  'test/cli/typed-names.test.ts',
-];
-
-/**
- * The slowest files first. vitest orders files by the times of its last run. A fresh clone has none.
- */
-class LongestFirst extends BaseSequencer {
-  override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- of a sequencer, not of an array
-    const sorted = await super.sort(specifications);
-    // Projects stay in their order.
-    return [...Map.groupBy(sorted, ({ project }) => project).values()].flatMap((group) =>
-      group.toSorted((one, other) => placeOf(one) - placeOf(other)),
-    );
-  }
-}
-
-function placeOf({ project, moduleId }: TestSpecification): number {
-  const place = LONGEST.indexOf(relative(project.config.root, moduleId));
-  return place === -1 ? LONGEST.length : place;
-}
+const propertyFiles = ['test/**/*-properties.test.ts'];
 
 /** Prints each failure when it happens. The summary at the end would be missing if a time limit ended the run. */
 class FailuresAtOnce implements Reporter {
@@ -143,7 +80,6 @@ export default defineConfig({
     pool: 'forks',
     // By default one less than there are cores: of two that is one, which waits more than it works.
     maxWorkers: 2,
-    sequence: { sequencer: LongestFirst },
     // A time limit ends what hangs. It is no measurement: a busy machine may take ten times as long as a quiet one.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,13 +1,20 @@
 /**
  * Runs all gates through their npm scripts, two at a time, the slowest first. Prints one line per gate, then the output
- * of each gate that failed.
+ * of each gate that failed. `--fast` replaces the linter, which takes the longest, by the compiler with its cache.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { z } from 'zod';
 
-const gates = ['lint', 'unused', 'ceilings', 'imports', 'prose', 'format:check'];
+const gates = [
+  process.argv.includes('--fast') ? 'types' : 'lint',
+  'unused',
+  'ceilings',
+  'imports',
+  'prose',
+  'format:check',
+];
 const AT_ONCE = 2;
 
 interface Verdict {

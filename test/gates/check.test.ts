@@ -1,10 +1,5 @@
-import { globSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { LONGEST } from '../../vitest.config.ts';
 import { buildFixture } from './fixture.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A file that vitest.config.ts names, so that vitest runs in a fixture. */
 const setup = { 'test/setup/property-seed.ts': '' };
@@ -67,23 +62,4 @@ test('a turn is parsed', () => expect(parseTurn('one')).toBe('one'));
   expect(output).toMatch(/1 passed/);
   expect(output).toMatch(/Coverage for branches \(50%\) does not meet global threshold \(95%\)/);
   expect(code).not.toBe(0);
-});
-
-test('every test file that vitest runs first exists', () => {
-  const there = new Set(globSync('test/**/*.test.ts', { cwd: ROOT }));
-  expect(LONGEST.filter((file) => !there.has(file))).toEqual([]);
-});
-
-test('vitest runs the slowest test files first, at any file size', async () => {
-  using fixture = buildFixture();
-  const passes = "import { test } from 'vitest';\n\ntest('passes', () => undefined);\n";
-  const [longest = '', next = ''] = LONGEST.filter((file) => /^test\/(wire|tokens)\//.test(file));
-  fixture.write({
-    ...setup,
-    [longest]: passes,
-    [next]: `${passes}// larger\n`,
-    'test/wire/a.test.ts': `${passes}// larger still\n`,
-  });
-  const { output } = await fixture.run('vitest run --project pure --maxWorkers 1');
-  expect(output.match(/test\/\S+\.test\.ts/g)).toEqual([longest, next, 'test/wire/a.test.ts']);
 });

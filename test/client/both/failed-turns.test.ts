@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Fixture, openFixture } from './fixture.ts';
+import { type Fixture, openFixture } from '../fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {

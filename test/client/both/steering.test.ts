@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAnswers } from '../../src/api/client/answers.ts';
-import type { CallAnswer, TurnView } from '../../src/api/client/index.ts';
-import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
-import { createTalker, type Fixture, openFixture } from './fixture.ts';
+import { readAnswers } from '../../../src/api/client/answers.ts';
+import type { CallAnswer, TurnView } from '../../../src/api/client/index.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
+import { createTalker, type Fixture, openFixture } from '../fixture.ts';
 
 const gate = Promise.withResolvers<void>();
 let fixture: Fixture;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AppendInput } from '../../src/api/client/index.ts';
-import { type Fixture, openFixture } from './fixture.ts';
+import type { AppendInput } from '../../../src/api/client/index.ts';
+import { type Fixture, openFixture } from '../fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {

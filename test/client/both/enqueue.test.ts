@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
-import { type Fixture, isOverHttp, openFixture } from './fixture.ts';
+import { QUEUES, queuePrefix } from '../../../src/jobs/queues.ts';
+import { type Fixture, isOverHttp, openFixture } from '../fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ProposalView } from '../../src/api/client/index.ts';
-import { createTalker, type Fixture, openFixture, talk } from './fixture.ts';
+import type { ProposalView } from '../../../src/api/client/index.ts';
+import { createTalker, type Fixture, openFixture, talk } from '../fixture.ts';
 
 const WAIT_MS = 60_000;
 const agent = 'talker';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { TurnPart } from '../../src/api/client/index.ts';
-import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/providers/scripted.ts';
-import { type Fixture, failureOf, isOverHttp, openFixture } from './fixture.ts';
+import type { TurnPart } from '../../../src/api/client/index.ts';
+import type { Agent } from '../../../src/domain/agent.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
+import { type Fixture, failureOf, isOverHttp, openFixture } from '../fixture.ts';
 
 const WAIT = { timeout: 60_000 };
 const input = z.object({ order: z.string() });

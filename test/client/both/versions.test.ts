@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { hashPayload } from '../../src/api/client/payload-hash.ts';
-import { nameOperation } from '../../src/domain/operation.ts';
-import { Keyspace } from '../../src/store/keys.ts';
-import { compact, createTalker, type Fixture, makeVersions, openFixture, SHARDS, talk } from './fixture.ts';
+import { hashPayload } from '../../../src/api/client/payload-hash.ts';
+import { nameOperation } from '../../../src/domain/operation.ts';
+import { Keyspace } from '../../../src/store/keys.ts';
+import { compact, createTalker, type Fixture, makeVersions, openFixture, SHARDS, talk } from '../fixture.ts';
 
 const agent = 'talker';
 const gate = Promise.withResolvers<void>();

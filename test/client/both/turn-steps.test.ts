@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTalker, type Fixture, openFixture } from './fixture.ts';
+import { createTalker, type Fixture, openFixture } from '../fixture.ts';
 
 const agent = 'talker';
 

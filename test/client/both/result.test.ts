@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../src/api/client/client.ts';
-import type { EventNotifications } from '../../src/api/client/ports.ts';
-import { storePorts } from '../../src/api/client/ports.ts';
-import type { TurnfoldClient } from '../../src/api/contract/client.ts';
-import { openWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
-import { createIdSource } from '../../src/jobs/id-source.ts';
-import { connectStore } from '../../src/store/connect-store.ts';
-import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
-import { createTalker, type Fixture, openFixture } from './fixture.ts';
+import { createClient } from '../../../src/api/client/client.ts';
+import type { EventNotifications } from '../../../src/api/client/ports.ts';
+import { storePorts } from '../../../src/api/client/ports.ts';
+import type { TurnfoldClient } from '../../../src/api/contract/client.ts';
+import { openWakeQueue } from '../../../src/jobs/bullmq/wake-queue.ts';
+import { createIdSource } from '../../../src/jobs/id-source.ts';
+import { connectStore } from '../../../src/store/connect-store.ts';
+import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
+import { createTalker, type Fixture, openFixture } from '../fixture.ts';
 
 const gate = Promise.withResolvers<void>();
 let fixture: Fixture;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EventOptions, EventOrLoss } from '../../src/api/client/index.ts';
-import { Keyspace } from '../../src/store/keys.ts';
-import { type Fixture, openFixture, SHARDS } from './fixture.ts';
+import type { EventOptions, EventOrLoss } from '../../../src/api/client/index.ts';
+import { Keyspace } from '../../../src/store/keys.ts';
+import { type Fixture, openFixture, SHARDS } from '../fixture.ts';
 
 const POLL = { timeout: 60_000, interval: 20 };
 

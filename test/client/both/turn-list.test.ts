@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EnqueueAnswer, EnqueueInput } from '../../src/api/client/index.ts';
-import { type Fixture, isOverHttp, openFixture } from './fixture.ts';
+import type { EnqueueAnswer, EnqueueInput } from '../../../src/api/client/index.ts';
+import { type Fixture, isOverHttp, openFixture } from '../fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { OpenClient, StreamOptions, TurnPart } from '../../src/api/client/index.ts';
-import type { Agent } from '../../src/domain/agent.ts';
-import { type ScriptedAnswer, scriptedModel } from '../../src/providers/scripted.ts';
-import { Keyspace } from '../../src/store/keys.ts';
-import { type Fixture, openFixture, SHARDS } from './fixture.ts';
-import { messagesOf, ReadTurn } from './read-parts.ts';
+import type { OpenClient, StreamOptions, TurnPart } from '../../../src/api/client/index.ts';
+import type { Agent } from '../../../src/domain/agent.ts';
+import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
+import { Keyspace } from '../../../src/store/keys.ts';
+import { type Fixture, openFixture, SHARDS } from '../fixture.ts';
+import { messagesOf, ReadTurn } from '../read-parts.ts';
 
 const POLL = { timeout: 60_000, interval: 20 };
 const agent = 'speaker';
@@ -326,7 +326,7 @@ test('a stream takes back the text of a step whose worker was killed, and delive
   const parts = own.client.stream('c1', turn)[Symbol.asyncIterator]();
   const first = parts.next();
   await expect.poll(() => own.redis.exists(keyOf('c1', turn)), POLL).toBe(1);
-  const script = fileURLToPath(new URL('./silent-worker.ts', import.meta.url));
+  const script = fileURLToPath(new URL('../silent-worker.ts', import.meta.url));
   const child = spawn(process.execPath, [script, own.url], { stdio: 'inherit' });
   onTestFinished(() => void child.kill('SIGKILL'));
   const { value } = await first;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { EnqueueInput, TurnPart } from '../../src/api/client/index.ts';
-import type { Agent } from '../../src/domain/agent.ts';
-import { scriptedModel } from '../../src/providers/scripted.ts';
-import { type Fixture, openFixture } from './fixture.ts';
+import type { EnqueueInput, TurnPart } from '../../../src/api/client/index.ts';
+import type { Agent } from '../../../src/domain/agent.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
+import { type Fixture, openFixture } from '../fixture.ts';
 
 /** Gates by conversation. A model that streams waits for the gate behind its first words. */
 const gates = new Map<string, Promise<void>>();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTalker, type Fixture, makeVersions, openFixture, talk } from './fixture.ts';
+import { createTalker, type Fixture, makeVersions, openFixture, talk } from '../fixture.ts';
 
 const agent = 'talker';
 const conversation = 'kept';
