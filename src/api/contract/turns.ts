@@ -40,7 +40,7 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
   ): Promise<'answered' | 'still_waiting'>;
   /**
    * Lists accepted, unsettled turns, and the calls that the first one waits for. Use it to find what to `answer` or
-   * `cancel`. Turns come in the order of processing, scheduled turns last by due timeSchema. `limit` defaults to 100, at most
+   * `cancel`. Turns come in the order of processing, scheduled turns last by due time. `limit` defaults to 100, at most
    * 1,000.
    */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;

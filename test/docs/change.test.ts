@@ -1,0 +1,38 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const page = readFileSync(`${ROOT}docs/contributing/change.md`, 'utf8');
+
+/** Files that a section lists, in its table. */
+function listFiles(heading: string): string[] {
+  const section = page.split(`\n## ${heading}`)[1]?.split('\n## ')[0] ?? '';
+  return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, file = '']) => file);
+}
+
+/** Files below a folder that name an example, outside of their imports. */
+function findNaming(folder: string, example: RegExp): string[] {
+  return globSync(`${folder}/**/*.{ts,lua,json}`, { cwd: ROOT }).filter((file) =>
+    readFileSync(`${ROOT}${file}`, 'utf8')
+      .split('\n')
+      .some((line) => example.test(line) && !/ from '/.test(line)),
+  );
+}
+
+test('every file that the page on changes lists exists', () => {
+  const files = [...page.matchAll(/^\| `([^`]+)` \|/gm)].map(([, file = '']) => file);
+  expect(files.length).toBeGreaterThan(20);
+  expect(files.filter((file) => !existsSync(`${ROOT}${file}`))).toEqual([]);
+});
+
+test.each([
+  ['A read for callers', 'src/api', /breakdown/i],
+  ['A script', 'src/store', /reportDeath|'report-death'/],
+  ['A setting', 'src/host', /TURNFOLD_SUMMARIZATION_CONCURRENCY/],
+  ['A metric', 'src/telemetry', /turnfold_pass_requests_total|passRequests/],
+])('the list of "%s" has every file of %s that names its example', (heading, folder, example) => {
+  const naming = findNaming(folder, example);
+  expect(naming.length).toBeGreaterThan(1);
+  expect(listFiles(heading)).toEqual(expect.arrayContaining(naming));
+});
