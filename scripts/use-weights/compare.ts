@@ -3,7 +3,7 @@ import { chooseFragments } from '../../src/compaction/evidence/coverage.ts';
 import { type Fragment, type Ledger, readLedger } from '../../src/compaction/evidence/ledger.ts';
 import type { UseWeights } from '../../src/compaction/evidence/use-features.ts';
 import { valueTermsInSlices } from '../../src/compaction/evidence/use-probability.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import type { QualityScore } from '../../src/evaluation/quality/score.ts';
 import { heldOutTables } from './fit-table.ts';
 import { HAND_SET } from './hand-set.ts';

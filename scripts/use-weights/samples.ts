@@ -5,8 +5,8 @@ import { PEER_GROUPS, PeerSums, peersOf } from '../../src/compaction/evidence/pe
 import { readFacts } from '../../src/compaction/evidence/source-facts.ts';
 import { shapeOf } from '../../src/compaction/evidence/term-shape.ts';
 import { FEATURE_NAMES, FEATURES } from '../../src/compaction/evidence/use-features.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import type { Recording } from '../../src/evaluation/quality/corpus.ts';
 import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
 import { CommonTerms, termsOf } from './common-terms.ts';

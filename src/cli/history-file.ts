@@ -1,7 +1,7 @@
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { runToEnd } from '../domain/interruptible.ts';
 import { parseJsonText, readJsonText } from '../domain/json-text.ts';
 import { isMapping } from '../domain/parse.ts';
-import { runToEnd } from '../domain/sliced.ts';
 import { LINE_BOUNDS, type OpenedConversation, openConversationLine } from '../wire/histories/conversation-line.ts';
 import { isReadByLine } from '../wire/histories/formats/chat-lists.ts';
 import { detectFormat, FORMAT_NAMES, findFormat } from '../wire/histories/formats/detect.ts';

@@ -1,10 +1,10 @@
+import type { Interruptible } from '../domain/interruptible.ts';
 import { FRAMING_TOKENS, type Limits, scaleTokens } from '../domain/limits.ts';
 import { addWeights, NO_WEIGHT, type Weight } from '../domain/message.ts';
 import { hasTokenReason, type Reason } from '../domain/pass.ts';
 import type { BudgetInfeasible } from '../domain/pass-plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import { type RequestOverhead, upperBoundTokens } from '../domain/size.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import type { Weigh } from './clip.ts';
 import { type Context, weighItems } from './context.ts';
@@ -110,5 +110,5 @@ export interface PlanRequest extends Budget {
    */
   readonly isEstimate?: boolean;
   /** Reads the words of the context, for a caller that plans over the same context again. Default: `readEvidence`. */
-  readonly evidence?: (items: readonly ContextItem[]) => Sliced<ContextEvidence>;
+  readonly evidence?: (items: readonly ContextItem[]) => Interruptible<ContextEvidence>;
 }

@@ -1,4 +1,4 @@
-import type { Sliced } from '../domain/sliced.ts';
+import type { Interruptible } from '../domain/interruptible.ts';
 import type { ContextItem, KeptRange } from '../domain/version.ts';
 import type { Weigh } from './clip.ts';
 import { type ContextEvidence, type FragmentRange, isShown } from './context-evidence.ts';
@@ -33,7 +33,7 @@ const MAX_EXCERPT_CHARS = 131_072;
  * of them.
  * @returns the excerpts that are smaller than their item
  */
-export function* chooseExcerpts(request: ExcerptRequest): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
+export function* chooseExcerpts(request: ExcerptRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
   const { large, maxTokens, weigh } = request;
   const pool = collectPool(request);
   yield;
@@ -110,7 +110,7 @@ function* chooseRanges(
   { large, evidence: { ledger, values } }: ExcerptRequest,
   { owners, tokens, edges, shown }: Pool,
   maxTokens: number,
-): Sliced<Map<ContextItem, KeptRange[]>> {
+): Interruptible<Map<ContextItem, KeptRange[]>> {
   let left = maxTokens - large.size * REFERENCE_TOKENS;
   for (const index of edges) left -= tokens[index] as number;
   const chosen = yield* chooseFragments({

@@ -1,6 +1,6 @@
+import type { Interruptible } from '../domain/interruptible.ts';
 import { readJsonText } from '../domain/json-text.ts';
 import type { Message, Weight } from '../domain/message.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { splitsPair } from './excerpt.ts';
 
@@ -43,7 +43,7 @@ export function* clipItem(
   maxTokens: number,
   minChars: number,
   weigh: Weigh,
-): Sliced<ContextItem | undefined> {
+): Interruptible<ContextItem | undefined> {
   const { from, to, logged = item.message } = item;
   if (!canClip(item, minChars)) return undefined;
   const target = Math.min(maxTokens, MAX_CLIP_TOKENS);

@@ -1,4 +1,4 @@
-import { endsSlice, type Sliced } from '../domain/sliced.ts';
+import { endsSlice, type Interruptible } from '../domain/interruptible.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { type Fragment, type Ledger, readLedger } from './evidence/ledger.ts';
 import { valueTermsInSlices } from './evidence/use-probability.ts';
@@ -22,7 +22,7 @@ export interface FragmentRange {
 const NONE: FragmentRange = { from: 0, to: 0 };
 
 /** Reads a context once. The evidence stays valid while items are removed or shortened, because it is about the log. */
-export function* readEvidence(items: readonly ContextItem[]): Sliced<ContextEvidence> {
+export function* readEvidence(items: readonly ContextItem[]): Interruptible<ContextEvidence> {
   const ledger = yield* readLedger(
     items.map(({ message, logged = message }) => logged),
     { isStaleWanted: false },
@@ -40,7 +40,7 @@ export function* readEvidence(items: readonly ContextItem[]): Sliced<ContextEvid
  * context. Reading 10,000 messages takes about a second, and their evidence takes more memory than they do, so only one
  * is kept.
  */
-export function keepLastEvidence(): (items: readonly ContextItem[]) => Sliced<ContextEvidence> {
+export function keepLastEvidence(): (items: readonly ContextItem[]) => Interruptible<ContextEvidence> {
   let last = new WeakMap<readonly ContextItem[], ContextEvidence>();
   return function* readKept(items) {
     const known = last.get(items);
@@ -52,7 +52,7 @@ export function keepLastEvidence(): (items: readonly ContextItem[]) => Sliced<Co
 }
 
 /** Finds the fragments of each item that has text, by its first seq. */
-function* findRanges(items: readonly ContextItem[], { fragments }: Ledger): Sliced<Map<number, FragmentRange>> {
+function* findRanges(items: readonly ContextItem[], { fragments }: Ledger): Interruptible<Map<number, FragmentRange>> {
   const ranges = new Map<number, FragmentRange>();
   for (let from = 0, to = 0; from < fragments.length; from = to) {
     const message = (fragments[from] as Fragment).message;

@@ -1,7 +1,7 @@
 import type { ContextSource } from '../domain/context-source.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import { forEachInSlices, type Interruptible, runToEnd } from '../domain/interruptible.ts';
 import type { LogEntry, Message, Weight } from '../domain/message.ts';
-import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
 import type {
   ClippedSegment,
   ContextItem,
@@ -37,7 +37,7 @@ export function buildContext(source: ContextSource): Context {
 }
 
 /** Like `buildContext`, but yields regularly so that other work can run in between. */
-export function* buildInSlices({ version, head, entries, summaries, inputs }: ContextSource): Sliced<Context> {
+export function* buildInSlices({ version, head, entries, summaries, inputs }: ContextSource): Interruptible<Context> {
   const log = new Map<number, LogEntry>();
   yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
   const items: ContextItem[] = [];

@@ -1,4 +1,4 @@
-import { endsSlice, type Sliced } from '../domain/sliced.ts';
+import { endsSlice, type Interruptible } from '../domain/interruptible.ts';
 import type { Segment, SeqRange, Version } from '../domain/version.ts';
 import { describeRange } from './segments.ts';
 
@@ -16,7 +16,7 @@ export interface VersionChange {
  * Lists the differences of two context versions, up to the later `base`. Both versions contain all later messages
  * unchanged.
  */
-export function* diffInSlices(before: Version, after: Version): Sliced<VersionChange[]> {
+export function* diffInSlices(before: Version, after: Version): Interruptible<VersionChange[]> {
   const end = Math.max(before.base, after.base);
   const changes: VersionChange[] = [];
   const [segmentBefore, segmentAfter] = [passSegments(before), passSegments(after)];

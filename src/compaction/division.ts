@@ -2,7 +2,7 @@ import type { BudgetDivision } from '../domain/pass-plan.ts';
 import type { Policy } from '../domain/policy.ts';
 
 /** Tokens that each part of a division could use. */
-export interface Material {
+export interface Available {
   readonly users: number;
   /** Maximum of the summaries, by the size of their sources. */
   readonly summaries: number;
@@ -25,16 +25,16 @@ export interface Material {
 export function divideBudget(
   { budget, fixed }: { readonly budget: number; readonly fixed: number },
   { budgetShares }: Pick<Policy, 'budgetShares'>,
-  material: Material,
+  available: Available,
 ): BudgetDivision {
   const room = Math.max(0, budget - fixed);
-  const least = Math.min(material.summaries, material.minSummaries, room);
-  const floor = Math.min(material.floor, room - least);
-  let users = Math.min(material.users, room * budgetShares.users, room - least - floor);
-  let summaries = Math.min(material.summaries, Math.max(least, room * budgetShares.summaries), room - floor - users);
-  const tail = Math.min(material.tail, room - users - summaries);
-  summaries = Math.min(material.summaries, room - users - tail);
-  users = Math.min(material.users, room - summaries - tail);
+  const least = Math.min(available.summaries, available.minSummaries, room);
+  const floor = Math.min(available.floor, room - least);
+  let users = Math.min(available.users, room * budgetShares.users, room - least - floor);
+  let summaries = Math.min(available.summaries, Math.max(least, room * budgetShares.summaries), room - floor - users);
+  const tail = Math.min(available.tail, room - users - summaries);
+  summaries = Math.min(available.summaries, room - users - tail);
+  users = Math.min(available.users, room - summaries - tail);
   return {
     budget: toTokens(budget),
     fixed: toTokens(fixed),

@@ -29,7 +29,7 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   const { order, strategy, excess, spareTokens = Infinity } = request;
   const cut = new GroupCut(layout);
   cut.takeUntil(order, excess);
-  cut.giveBack(excess);
+  cut.refill(excess);
   const extent = strategy === undefined ? [] : order.slice(0, strategyLength(strategy, layout, order));
   for (const group of extent) {
     if (cut.weight.tokens + cut.tokensOf(group) > spareTokens) break;
@@ -77,7 +77,7 @@ class GroupCut implements Cut {
   }
 
   /** Puts back groups that the excess does not need, the last one first. */
-  giveBack(excess: Weight): void {
+  refill(excess: Weight): void {
     for (const group of [...this.groups].toReversed()) this.putBack(group, excess);
   }
 

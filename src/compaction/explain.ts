@@ -1,9 +1,9 @@
+import { type Interruptible, runToEnd } from '../domain/interruptible.ts';
 import { resolveLimits } from '../domain/limits.ts';
 import type { LogEntry } from '../domain/message.ts';
 import type { PassPlan } from '../domain/pass-plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import { NO_OVERHEAD } from '../domain/size.ts';
-import { runToEnd, type Sliced } from '../domain/sliced.ts';
 import { START_VERSION } from '../domain/version.ts';
 import { type PlanRequest, requestTokensOf } from './budget.ts';
 import type { Weigh } from './clip.ts';
@@ -44,7 +44,7 @@ export interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUser
 }
 
 /** Plans the compaction of a context by its thresholds. Messages and turns are counted from the start of the context. */
-export function* explainPlanInSlices(given: ExplainRequest): Sliced<ExplainedPlan> {
+export function* explainPlanInSlices(given: ExplainRequest): Interruptible<ExplainedPlan> {
   const { context, policy, limits, requested } = given;
   const { items } = context;
   const firstUserSeq = items.find((item) => item.message.role === 'user')?.from;

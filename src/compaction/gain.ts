@@ -1,7 +1,7 @@
+import type { Interruptible } from '../domain/interruptible.ts';
 import { addWeights } from '../domain/message.ts';
 import { hasHardReason } from '../domain/pass.ts';
 import type { Policy } from '../domain/policy.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import {
   excessWeight,
   PLACEHOLDER,
@@ -32,7 +32,7 @@ export function* keepsSummaries(
   request: PlanRequest,
   ladder: Ladder,
   sequences: readonly CappedSequence[],
-): Sliced<boolean> {
+): Interruptible<boolean> {
   if (sequences.length === 0) return false;
   return hasHardReason(request.reasons)
     ? yield* fitsWithSummaries(request, yield* ladder.layOut(), sequences)
@@ -40,7 +40,11 @@ export function* keepsSummaries(
 }
 
 /** Checks whether a soft pass saves enough with these summaries. */
-function* savesEnough(request: PlanRequest, ladder: Ladder, sequences: readonly CappedSequence[]): Sliced<boolean> {
+function* savesEnough(
+  request: PlanRequest,
+  ladder: Ladder,
+  sequences: readonly CappedSequence[],
+): Interruptible<boolean> {
   const { policy, context } = request;
   const before = requestTokensOf(request, context.items);
   const isEnough = (itemTokens: number): boolean => isGain(policy, before, requestTokens(request, itemTokens), false);
@@ -59,7 +63,7 @@ function* fitsWithSummaries(
   request: PlanRequest,
   { groupWeights, protections }: Layout,
   sequences: readonly CappedSequence[],
-): Sliced<boolean> {
+): Interruptible<boolean> {
   const summaries = sequences.map((sequence) => largestSummary(sequence).weight);
   const fixed = groupWeights.filter((_, group) => isFixed(protections[group]));
   const { tokens, bytes } = excessWeight(request, addWeights(weighItems([...fixed, ...summaries]), PLACEHOLDER));
@@ -68,7 +72,7 @@ function* fitsWithSummaries(
   return !largest.isOver && !isInputCut(request.context, largest.items);
 }
 
-function* settleLargest(request: PlanRequest, sequences: readonly CappedSequence[]): Sliced<Ladder> {
+function* settleLargest(request: PlanRequest, sequences: readonly CappedSequence[]): Interruptible<Ladder> {
   const ladder = new Ladder(request);
   yield* ladder.trim();
   yield* ladder.summarize(sequences.map(largestSummary), request.context.version.number + 1);

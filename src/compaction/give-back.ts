@@ -1,5 +1,5 @@
+import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts';
 import { addWeights, NO_WEIGHT, subtractWeights, type Weight } from '../domain/message.ts';
-import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { excessWeight, opensWithUser, PLACEHOLDER, type PlanRequest, weighSent } from './budget.ts';
 import type { Layout } from './layout.ts';
@@ -27,7 +27,7 @@ export class RemovedGroups {
     { items, groups, groupWeights, droppable }: Layout,
     removed: Iterable<number>,
     floor: ReadonlyMap<ContextItem, unknown>,
-  ): Sliced<void> {
+  ): Interruptible<void> {
     const floorSeqs = new Set(floor.keys().map(({ from }) => from));
     yield* forEachInSlices([...removed], (index) => {
       const own = (groups[index]?.positions ?? []).map((position) => items[position] as ContextItem);
@@ -43,7 +43,7 @@ export class RemovedGroups {
    * Groups of the floor return without a gap, because the oldest leave first. Before the first message, only a user message
    * or a summary returns, unless the pass began with another role there.
    */
-  *putBack(items: readonly ContextItem[], request: PlanRequest): Sliced<readonly ContextItem[]> {
+  *putBack(items: readonly ContextItem[], request: PlanRequest): Interruptible<readonly ContextItem[]> {
     const back = new Returning(items, request);
     yield* back.take(this.#removed.toReversed());
     if (back.groups.size === 0) return items;
@@ -78,7 +78,7 @@ class Returning {
     this.#opening = openingOf(items);
   }
 
-  *take(removed: readonly RemovedGroup[]): Sliced<void> {
+  *take(removed: readonly RemovedGroup[]): Interruptible<void> {
     let isFloorWhole = true;
     yield* forEachInSlices(removed, (group) => {
       if (this.groups.has(group) || (group.isFloor && !isFloorWhole)) return;

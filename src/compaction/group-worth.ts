@@ -1,4 +1,4 @@
-import type { Sliced } from '../domain/sliced.ts';
+import type { Interruptible } from '../domain/interruptible.ts';
 import { type ContextEvidence, isShown } from './context-evidence.ts';
 import { type Dense, DensityQueue } from './evidence/density-queue.ts';
 import type { Fragment } from './evidence/ledger.ts';
@@ -17,7 +17,7 @@ export function* orderByWorth(
   layout: Layout,
   candidates: readonly number[],
   evidence: ContextEvidence,
-): Sliced<number[]> {
+): Interruptible<number[]> {
   const terms = yield* readTerms(layout, evidence);
   /** Groups that show each term. */
   const holders = new Uint32Array(evidence.ledger.terms.length);
@@ -55,7 +55,7 @@ export function* orderByWorth(
 }
 
 /** Terms that each group shows, each once. */
-function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextEvidence): Sliced<number[][]> {
+function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextEvidence): Interruptible<number[][]> {
   const all: number[][] = [];
   /** Last group that shows each term, plus 1. */
   const lastGroup = new Int32Array(ledger.terms.length);

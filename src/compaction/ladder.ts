@@ -1,7 +1,7 @@
 import type { EvictionStrategy } from '../domain/eviction-strategy.ts';
+import type { Interruptible } from '../domain/interruptible.ts';
 import type { Weight } from '../domain/message.ts';
 import { hasHardReason, hasTokenReason } from '../domain/pass.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { excessWeight, mostItemTokens, type PlanRequest, weighSent } from './budget.ts';
 import { weighItems } from './context.ts';
@@ -85,7 +85,7 @@ export class Ladder {
   }
 
   /** Lays out the current items. */
-  *layOut(): Sliced<Layout> {
+  *layOut(): Interruptible<Layout> {
     const { policy } = this.#request;
     if (this.#layout?.items === this.#items) return this.#layout;
     const layout = yield* this.#layout === undefined
@@ -122,7 +122,7 @@ export class Ladder {
   }
 
   /** Takes the steps that need no choice. */
-  *trim(): Sliced<void> {
+  *trim(): Interruptible<void> {
     yield* this.#drop();
     yield* this.#mask();
   }
@@ -131,17 +131,17 @@ export class Ladder {
    * Takes the steps that lose something, while the budget needs them: clip, and evict along the order of worth. A strategy evicts
    * its extent in any case. Only a hard reason changes the floor.
    */
-  *descend(strategy?: EvictionStrategy): Sliced<void> {
+  *descend(strategy?: EvictionStrategy): Interruptible<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
     // After the cut, a protected message may come first, which needs a placeholder.
     if (this.isOver) yield* this.#evict(undefined);
     if (hasHardReason(this.#request.reasons)) yield* this.#cutFloor();
     if (strategy !== undefined && this.#spareTokens >= 0) return;
-    yield* this.#giveBack();
+    yield* this.#refill();
   }
 
-  *#cutFloor(): Sliced<void> {
+  *#cutFloor(): Interruptible<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFlexible);
     if (this.isOver) yield* this.#relax();
     if (this.isOver) yield* this.#relax();
@@ -152,7 +152,7 @@ export class Ladder {
   }
 
   /** Gives back what fits again, because a later step removed more than the budget needed. */
-  *#giveBack(): Sliced<void> {
+  *#refill(): Interruptible<void> {
     if (this.isOver) return;
     // Nothing older returns before the inputs of the running turn are whole.
     yield* this.#lengthen(({ from }) => this.#landmarks.inputs.has(from));
@@ -163,13 +163,13 @@ export class Ladder {
   }
 
   /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
-  *#lengthen(mayGrow: (item: ContextItem) => boolean): Sliced<void> {
-    yield* this.#refill(mayGrow);
+  *#lengthen(mayGrow: (item: ContextItem) => boolean): Interruptible<void> {
+    yield* this.#grow(mayGrow);
     const whole = new Map(this.#whole.entries().filter(([item]) => mayGrow(item)));
     this.#replaceLast(showWhole(this.#items, whole, this.#request));
   }
 
-  *#refill(mayGrow: (item: ContextItem) => boolean): Sliced<void> {
+  *#grow(mayGrow: (item: ContextItem) => boolean): Interruptible<void> {
     const most = mostItemTokens(this.#request);
     const last = this.#steps.at(-1);
     if (most === undefined || last === undefined || this.isOver || this.weight.tokens >= GOOD_FILL * most) return;
@@ -198,7 +198,7 @@ export class Ladder {
   }
 
   /** Removes droppable groups, regardless of the budget. */
-  *#drop(): Sliced<void> {
+  *#drop(): Interruptible<void> {
     const { droppable, protections } = yield* this.layOut();
     const dropped = [...droppable].filter((group) => protections[group] === undefined);
     yield;
@@ -206,7 +206,7 @@ export class Ladder {
   }
 
   /** Masks old results that a later one superseded, or all if the policy says so. Masks pictures after an overflow. */
-  *#mask(): Sliced<void> {
+  *#mask(): Interruptible<void> {
     const { reasons, weigh } = this.#request;
     if (reasons.includes('overflow')) this.#take('mask', yield* maskOldPictures(yield* this.layOut(), weigh));
     this.#take('mask', yield* maskOldResults(yield* this.layOut(), this.#request));
@@ -217,7 +217,7 @@ export class Ladder {
    * Replaces sequences by their summaries.
    * @returns keys of the texts that were used
    */
-  *summarize(summaries: readonly AcceptedSummary[], version: number): Sliced<string[]> {
+  *summarize(summaries: readonly AcceptedSummary[], version: number): Interruptible<string[]> {
     const mayRelaxFloor = hasHardReason(this.#request.reasons);
     const { items, used } = placeSummaries(yield* this.layOut(), summaries, { version, mayRelaxFloor });
     yield;
@@ -226,7 +226,7 @@ export class Ladder {
     return used;
   }
 
-  *#evict(strategy: EvictionStrategy | undefined): Sliced<void> {
+  *#evict(strategy: EvictionStrategy | undefined): Interruptible<void> {
     const layout = yield* this.layOut();
     const { droppable, others } = evictionCandidates(layout);
     if (droppable.length + others.length === 0) return;
@@ -245,7 +245,7 @@ export class Ladder {
   }
 
   /** Shortens the largest messages, while the budget needs it. */
-  *#clip(minTokens: number, mayClip: (protection: Protection | undefined) => boolean): Sliced<void> {
+  *#clip(minTokens: number, mayClip: (protection: Protection | undefined) => boolean): Interruptible<void> {
     const { groupOf, protections } = yield* this.layOut();
     const candidates = this.#items.filter(
       (item, position) => isShortenable(item) && mayClip(protections[groupOf[position] as number]),
@@ -258,25 +258,25 @@ export class Ladder {
     this.#take('clip', items);
   }
 
-  *#shorten(request: Omit<ShortenRequest, 'evidence' | 'weigh'>): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
+  *#shorten(request: Omit<ShortenRequest, 'evidence' | 'weigh'>): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
     if (this.#request.isEstimate === true) return estimateShortened(request);
     return yield* shortenLargest({ ...request, evidence: yield* this.#readEvidence(), weigh: this.#request.weigh });
   }
 
   /** Removes the oldest groups of the floor, while the budget needs it. */
-  *#relax(): Sliced<void> {
+  *#relax(): Interruptible<void> {
     const layout = yield* this.layOut();
     const { groups } = cutFloor(layout, this.excess);
     yield;
     yield* this.#remove('relax', groups);
   }
 
-  *#readEvidence(): Sliced<ContextEvidence> {
+  *#readEvidence(): Interruptible<ContextEvidence> {
     this.#evidence ??= yield* (this.#request.evidence ?? readEvidence)(this.#request.context.items);
     return this.#evidence;
   }
 
-  *#remove(step: LadderStep, groups: ReadonlySet<number>): Sliced<void> {
+  *#remove(step: LadderStep, groups: ReadonlySet<number>): Interruptible<void> {
     if (groups.size === 0) return;
     const layout = yield* this.layOut();
     const left = this.#items.filter((_, position) => !groups.has(layout.groupOf[position] as number));

@@ -1,7 +1,7 @@
 import { type Group, type Grouping, readGroups } from '../domain/group.ts';
+import { forEachInSlices, type Interruptible, mapInSlices } from '../domain/interruptible.ts';
 import type { ToolCall, Weight } from '../domain/message.ts';
 import type { Policy } from '../domain/policy.ts';
-import { forEachInSlices, mapInSlices, type Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import type { Context } from './context.ts';
 
@@ -67,7 +67,11 @@ export function findLastModelSeq(items: readonly ContextItem[]): number {
 }
 
 /** Groups the items of a context and finds the weight and the protection of each group. */
-export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Sliced<Layout> {
+export function* layOutInSlices(
+  items: readonly ContextItem[],
+  policy: Policy,
+  landmarks: Landmarks,
+): Interruptible<Layout> {
   const grouping = yield* readGroups(items.map((item) => item.message));
   yield;
   return yield* completeLayout(items, grouping, policy, landmarks);
@@ -82,7 +86,7 @@ export function* layOutAgain(
   items: readonly ContextItem[],
   policy: Policy,
   landmarks: Landmarks,
-): Sliced<Layout> {
+): Interruptible<Layout> {
   if (
     items.length === layout.items.length &&
     !items.some(({ from }, position) => from !== layout.items[position]?.from)
@@ -96,7 +100,7 @@ function* completeLayout(
   grouping: Grouping,
   policy: Policy,
   landmarks: Landmarks,
-): Sliced<Layout> {
+): Interruptible<Layout> {
   const { groups } = grouping;
   const groupWeights = yield* weighGroups(items, groups);
   const protections = yield* protectGroups(items, groups, policy, landmarks);
@@ -111,7 +115,7 @@ function* completeLayout(
  * Finds the groups that their author marked as droppable, and the system messages that a newer one repeats. Numbers may
  * differ, as in a reminder with the time.
  */
-function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Sliced<ReadonlySet<number>> {
+function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Interruptible<ReadonlySet<number>> {
   const droppable = new Set<number>();
   const texts = new Set<string>();
   yield* forEachInSlices(groups.toReversed(), ({ kind, positions }, fromEnd) => {
@@ -125,7 +129,7 @@ function* findDroppable(items: readonly ContextItem[], groups: readonly Group[])
   return droppable;
 }
 
-function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): Sliced<Weight[]> {
+function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): Interruptible<Weight[]> {
   return yield* mapInSlices(groups, ({ positions }) => {
     let [tokens, bytes] = [0, 0];
     for (const position of positions) {
@@ -138,7 +142,7 @@ function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): 
 }
 
 /** Groups the items that are left of a layout. Each summary of this pass is a group of its own. */
-function* regroup(layout: Layout, items: readonly ContextItem[]): Sliced<Grouping> {
+function* regroup(layout: Layout, items: readonly ContextItem[]): Interruptible<Grouping> {
   const groups: (Group & { readonly positions: number[] })[] = [];
   const groupOf: number[] = [];
   const callOf: (ToolCall | undefined)[] = [];
@@ -207,7 +211,7 @@ function* protectGroups(
   groups: readonly Group[],
   policy: Policy,
   landmarks: Landmarks,
-): Sliced<(Protection | undefined)[]> {
+): Interruptible<(Protection | undefined)[]> {
   const { firstUserSeq, lastModelSeq, prefixEnd = 0 } = landmarks;
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   const lastSystem = items.findLastIndex((item) => item.message.role === 'system');

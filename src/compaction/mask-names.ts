@@ -1,5 +1,5 @@
+import { endsSlice, type Interruptible } from '../domain/interruptible.ts';
 import type { Message } from '../domain/message.ts';
-import { endsSlice, type Sliced } from '../domain/sliced.ts';
 import { partsOf, splitFragments } from './evidence/fragments.ts';
 import { TermIndex } from './evidence/term-index.ts';
 import { shapeOf } from './evidence/term-shape.ts';
@@ -18,7 +18,7 @@ const MIN_NUMBER_CHARS = 3;
 export function* findUsedNames(
   messages: readonly Message[],
   results: ReadonlySet<number>,
-): Sliced<Map<number, string[]>> {
+): Interruptible<Map<number, string[]>> {
   const named = new NamesOfResults();
   for (const index of results) {
     named.read(index, messages[index] as Message);

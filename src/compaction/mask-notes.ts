@@ -1,5 +1,5 @@
+import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
-import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import type { PlanRequest } from './budget.ts';
 import type { Weigh } from './clip.ts';
@@ -34,7 +34,7 @@ export interface MaskRequest {
 export function* maskOldResults(
   { items, groupOf, callOf, protections }: Layout,
   { policy: { maskToolResults }, weigh, isEstimate }: Pick<PlanRequest, 'policy' | 'weigh' | 'isEstimate'>,
-): Sliced<readonly ContextItem[]> {
+): Interruptible<readonly ContextItem[]> {
   const superseded = yield* findSupersededCalls(callOf, (position) => items[position]?.message.isError === true);
   if (superseded.size === 0 && !maskToolResults) return items;
   const chosen: number[] = [];
@@ -54,7 +54,7 @@ export function* maskOldResults(
 export function* maskWithNotes(
   { items, callOf, chosen, isEstimate = false }: MaskRequest,
   weigh: Weigh,
-): Sliced<readonly ContextItem[]> {
+): Interruptible<readonly ContextItem[]> {
   const masked = [...items];
   yield* forEachInSlices(chosen, (position) => {
     const item = items[position] as ContextItem;

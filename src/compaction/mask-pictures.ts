@@ -1,5 +1,5 @@
+import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts';
 import type { Message, Weight } from '../domain/message.ts';
-import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import type { Weigh } from './clip.ts';
 import { isFlexible, type Layout } from './layout.ts';
@@ -17,7 +17,7 @@ const MAX_COUNTED_CHARS = 4_000;
 export function* maskOldPictures(
   { items, groupOf, protections }: Layout,
   weigh: Weigh,
-): Sliced<readonly ContextItem[]> {
+): Interruptible<readonly ContextItem[]> {
   const lastUser = items.findLastIndex(({ message }) => message.role === 'user');
   const old: number[] = [];
   const recent: number[] = [];

@@ -1,7 +1,7 @@
+import type { Interruptible } from '../domain/interruptible.ts';
 import { hasHardReason, hasTokenReason } from '../domain/pass.ts';
 import type { BudgetDivision, PassPlan } from '../domain/pass-plan.ts';
 import type { Policy } from '../domain/policy.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import {
   type Budget,
   explainInfeasible,
@@ -13,7 +13,7 @@ import {
   weighSent,
 } from './budget.ts';
 import { listChanges } from './changes.ts';
-import { divideBudget, type Material } from './division.ts';
+import { type Available, divideBudget } from './division.ts';
 import { keepsSummaries } from './gain.ts';
 import { Ladder } from './ladder.ts';
 import { isFixed, isFloor, type Layout } from './layout.ts';
@@ -51,7 +51,7 @@ export type Explanation =
  * 5. Groups can be evicted or clipped: `evict`.
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
  */
-export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
+export function* planInSlices(request: PlanRequest): Interruptible<PassPlan> {
   return yield* choosePlan(request, new Ladder(request));
 }
 
@@ -65,7 +65,7 @@ export interface SizedPlan {
 }
 
 /** Plans as `planInSlices` does. Also returns the context before the plan, and the estimated request size after it. */
-export function* planWithSize(request: PlanRequest): Sliced<SizedPlan> {
+export function* planWithSize(request: PlanRequest): Interruptible<SizedPlan> {
   const ladder = new Ladder(request);
   const layout = yield* ladder.layOut();
   const plan = yield* choosePlan(request, ladder);
@@ -74,7 +74,7 @@ export function* planWithSize(request: PlanRequest): Sliced<SizedPlan> {
   return { plan, tokensAfter: requestTokens(request, tokens - saved), layout };
 }
 
-function* choosePlan(request: PlanRequest, ladder: Ladder): Sliced<PassPlan> {
+function* choosePlan(request: PlanRequest, ladder: Ladder): Interruptible<PassPlan> {
   const { context, policy, reasons } = request;
   const plan = {
     reasons: [...reasons],
@@ -108,7 +108,7 @@ function* choosePlan(request: PlanRequest, ladder: Ladder): Sliced<PassPlan> {
 function* planEviction(
   request: PlanRequest,
   ladder: Ladder,
-): Sliced<Pick<PassPlan, 'kind' | 'evict' | 'shorten' | 'explained' | 'infeasible'>> {
+): Interruptible<Pick<PassPlan, 'kind' | 'evict' | 'shorten' | 'explained' | 'infeasible'>> {
   const { context, policy } = request;
   yield* ladder.descend(policy.strategy);
   if (ladder.steps.length > 0) {
@@ -124,7 +124,7 @@ function* planEviction(
 }
 
 /** Explains a size above `maxTokens` after all steps. */
-export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Sliced<Explanation[]> {
+export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Interruptible<Explanation[]> {
   if (ladder.isOver) {
     const { protections } = yield* ladder.layOut();
     return [protections.some(isFloor) ? 'retention_floor' : 'nothing_removable'];
@@ -141,13 +141,13 @@ interface ChosenSequences {
 }
 
 /** Chooses the sequences to summarize, and divides the budget among their summaries and what stays. */
-function* chooseSequences(request: PlanRequest, layout: Layout): Sliced<ChosenSequences> {
+function* chooseSequences(request: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
   const budget = hasTokenReason(request.reasons) ? mostItemTokens(request) : undefined;
   return budget === undefined ? yield* chooseAll(request, layout) : yield* chooseWithin(request, layout, budget);
 }
 
 /** Without a budget, everything before the retention window may be summarized, and caps follow from the sources alone. */
-function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Sliced<ChosenSequences> {
+function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
   const { eligible, waiting } = yield* findSequences(layout, policy, {
     isTokenBound: hasTokenReason(reasons),
     tailStart: layout.items.length,
@@ -163,7 +163,7 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Sliced<Ch
  * With a budget, the tail is as large as its part, and everything before it may be summarized. Scope `sequences` keeps user
  * messages in place while they fit their part and every summary gets its least. Else one summary takes users, too.
  */
-function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Sliced<ChosenSequences> {
+function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Interruptible<ChosenSequences> {
   const isHard = hasHardReason(request.reasons);
   const policy = isHard ? { ...request.policy, sourceShare: HARD_SOURCE_SHARE } : request.policy;
   const room = measureRoom(layout, request, budget);
@@ -180,10 +180,10 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Sl
     );
     const sequences = found.eligible;
     if (sequences.length === 0) continue;
-    const material = measureBeside(layout, policy, { tail, sequences });
-    const division = divideBudget(room, policy, material);
+    const available = measureBeside(layout, policy, { tail, sequences });
+    const division = divideBudget(room, policy, available);
     if (scope === 'prefix') return { sequences: capFolds(sequences, policy, division), isWaiting: false, division };
-    if (division.users < material.users || division.summaries < material.minSummaries) continue;
+    if (division.users < available.users || division.summaries < available.minSummaries) continue;
     return { sequences: capBetweenUsers(sequences, policy, division), isWaiting: false, division };
   }
   const division = divideBudget(room, policy, measureBeside(layout, policy, { tail, sequences: [] }));
@@ -242,7 +242,7 @@ function roomOf(budget: number, taken: number): number {
 }
 
 /** Measures what each part of a division could use, before the tail is known: the tail could use everything. */
-function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Material {
+function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Available {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
   groupWeights.forEach((weight, group) => {
     const protection = protections[group];
@@ -262,7 +262,7 @@ function measureBeside(
   { items, groupOf, protections }: Layout,
   policy: CapRules,
   { tail, sequences }: { readonly tail: Tail; readonly sequences: readonly Run[] },
-): Material {
+): Available {
   let [users, kept, next] = [0, 0, 0];
   for (let position = 0; position < tail.start; position += 1) {
     while ((sequences[next]?.toPosition ?? position) < position) next += 1;
@@ -275,13 +275,13 @@ function measureBeside(
   const verbatim = tail.tokens + kept;
   return {
     users,
-    summaries: sum(caps),
-    minSummaries: sum(caps.map(minSummaryTokens)),
+    summaries: addUp(caps),
+    minSummaries: addUp(caps.map(minSummaryTokens)),
     tail: verbatim,
     floor: verbatim,
   };
 }
 
-function sum(numbers: readonly number[]): number {
+function addUp(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,9 +1,9 @@
 import { TurnfoldError } from '../domain/errors.ts';
 import { groupInSlices } from '../domain/group.ts';
 import { seqOfCallId } from '../domain/ids.ts';
+import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts';
 import { FRAMING_TOKENS } from '../domain/limits.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, subtractWeights, type Weight } from '../domain/message.ts';
-import { forEachInSlices, type Sliced } from '../domain/sliced.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version, weighVersion } from '../domain/version.ts';
 
 /** End of a log, with the weight up to it. */
@@ -103,7 +103,7 @@ export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
  * stay, because a request with an unanswered call is invalid.
  * @param entries all entries from the first evicted one to the head of the log
  */
-export function* evictNewer(entries: readonly LogEntry[]): Sliced<Segment[]> {
+export function* evictNewer(entries: readonly LogEntry[]): Interruptible<Segment[]> {
   const first = entries[0]?.seq ?? 0;
   const kept = new Set<number>();
   const own: LogEntry[] = [];

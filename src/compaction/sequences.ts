@@ -1,6 +1,6 @@
 import type { Group } from '../domain/group.ts';
+import type { Interruptible } from '../domain/interruptible.ts';
 import type { Policy } from '../domain/policy.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import type { ContextItem, SeqRange } from '../domain/version.ts';
 import type { Layout } from './layout.ts';
 
@@ -43,7 +43,7 @@ export function* findSequences(
   layout: Layout,
   policy: Pick<Policy, 'scope' | 'minSequenceTokens' | 'minSequenceMessages'>,
   { isTokenBound, ...extent }: { readonly isTokenBound: boolean } & Extent,
-): Sliced<FoundSequences> {
+): Interruptible<FoundSequences> {
   const eligible: Run[] = [];
   const waiting: Run[] = [];
   for (const run of yield* findRuns(layout, policy.scope, extent)) {
@@ -61,7 +61,7 @@ export function* findSequences(
  * separate runs. With scope `prefix`, one run takes everything old, even the first user message. Code copies the text
  * of user messages into its summary.
  */
-function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Sliced<Run[]> {
+function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Interruptible<Run[]> {
   const { items, groups, groupOf, protections } = layout;
   const spans: Span[] = [];
   const isCandidate = groups.map(({ kind, positions }, group) => {

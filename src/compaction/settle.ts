@@ -1,7 +1,7 @@
+import type { Interruptible } from '../domain/interruptible.ts';
 import type { Weight } from '../domain/message.ts';
 import { hasHardReason } from '../domain/pass.ts';
 import type { BudgetInfeasible, PassPlan } from '../domain/pass-plan.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import type { Segment } from '../domain/version.ts';
 import { explainInfeasible, opensWithUser, PLACEHOLDER, requestTokensOf, weighSent } from './budget.ts';
 import { type Context, weighItems } from './context.ts';
@@ -68,7 +68,7 @@ export type SettleOutcome =
  * 5. Compare the result with the budget and with `minGain`.
  * 6. If nothing fits, or only shortened inputs of the running turn, settle again without the summaries.
  */
-export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
+export function* settleInSlices(request: SettleRequest): Interruptible<SettleOutcome> {
   const outcome = yield* settleOnce(request);
   const isCut = outcome.kind === 'infeasible' || (outcome.kind === 'version' && outcome.isInputCut);
   if (!isCut || request.summaries.length === 0) return outcome;
@@ -76,7 +76,7 @@ export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   return yield* settleOnce({ ...request, summaries: [] });
 }
 
-function* settleOnce(request: SettleRequest): Sliced<SettleOutcome> {
+function* settleOnce(request: SettleRequest): Interruptible<SettleOutcome> {
   const { context, plan, reasons, policy } = request;
   const before = requestTokensOf(request, context.items);
   const ladder = new Ladder(request);

@@ -1,5 +1,5 @@
+import type { Interruptible } from '../domain/interruptible.ts';
 import type { Weight } from '../domain/message.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { chooseExcerpts } from './choose-excerpts.ts';
 import { canClip, clipItem, type Weigh } from './clip.ts';
@@ -25,7 +25,7 @@ export interface ShortenRequest {
  * Calls and messages with pictures are clipped in the middle, because their arguments must stay valid JSON.
  * @returns the shortened items, by the item that each replaces
  */
-export function* shortenLargest(request: ShortenRequest): Sliced<ReadonlyMap<ContextItem, ContextItem>> {
+export function* shortenLargest(request: ShortenRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
   const { items, excess, minTokens, evidence, weigh } = request;
   const candidates = request.candidates
     .filter(({ tokens }) => tokens > minTokens)

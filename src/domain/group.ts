@@ -1,6 +1,6 @@
 import { TurnfoldError } from './errors.ts';
+import { forEachInSlices, type Interruptible, runToEnd } from './interruptible.ts';
 import type { Message, ToolCall } from './message.ts';
-import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 
 export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
 
@@ -34,7 +34,7 @@ export function groupMessages(messages: readonly GroupedMessage[]): readonly Gro
 type GroupedMessage = Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>;
 
 /** Like `groupMessages`, but yields regularly so that other work can run in between. */
-export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<readonly Group[]> {
+export function* groupInSlices(messages: readonly GroupedMessage[]): Interruptible<readonly Group[]> {
   return (yield* readGroups(messages)).groups;
 }
 
@@ -48,7 +48,7 @@ export interface Grouping {
 }
 
 /** Groups messages, and finds the group and the call of each message. */
-export function* readGroups(messages: readonly GroupedMessage[]): Sliced<Grouping> {
+export function* readGroups(messages: readonly GroupedMessage[]): Interruptible<Grouping> {
   const groups: GroupInProgress[] = [];
   const groupOf: number[] = [];
   const callOf: (ToolCall | undefined)[] = [];

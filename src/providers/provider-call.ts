@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
 import type { GateSettings } from '../domain/gate.ts';
+import type { Interruptible } from '../domain/interruptible.ts';
 import { readJsonText } from '../domain/json-text.ts';
 import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import type { ModelOptions } from '../domain/model-options.ts';
 import { isMapping } from '../domain/parse.ts';
 import { upperBoundTokens } from '../domain/size.ts';
-import type { Sliced } from '../domain/sliced.ts';
 import { outlineRequest } from '../wire/request-outline.ts';
 import type { RuleContext } from '../wire/rules/rule.ts';
 import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
@@ -103,8 +103,8 @@ export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
  * @throws ModelError if the body breaks a rule: `overflow` for its size, else `invalid`
  */
 export async function renderChecked<Body>(
-  rendering: Sliced<Rendered<Body>>,
-  validate: (body: Body) => Sliced<Violation[]>,
+  rendering: Interruptible<Rendered<Body>>,
+  validate: (body: Body) => Interruptible<Violation[]>,
 ): Promise<CheckedBody<Body>> {
   const rendered = await eventLoopShare.run(rendering);
   const { body } = rendered;

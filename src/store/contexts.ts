@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type ContextSource, rangesToRead } from '../domain/context-source.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { Sliced } from '../domain/sliced.ts';
+import type { Interruptible } from '../domain/interruptible.ts';
 import {
   checkHead,
   type SeqRange,
@@ -225,7 +225,7 @@ async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation
  * Decodes versions and yields after each, so that other work can run. There may be 200 versions with thousands of
  * segments each.
  */
-function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Sliced<Version[]> {
+function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Interruptible<Version[]> {
   const versions: Version[] = [];
   for (const [field, text] of texts) {
     versions.push(decodeVersion({ key, field }, text));

@@ -1,8 +1,8 @@
 import { groupInSlices } from '../domain/group.ts';
+import { forEachInSlices, type Interruptible, runToEnd } from '../domain/interruptible.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 import type { RawFormat } from '../domain/raw-items.ts';
-import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
 import { renderSummary } from '../domain/summary.ts';
 import { type CallIdForm, CallIds, readCallArguments } from './calls.ts';
 import { writeAsUser } from './later-system.ts';
@@ -55,7 +55,7 @@ export function* arrangeInSlices(
   request: WireRequest,
   format: RawFormat,
   { callIds, takesLaterSystem = false }: ArrangeOptions = {},
-): Sliced<ArrangedRequest> {
+): Interruptible<ArrangedRequest> {
   const { messages, model, version } = request;
   const order = (yield* groupInSlices(messages)).flatMap(({ positions }) => positions);
   yield;

@@ -1,5 +1,5 @@
+import { type Interruptible, runToEnd } from '../domain/interruptible.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
-import { runToEnd, type Sliced } from '../domain/sliced.ts';
 import { type AnthropicOptions, renderAnthropicInSlices } from './anthropic/render.ts';
 import { validateAnthropicInSlices } from './anthropic/rules.ts';
 import { type ChatOptions, renderChatInSlices } from './openai-chat/render.ts';
@@ -15,13 +15,13 @@ interface FormatFunctions {
    * @param options rendering options of the format, from the model's profile
    * @throws orphan_result or duplicate_call if the messages are not a valid history
    */
-  readonly renderInSlices: (request: WireRequest, options?: object) => Sliced<Rendered<unknown>>;
+  readonly renderInSlices: (request: WireRequest, options?: object) => Interruptible<Rendered<unknown>>;
   /**
    * Checks a request body against the rules of the format. Takes any value and never throws: a value that is not a
    * request also yields violations.
    * @param options options that the body was rendered with
    */
-  readonly validateInSlices: (body: unknown, context?: RuleContext, options?: object) => Sliced<Violation[]>;
+  readonly validateInSlices: (body: unknown, context?: RuleContext, options?: object) => Interruptible<Violation[]>;
 }
 
 export interface WireFormatTools extends FormatFunctions {

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { keepLastEvidence } from '../../src/compaction/context-evidence.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import type { ContextItem } from '../../src/domain/version.ts';
 import type { ContextStore } from '../../src/store/contexts.ts';
 import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { divideBudget, type Material } from '../../src/compaction/division.ts';
+import { type Available, divideBudget } from '../../src/compaction/division.ts';
 import { type BudgetDivision, budgetDivisionSchema } from '../../src/domain/pass-plan.ts';
 
 const tokens = fc.nat(50_000);
-const materials: fc.Arbitrary<Material> = fc
+const materials: fc.Arbitrary<Available> = fc
   .record({ users: tokens, summaries: tokens, minSummaries: fc.nat(2_000), tail: tokens, floor: tokens })
-  .map((material) => ({ ...material, floor: Math.min(material.floor, material.tail) }));
+  .map((available) => ({ ...available, floor: Math.min(available.floor, available.tail) }));
 const policies = fc
   .record({ users: fc.integer({ min: 0, max: 100 }), summaries: fc.integer({ min: 0, max: 100 }) })
   .filter(({ users, summaries }) => users + summaries <= 100)
@@ -17,12 +17,12 @@ const PARTS = ['users', 'summaries', 'tail'] as const;
 const spent = (division: BudgetDivision): number => PARTS.reduce((sum, part) => sum + division[part], 0);
 
 describe('the division of a token budget', () => {
-  test('the parts fit into what the fixed part leaves, and no part exceeds its material', () => {
+  test('the parts fit into what the fixed part leaves, and no part exceeds its available', () => {
     fc.assert(
-      fc.property(rooms, policies, materials, (room, policy, material) => {
-        const division = divideBudget(room, policy, material);
+      fc.property(rooms, policies, materials, (room, policy, available) => {
+        const division = divideBudget(room, policy, available);
         expect(spent(division)).toBeLessThanOrEqual(Math.max(0, room.budget - room.fixed));
-        for (const part of PARTS) expect(division[part]).toBeLessThanOrEqual(material[part]);
+        for (const part of PARTS) expect(division[part]).toBeLessThanOrEqual(available[part]);
         expect(budgetDivisionSchema.parse(division)).toStrictEqual(division);
       }),
     );
@@ -30,21 +30,21 @@ describe('the division of a token budget', () => {
 
   test('no part shrinks when the budget grows', () => {
     fc.assert(
-      fc.property(rooms, fc.nat(1_000), policies, materials, ({ budget, fixed }, more, policy, material) => {
-        const small = divideBudget({ budget, fixed }, policy, material);
-        const large = divideBudget({ budget: budget + more, fixed }, policy, material);
+      fc.property(rooms, fc.nat(1_000), policies, materials, ({ budget, fixed }, more, policy, available) => {
+        const small = divideBudget({ budget, fixed }, policy, available);
+        const large = divideBudget({ budget: budget + more, fixed }, policy, available);
         for (const part of PARTS) expect(large[part]).toBeGreaterThanOrEqual(small[part]);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  test('everything is spent, or every part has all its material', () => {
+  test('everything is spent, or every part has all its available', () => {
     fc.assert(
-      fc.property(rooms, policies, materials, (room, policy, material) => {
-        const division = divideBudget(room, policy, material);
+      fc.property(rooms, policies, materials, (room, policy, available) => {
+        const division = divideBudget(room, policy, available);
         const left = Math.max(0, room.budget - room.fixed) - spent(division);
-        const isSated = PARTS.every((part) => division[part] === material[part]);
+        const isSated = PARTS.every((part) => division[part] === available[part]);
         // Each of the three parts is rounded down.
         expect(isSated || left < PARTS.length).toBe(true);
       }),
@@ -53,18 +53,18 @@ describe('the division of a token budget', () => {
 
   test('summaries get their guaranteed minimum before the floor and the users’ words', () => {
     fc.assert(
-      fc.property(rooms, policies, materials, (room, policy, material) => {
-        const { summaries } = divideBudget(room, policy, material);
-        const least = Math.min(material.summaries, material.minSummaries, Math.max(0, room.budget - room.fixed));
+      fc.property(rooms, policies, materials, (room, policy, available) => {
+        const { summaries } = divideBudget(room, policy, available);
+        const least = Math.min(available.summaries, available.minSummaries, Math.max(0, room.budget - room.fixed));
         expect(summaries).toBeGreaterThanOrEqual(least);
       }),
     );
   });
 
   const policy = { budgetShares: { users: 0.2, summaries: 0.6 } };
-  const plenty: Material = { users: 9_000, summaries: 9_000, minSummaries: 160, tail: 9_000, floor: 0 };
+  const plenty: Available = { users: 9_000, summaries: 9_000, minSummaries: 160, tail: 9_000, floor: 0 };
 
-  test.each<[string, Partial<Material>, Pick<BudgetDivision, 'users' | 'summaries' | 'tail'>]>([
+  test.each<[string, Partial<Available>, Pick<BudgetDivision, 'users' | 'summaries' | 'tail'>]>([
     ['with plenty of each, every part gets its share', {}, { users: 200, summaries: 600, tail: 200 }],
     ['what users do not need goes to the tail', { users: 50 }, { users: 50, summaries: 600, tail: 350 }],
     ['what summaries do not need goes to the tail', { summaries: 100 }, { users: 200, summaries: 100, tail: 700 }],

@@ -4,8 +4,8 @@ import { type Cut, cutContext, cutFloor, evictionCandidates } from '../../src/co
 import { orderByWorth } from '../../src/compaction/group-worth.ts';
 import { findLastModelSeq, layOutInSlices } from '../../src/compaction/layout.ts';
 import type { EvictionStrategy } from '../../src/domain/eviction-strategy.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import type { ContextItem } from '../../src/domain/version.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 

@@ -5,8 +5,8 @@ import { contextOfLog } from '../../src/compaction/context.ts';
 import { readEvidence } from '../../src/compaction/context-evidence.ts';
 import { diffInSlices } from '../../src/compaction/diff.ts';
 import { excerptMessage, mostRanges } from '../../src/compaction/excerpt.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import {
   type ContextItem,
   type KeptRange,

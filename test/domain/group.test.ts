@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupMessages, readGroups } from '../../src/domain/group.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import { messagesOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';
 import { callTools, toolResult } from './messages.ts';

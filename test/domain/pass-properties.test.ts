@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { opensWithUser } from '../../src/compaction/budget.ts';
 import { weighItems } from '../../src/compaction/context.ts';
 import { diffInSlices } from '../../src/compaction/diff.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { hasTokenReason } from '../../src/domain/pass.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import type { ContextItem, SeqRange } from '../../src/domain/version.ts';
 import {
   type CommittedPass,

@@ -7,13 +7,13 @@ import {
   type SettleRequest,
   settleInSlices,
 } from '../../src/compaction/settle.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
 import { type LogEntry, type Message, NO_WEIGHT, type Weight } from '../../src/domain/message.ts';
 import type { Reason } from '../../src/domain/pass.ts';
 import type { PassPlan } from '../../src/domain/pass-plan.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { NO_OVERHEAD, type RequestOverhead } from '../../src/domain/size.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import { type SeqRange, START_VERSION, type Summary, type Version } from '../../src/domain/version.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 

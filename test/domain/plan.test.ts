@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { PLACEHOLDER } from '../../src/compaction/budget.ts';
 import { keepLastEvidence } from '../../src/compaction/context-evidence.ts';
 import { explainPlan, explainPlanInSlices } from '../../src/compaction/explain.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
 import { passPlanSchema } from '../../src/domain/pass-plan.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../../src/domain/size.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf, logOf } from './alphabet.ts';
 import { maskPlan, planLine, planPass, requestOver, weighText } from './passes.ts';
 

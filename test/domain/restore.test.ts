@@ -11,8 +11,8 @@ import {
   weighOutside,
 } from '../../src/compaction/restore.ts';
 import { groupMessages } from '../../src/domain/group.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { addWeights, type LogEntry, NO_WEIGHT } from '../../src/domain/message.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Summary, type Version, versionSchema } from '../../src/domain/version.ts';
 import { logOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Context } from '../../src/compaction/context.ts';
 import { findLastModelSeq, isFixed, type Layout, layOutInSlices } from '../../src/compaction/layout.ts';
 import { findTail } from '../../src/compaction/tail.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf } from './alphabet.ts';
 import { firstRequest, scenarios } from './scenarios.ts';
 

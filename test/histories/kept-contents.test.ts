@@ -4,7 +4,7 @@ import { readText as readRunText } from '../../src/api/http/ag-ui/run-input.ts';
 import { readUserText } from '../../src/api/http/ai-sdk/chat-request.ts';
 import { readCompactRequest } from '../../src/api/http/compact/compact-request.ts';
 import { readMessage as readItemMessage } from '../../src/api/http/responses/create-request.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { ForeignMessages } from '../../src/wire/histories/formats/foreign-messages.ts';
 import { unwrapLangchain } from '../../src/wire/histories/formats/langchain.ts';
 import { ItemReader } from '../../src/wire/histories/formats/responses-items.ts';

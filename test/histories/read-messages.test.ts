@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TurnfoldError } from '../../src/domain/errors.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { type HistoryOptions, readHistoryInSlices } from '../../src/wire/histories/history.ts';
 
 const read = (messages: readonly unknown[], options?: HistoryOptions) =>

@@ -1,8 +1,8 @@
 import { array, assert, constant, constantFrom, oneof, property } from 'fast-check';
 import { expect, test } from 'vitest';
 import { adoptMessages } from '../../src/domain/history.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { CLOSING_RESULT, type Message } from '../../src/domain/message.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import { HistoryNotes } from '../../src/wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../src/wire/histories/repair-calls.ts';
 import { countRuns } from '../setup/count-runs.ts';

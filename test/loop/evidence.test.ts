@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { chooseFragments } from '../../src/compaction/evidence/coverage.ts';
 import { readLedger } from '../../src/compaction/evidence/ledger.ts';
 import { valueTermsInSlices } from '../../src/compaction/evidence/use-probability.ts';
+import type { Interruptible } from '../../src/domain/interruptible.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Sliced } from '../../src/domain/sliced.ts';
 import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
@@ -40,7 +40,7 @@ function call(given: unknown): Message[] {
 const keys = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, at]));
 
 /** Reads a source, values its terms, and chooses as many fragments as half of the source holds. */
-function* choose(messages: readonly Message[]): Sliced<number> {
+function* choose(messages: readonly Message[]): Interruptible<number> {
   const ledger = yield* readLedger(messages);
   const values = yield* valueTermsInSlices(ledger);
   const tokens = new Float64Array(ledger.fragments.length).fill(10);

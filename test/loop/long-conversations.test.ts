@@ -6,6 +6,7 @@ import { canRebase } from '../../src/compaction/rebase.ts';
 import { evictNewer } from '../../src/compaction/restore.ts';
 import { settleInSlices } from '../../src/compaction/settle.ts';
 import type { ContextSource } from '../../src/domain/context-source.ts';
+import { type Interruptible, runToEnd } from '../../src/domain/interruptible.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
 import type { Reason } from '../../src/domain/pass.ts';
@@ -13,7 +14,6 @@ import type { PassPlan } from '../../src/domain/pass-plan.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { NO_OVERHEAD } from '../../src/domain/size.ts';
-import { runToEnd, type Sliced } from '../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../src/domain/version.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';
@@ -49,7 +49,7 @@ function longHistory(): Message[] {
 }
 
 /** Runs the computation in slices beside others, as workers do. */
-async function expectHeldShort<Result>(work: () => Sliced<Result>): Promise<Result> {
+async function expectHeldShort<Result>(work: () => Interruptible<Result>): Promise<Result> {
   let result: Result | undefined;
   const held = await holdsShortly(async () => {
     result = await eventLoopShare.run(work());

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { groupMessages } from '../../src/domain/group.ts';
 import { adoptMessages } from '../../src/domain/history.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import { type Message, messageSchema } from '../../src/domain/message.ts';
 import { readParts } from '../../src/domain/parts.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
-import { runToEnd } from '../../src/domain/sliced.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import { checkOpenRound, checkPins } from '../../src/wire/rules/version-checks.ts';
 import { eventLoopShare } from '../../src/wire/tokens/event-loop-share.ts';

@@ -1,4 +1,4 @@
-import { runToEnd } from '../../src/domain/sliced.ts';
+import { runToEnd } from '../../src/domain/interruptible.ts';
 import type { AnthropicBody } from '../../src/wire/anthropic/body.ts';
 import { type AnthropicOptions, renderAnthropicInSlices } from '../../src/wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../src/wire/anthropic/rules.ts';

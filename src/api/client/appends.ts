@@ -2,10 +2,10 @@ import type { Acknowledged } from '../../domain/durability.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { type AdoptedMessages, adoptMessages } from '../../domain/history.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import { operationId } from '../../domain/operation.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import type { AppendResult } from '../../store/log.ts';
 import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
@@ -62,7 +62,7 @@ interface CheckedAppend {
   readonly firstPass: NewPass;
 }
 
-function* checkInSlices(ports: ClientPorts, input: AppendInput): Sliced<CheckedAppend> {
+function* checkInSlices(ports: ClientPorts, input: AppendInput): Interruptible<CheckedAppend> {
   const { conversation: id, tenant, operation: given, ...rest } = parseInput(appendSchema, input);
   const notes = new HistoryNotes({ isStrict: rest.strict === true });
   const { messages, places } = yield* readAppendedInSlices(rest.messages, notes);

@@ -9,12 +9,12 @@ import {
 } from '../../compaction/inspection/breakdown.ts';
 import { toCost } from '../../compaction/inspection/cost.ts';
 import { readThinking } from '../../compaction/inspection/thinking.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { listThresholds } from '../../domain/request-facts.ts';
 import type { SizeRecord } from '../../domain/size.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { NO_USAGE } from '../../domain/usage.ts';
 import { type ContextItem, START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
@@ -123,7 +123,7 @@ function* sizeThinkingInSlices(
   { recentCounts, recentThinking }: InspectionPorts,
   counter: TokenCounter,
   items: readonly ContextItem[],
-): Sliced<LongText[]> {
+): Interruptible<LongText[]> {
   const longTexts: LongText[] = [];
   for (const [index, { message }] of items.entries()) {
     if (endsSlice(index)) yield;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { fieldError, isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
+import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { HistoryNotes } from '../../wire/histories/notes.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TurnfoldClient } from '../contract/client.ts';
@@ -48,7 +48,7 @@ export async function importConversation(
 }
 
 /** Checks all messages before the first write, so that the import is complete or writes nothing. */
-function* checkWhole(messages: readonly Message[]): Sliced<void> {
+function* checkWhole(messages: readonly Message[]): Interruptible<void> {
   if (messages.length === 0) {
     const why = 'the conversation has no messages. Remove its line or add a message.';
     throw fieldError('invalid_input', 'messages', why);

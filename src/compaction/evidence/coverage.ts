@@ -1,4 +1,4 @@
-import type { Sliced } from '../../domain/sliced.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import { type Dense, DensityQueue } from './density-queue.ts';
 import type { Fragment, Ledger } from './ledger.ts';
 
@@ -30,7 +30,7 @@ const SLICE_FRAGMENTS = 2_048;
  * come first.
  * @returns indexes in the order of the choice
  */
-export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
+export function* chooseFragments(request: CoverageRequest): Interruptible<number[]> {
   const choice = new Choice(request);
   const queue = yield* queueFragments(request, choice);
   const rest: number[] = [];
@@ -49,7 +49,7 @@ export function* chooseFragments(request: CoverageRequest): Sliced<number[]> {
   return choice.chosen;
 }
 
-function* queueFragments({ ledger, mayChoose }: CoverageRequest, choice: Choice): Sliced<DensityQueue> {
+function* queueFragments({ ledger, mayChoose }: CoverageRequest, choice: Choice): Interruptible<DensityQueue> {
   const queue = new DensityQueue();
   for (let index = 0; index < ledger.fragments.length; index += 1) {
     // A key says nothing without what stands under it.

@@ -1,5 +1,5 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { type Part, partsOf } from './fragments.ts';
 import { readRecords } from './read-records.ts';
 import type { TextRecord } from './records.ts';
@@ -62,7 +62,7 @@ const PART_CHARS = 32;
  * Reads messages of a log, oldest first. The result is a pure function of the messages.
  * @param isStaleWanted false: `superseded` stays empty
  */
-export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Sliced<Ledger> {
+export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Interruptible<Ledger> {
   const reader = new LedgerReader();
   let chars = 0;
   for (const [index, message] of messages.entries()) {

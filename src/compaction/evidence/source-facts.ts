@@ -1,4 +1,4 @@
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Fragment, Ledger, Term } from './ledger.ts';
 
 /** Figures of a whole source. They are computed once and used for every term. */
@@ -15,13 +15,13 @@ export interface SourceFacts {
   readonly company: Float64Array;
 }
 
-export function* readFacts(ledger: Ledger): Sliced<SourceFacts> {
+export function* readFacts(ledger: Ledger): Interruptible<SourceFacts> {
   const texts = yield* readTexts(ledger);
   const company = yield* readCompany(ledger);
   return { messages: ledger.messages, ...texts, company };
 }
 
-function* readTexts({ fragments, messages }: Ledger): Sliced<Pick<SourceFacts, 'charsAfter' | 'resultTerms'>> {
+function* readTexts({ fragments, messages }: Ledger): Interruptible<Pick<SourceFacts, 'charsAfter' | 'resultTerms'>> {
   const charsAfter = new Float64Array(messages);
   const resultTerms = new Float64Array(messages);
   let chars = 0;
@@ -42,7 +42,7 @@ const LATE_MESSAGES = 6;
 /** Weight of an absent term that the agent did not use: a line of two terms says less than a line of ten. */
 const PRIOR = 0.3;
 
-function* readCompany({ terms, fragments, messages }: Ledger): Sliced<Float64Array> {
+function* readCompany({ terms, fragments, messages }: Ledger): Interruptible<Float64Array> {
   const company = new Float64Array(terms.length);
   const weights = new Float64Array(terms.length);
   /** Weight of each term. A term that the agent did not use lately has 0. */

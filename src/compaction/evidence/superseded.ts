@@ -1,6 +1,6 @@
+import { endsSlice, type Interruptible, runToEnd } from '../../domain/interruptible.ts';
 import { readJsonText } from '../../domain/json-text.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
-import { endsSlice, runToEnd, type Sliced } from '../../domain/sliced.ts';
 
 /**
  * Finds results that a later result has made stale:
@@ -13,7 +13,7 @@ export function findSuperseded(messages: readonly Message[]): Set<number> {
   return runToEnd(findSupersededInSlices(messages));
 }
 
-export function* findSupersededInSlices(messages: readonly Message[]): Sliced<Set<number>> {
+export function* findSupersededInSlices(messages: readonly Message[]): Interruptible<Set<number>> {
   const calls = new Map<string, ToolCall>();
   const callOf: (ToolCall | undefined)[] = [];
   for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {
@@ -31,7 +31,7 @@ export function* findSupersededInSlices(messages: readonly Message[]): Sliced<Se
 export function* findSupersededCalls(
   callOf: readonly (ToolCall | undefined)[],
   isError: (index: number) => boolean,
-): Sliced<Set<number>> {
+): Interruptible<Set<number>> {
   const results = new ResultsInForce();
   for (const [index, call] of callOf.entries()) {
     if (call !== undefined) results.add(call, { index, isError: isError(index) });

@@ -1,4 +1,4 @@
-import { endsSlice, runToEnd, type Sliced } from '../../domain/sliced.ts';
+import { endsSlice, type Interruptible, runToEnd } from '../../domain/interruptible.ts';
 import type { Ledger } from './ledger.ts';
 import { PeerSums, peersOf } from './peers.ts';
 import { readFacts } from './source-facts.ts';
@@ -23,7 +23,7 @@ export function valueTerms(ledger: Ledger): Float64Array {
 }
 
 /** The same as `valueTerms`, in slices: 500,000 terms take about half a second. */
-export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WEIGHTS): Sliced<Float64Array> {
+export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WEIGHTS): Interruptible<Float64Array> {
   const { probabilities, groups } = yield* estimateUse(ledger, weights);
   const peers = new PeerSums();
   let sum = 0;
@@ -47,7 +47,7 @@ interface UseEstimate {
   readonly groups: Uint8Array;
 }
 
-function* estimateUse(ledger: Ledger, { bias, features }: UseWeights): Sliced<UseEstimate> {
+function* estimateUse(ledger: Ledger, { bias, features }: UseWeights): Interruptible<UseEstimate> {
   const facts = yield* readFacts(ledger);
   const scores = new Float64Array(ledger.terms.length);
   const groups = new Uint8Array(ledger.terms.length);

@@ -1,7 +1,7 @@
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { FixedWeight } from '../../domain/limits.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { ContextItem } from '../../domain/version.ts';
 import { CATEGORIES, type Category } from './names.ts';
 import { startOf, textOf } from './outline.ts';
@@ -97,7 +97,7 @@ export interface AddedItems {
 /**
  * Adds the messages of a context. The calls of a message and its thinking count in categories of their own.
  */
-export function* addItems(sums: CategorySums, { items, version, count, thinkingOf }: AddedItems): Sliced<void> {
+export function* addItems(sums: CategorySums, { items, version, count, thinkingOf }: AddedItems): Interruptible<void> {
   const callNames = new Map<string, string>();
   for (const [index, item] of items.entries()) {
     if (endsSlice(index)) yield;

@@ -1,4 +1,4 @@
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Segment, SeqRange, Version } from '../../domain/version.ts';
 import { nameSegment } from '../segments.ts';
 import type { EntryState } from './names.ts';
@@ -31,13 +31,13 @@ export function traceAncestors(kept: readonly Version[], version: Version): Vers
  * @param chain a version with its kept ancestors, oldest first
  * @returns ranges in ascending order. All other messages are shown as in the log
  */
-export function* traceFates(chain: readonly Version[]): Sliced<EntryFate[]> {
+export function* traceFates(chain: readonly Version[]): Interruptible<EntryFate[]> {
   let fates: EntryFate[] = [];
   for (const version of chain) fates = yield* addVersion(fates, version);
   return fates;
 }
 
-function* addVersion(before: readonly EntryFate[], { number, segments }: Version): Sliced<EntryFate[]> {
+function* addVersion(before: readonly EntryFate[], { number, segments }: Version): Interruptible<EntryFate[]> {
   const fates: EntryFate[] = [];
   let position = 0;
   for (const [index, segment] of segments.entries()) {

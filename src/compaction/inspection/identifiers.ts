@@ -1,5 +1,5 @@
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { classOf, IDEOGRAPH, isWordClass } from '../evidence/characters.ts';
 import { type Ledger, readLedger, type Term } from '../evidence/ledger.ts';
 import { shapeOf } from '../evidence/term-shape.ts';
@@ -46,7 +46,7 @@ export interface SummarizedRange {
 }
 
 /** Compares the identifiers of messages with those of their summary. */
-export function* compareIdentifiers({ messages, from, text, find }: SummarizedRange): Sliced<IdentifierFates> {
+export function* compareIdentifiers({ messages, from, text, find }: SummarizedRange): Interruptible<IdentifierFates> {
   const ledger = yield* readLedger(messages, { isStaleWanted: false });
   const order = yield* orderIdentifiers(ledger, find === undefined ? undefined : withoutMarks(find).toLowerCase());
   const summary = yield* readLedger([{ role: 'assistant', content: text }], { isStaleWanted: false });
@@ -64,7 +64,7 @@ export function* compareIdentifiers({ messages, from, text, find }: SummarizedRa
 }
 
 /** Lists the terms that name something, the most valuable first. */
-function* orderIdentifiers(ledger: Ledger, find: string | undefined): Sliced<Term[]> {
+function* orderIdentifiers(ledger: Ledger, find: string | undefined): Interruptible<Term[]> {
   const values = yield* valueTermsInSlices(ledger);
   const found: { readonly term: Term; readonly value: number }[] = [];
   for (const [index, term] of ledger.terms.entries()) {

@@ -1,6 +1,6 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { joinRanges } from '../../domain/seq-ranges.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import {
   type Segment,
   type SeqRange,
@@ -81,7 +81,7 @@ export interface ReportFrame extends Omit<CompactionReport, 'parts' | 'cost' | '
  * Compares a version with its parent.
  * @param parent undefined if it is no longer kept. The version is then compared with the whole log
  */
-export function* frameReport(version: Version, parent: Version | undefined): Sliced<ReportFrame> {
+export function* frameReport(version: Version, parent: Version | undefined): Interruptible<ReportFrame> {
   const { number, cause, reasons, at, durationMs, base, archived, tokensBefore, tokensAfter } = version;
   const changes = yield* diffInSlices(parent ?? START_VERSION, version);
   const ranges = (isMeant: (kind: string) => boolean): SeqRange[] =>
@@ -134,7 +134,7 @@ function countShown({ segments, base }: Version, head: number): number {
  * Returns the text that a version shows in place of a range.
  * @param entries the log entries of the range
  */
-export function* showRange(version: Version, range: SeqRange, entries: readonly LogEntry[]): Sliced<string> {
+export function* showRange(version: Version, range: SeqRange, entries: readonly LogEntry[]): Interruptible<string> {
   const segments = version.segments.flatMap((segment): Segment[] => {
     const [from, to] = [Math.max(segment.from, range.from), Math.min(segment.to, range.to)];
     return from <= to && segment.kind !== 'summary' ? [{ ...segment, from, to }] : [];

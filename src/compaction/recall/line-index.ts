@@ -1,6 +1,6 @@
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import { isWithin } from '../../domain/rolled-back.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { Segment, SeqRange } from '../../domain/version.ts';
 import { isMaskable } from '../mask.ts';
 import { LineMarks } from './line-marks.ts';
@@ -100,7 +100,7 @@ export class LineIndex {
   }
 
   /** Adds the entries of the log that follow `head`, in ascending order and without gaps. Must run to its end. */
-  *add(entries: readonly LogEntry[]): Sliced<void> {
+  *add(entries: readonly LogEntry[]): Interruptible<void> {
     let chars = 0;
     for (const entry of entries) {
       const start = this.#lines;
@@ -129,7 +129,7 @@ export class LineIndex {
     { words }: RecallQuery,
     { from, to, segments, hidden = [], most }: SearchScope,
     marks = new LineMarks(),
-  ): Sliced<LineMatches> {
+  ): Interruptible<LineMatches> {
     const lines = this.#wholeLines;
     marks.open(lines);
     const found = yield* this.#findWords(words);
@@ -151,7 +151,7 @@ export class LineIndex {
     return { ranked: ranking.rank(), count: ranking.count, areArchived: count > 0, weights };
   }
 
-  *#markLines(found: readonly FoundWord[], marks: LineMarks): Sliced<void> {
+  *#markLines(found: readonly FoundWord[], marks: LineMarks): Interruptible<void> {
     const lines = this.#wholeLines;
     const isOver = (share: number, count: number): boolean => count > Math.max(MIN_FREQUENT_LINES, lines * share);
     for (const [at, { numbers, whole, count, index }] of found.toSorted((a, b) => a.count - b.count).entries()) {
@@ -165,7 +165,7 @@ export class LineIndex {
     }
   }
 
-  *#findWords(words: readonly string[]): Sliced<FoundWord[]> {
+  *#findWords(words: readonly string[]): Interruptible<FoundWord[]> {
     const found: FoundWord[] = [];
     for (const word of words) {
       const whole = this.#words.find(word);

@@ -1,5 +1,5 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { LogEntry } from '../../domain/message.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import type { LineMatches } from './line-index.ts';
 import { compareLines, type RankedLine, roundScore } from './line-ranking.ts';
 import { type LinePlace, MessageLines } from './message-lines.ts';
@@ -33,7 +33,7 @@ export function* matchMessage(
   entry: LogEntry,
   { exacts }: RecallQuery,
   { ranked, weights }: Pick<LineMatches, 'ranked' | 'weights'>,
-): Sliced<MatchedMessage> {
+): Interruptible<MatchedMessage> {
   const lines = new MessageLines(entry.message);
   yield;
   const places = [...lines.places()];

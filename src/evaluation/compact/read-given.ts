@@ -1,5 +1,5 @@
+import { runToEnd } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import { runToEnd } from '../../domain/sliced.ts';
 import { parseSummary } from '../../domain/summary.ts';
 import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';

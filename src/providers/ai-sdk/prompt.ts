@@ -1,7 +1,7 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
+import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import { isThinking } from '../../domain/raw-items.ts';
-import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
 import { type SentPart, textPart } from '../../wire/parts.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, WireRequest } from '../../wire/wire-request.ts';
@@ -38,7 +38,7 @@ export interface Prompt {
  * Converts a request to the prompt of the AI SDK. Both versions of its specification differ only in the form of files.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Sliced<Prompt> {
+export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Interruptible<Prompt> {
   const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', {
     callIds: options.habits.callIds,
     takesLaterSystem: options.traits.takesLaterSystem && options.habits.takesLaterSystem !== false,

@@ -2,7 +2,7 @@ import { chooseFragments } from '../../compaction/evidence/coverage.ts';
 import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
 import { scanTerms } from '../../compaction/evidence/terms.ts';
 import { valueTermsInSlices } from '../../compaction/evidence/use-probability.ts';
-import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
@@ -90,7 +90,7 @@ export class Evidence {
     maxTokens,
     range,
     said = '',
-  }: Omit<EvidenceRequest, 'render'>): Sliced<{ index: number; terms: string[] }[]> {
+  }: Omit<EvidenceRequest, 'render'>): Interruptible<{ index: number; terms: string[] }[]> {
     const { fragments, superseded } = this.ledger;
     const values = yield* this.#valuesBeside(said);
     const [first, last] = [range.from - this.#range.from, range.to - this.#range.from];
@@ -119,7 +119,7 @@ export class Evidence {
   }
 
   /** Values of the terms, without those that a text holds. */
-  *#valuesBeside(text: string): Sliced<Float64Array> {
+  *#valuesBeside(text: string): Interruptible<Float64Array> {
     const held = new Set<string>();
     for (const line of text.split('\n')) {
       scanTerms(line, 0, line.length, (term) => held.add(term));

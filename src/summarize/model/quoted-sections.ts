@@ -1,7 +1,7 @@
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import { splitSentences } from '../../compaction/evidence/sentences.ts';
 import { scanTerms } from '../../compaction/evidence/terms.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { LogQuotes, Speaker } from './log-quotes.ts';
 import { ASKED_SECTIONS, SECTIONS, type Section, type Sections } from './sections.ts';
 
@@ -27,7 +27,7 @@ const OTHERS: Section = 'facts';
  * summary says, and states nothing. A sentence whose words no record holds is dropped.
  * @param sections answer of a model
  */
-export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Sliced<QuotedSections> {
+export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Interruptible<QuotedSections> {
   const words = yield* WordIndex.read(sections, ledger, quotes);
   const placed = new PlacedRecords(quotes);
   for (const section of [...FIRST, ...ASKED_SECTIONS.filter((name) => !FIRST.includes(name))]) {
@@ -125,7 +125,7 @@ class WordIndex {
     this.#ledger = ledger;
   }
 
-  static *read(sections: Sections, ledger: Ledger, quotes: LogQuotes): Sliced<WordIndex> {
+  static *read(sections: Sections, ledger: Ledger, quotes: LogQuotes): Interruptible<WordIndex> {
     const index = new WordIndex(ledger);
     const wanted = new Set([...sections.values()].flatMap((body) => [...wordsOf(body)]));
     for (const [term, { text, messages }] of ledger.terms.entries()) {

@@ -1,7 +1,7 @@
 import type { Part } from '../../compaction/evidence/fragments.ts';
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { parseObject } from '../../wire/calls.ts';
 import { withoutMark } from './summary-lines.ts';
 import { foldLine } from './text.ts';
@@ -31,7 +31,7 @@ export interface StaleSource {
  * replaces. Users' lines stay where they were first, other lines where they are last.
  * @returns 1 for each useless fragment, by its index
  */
-export function* findStale({ messages, fragments, mayStay }: StaleSource): Sliced<Uint8Array> {
+export function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptible<Uint8Array> {
   const stale = new Uint8Array(fragments.length);
   const lines = new Set<string>();
   for (const [index, { message, part, text }] of fragments.entries()) {

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { chooseFragments } from '../../compaction/evidence/coverage.ts';
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP } from '../../compaction/evidence/record-lines.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { renderLines } from './summary-lines.ts';
@@ -80,7 +80,7 @@ async function countUpTo(counter: Counter, messages: readonly Message[], limit: 
 }
 
 /** @throws the signal's reason */
-async function runInTurns<Result>(work: Sliced<Result>, signal: AbortSignal): Promise<Result> {
+async function runInTurns<Result>(work: Interruptible<Result>, signal: AbortSignal): Promise<Result> {
   for (;;) {
     const slice = work.next();
     if (slice.done === true) return slice.value;
@@ -116,7 +116,7 @@ function countExactly(counter: Counter, { ledger, tokens }: SummarySource, chose
   for (const index of chosen) tokens[index] = counter.countSync((ledger.fragments[index] as Fragment).text.trim()) + 1;
 }
 
-function* choose(source: SummarySource, maxTokens: number): Sliced<number[]> {
+function* choose(source: SummarySource, maxTokens: number): Interruptible<number[]> {
   const { ledger, values, tokens, shown, isOpen, calls } = source;
   const common = { ledger, values, tokens, headTokens: MARK_TOKENS, leadOf: (index: number) => leadFor(source, index) };
   const effects = yield* chooseFragments({

@@ -2,8 +2,8 @@ import { type Fragment, type Ledger, readLedger } from '../../compaction/evidenc
 import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import { markSpeaker } from '../../compaction/evidence/summary-records.ts';
 import { valueTermsInSlices } from '../../compaction/evidence/use-probability.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
 import { READ_ONLY_NAME } from '../model/effects.ts';
 import { estimateTokens } from './line-tokens.ts';
@@ -39,7 +39,7 @@ export function* readSource({
   userTexts = '',
   later = [],
   keptLater = 0,
-}: SourceRequest): Sliced<SummarySource> {
+}: SourceRequest): Interruptible<SummarySource> {
   const request: Message[] = userRequest === undefined ? [] : [{ role: 'user', content: userRequest }];
   const all = [...request, ...messages, ...later];
   const end = request.length + messages.length;

@@ -1,7 +1,7 @@
+import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import { PDF } from '../../domain/parts.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import { isThinking, type RawItem } from '../../domain/raw-items.ts';
-import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { hasBigNumber } from '../calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf, type SentPart, textPart } from '../parts.ts';
 import { isSigned } from '../raw-items.ts';
@@ -38,7 +38,7 @@ export interface LaidTurns {
  * Converts the log's messages into Anthropic messages with alternating roles (wire rules A2, A3). Earlier code has
  * already put tool results directly after their call and before later user text (wire rule A4).
  */
-export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits = {}): Sliced<LaidTurns> {
+export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits = {}): Interruptible<LaidTurns> {
   const turns: Turn[] = [];
   const withoutThinking = new Set<Origin>();
   yield* forEachInSlices(items, (item, index) => {

@@ -1,6 +1,6 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
 import { placeLaterSystem } from '../later-system.ts';
 import type { Rendered, WireRequest } from '../wire-request.ts';
@@ -40,7 +40,7 @@ const MIN_THINKING_TOKENS = 1_024;
 export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
-): Sliced<Rendered<AnthropicBody>> {
+): Interruptible<Rendered<AnthropicBody>> {
   const arranged = yield* arrangeInSlices(request, 'anthropic', options);
   const laid = yield* layTurns(placeLaterSystem(arranged.items), options);
   yield;

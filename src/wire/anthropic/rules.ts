@@ -1,5 +1,5 @@
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
@@ -26,7 +26,7 @@ const anthropicRules: Rules<AnthropicView> = {
   A12: flagsErrors,
 };
 
-export function* validateAnthropicInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
+export function* validateAnthropicInSlices(body: unknown, context: RuleContext = {}): Interruptible<Violation[]> {
   return yield* applyRules(anthropicRules, yield* viewAnthropic(body), context);
 }
 

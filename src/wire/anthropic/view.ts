@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
-import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type Interruptible, mapInSlices } from '../../domain/interruptible.ts';
 import {
   BodyReader,
   type BodyView,
@@ -52,7 +52,7 @@ const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), 
  * Reads an Anthropic request body of any shape. Parts that cannot be read are reported as malformed, and all other
  * parts are read.
  */
-export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
+export function* viewAnthropic(body: unknown): Interruptible<AnthropicView> {
   const reading = new AnthropicReading();
   const read = reading.read(bodySchema, body, '');
   const { system = [], messages = [], thinking, max_tokens } = read ?? {};

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import { runToEnd } from '../../domain/interruptible.ts';
 import { parseJsonText } from '../../domain/json-text.ts';
 import type { Message } from '../../domain/message.ts';
 import { isMapping, parseInput } from '../../domain/parse.ts';
-import { runToEnd } from '../../domain/sliced.ts';
 import { type HistoryOptions, type ReadHistory, readHistoryInSlices } from './history.ts';
 
 export interface ConversationLine {

@@ -1,5 +1,5 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { type HistoryNote, HistoryNotes } from './notes.ts';
 import { readMessagesInSlices } from './read-messages.ts';
 import { repairCallsInSlices } from './repair-calls.ts';
@@ -29,7 +29,7 @@ export interface ForeignHistory {
  * Reads the messages of a whole conversation, in any format that turnfold knows, and repairs them.
  * @throws invalid_input with the path of what turnfold does not know, or of what a strict reader does not repair
  */
-export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOptions = {}): Sliced<ReadHistory> {
+export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOptions = {}): Interruptible<ReadHistory> {
   const notes = new HistoryNotes({ isStrict: options.isStrict === true });
   for (const { kind, at, what, count } of given.notes ?? []) notes.add(kind, at, what, count);
   const { messages, places } = yield* readMessagesInSlices(given.messages, notes, given.places);

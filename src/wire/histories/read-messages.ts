@@ -1,8 +1,8 @@
 import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { jsonSchema, MAX_CALLS, type Message, messageSchema } from '../../domain/message.ts';
 import { isMapping, joinPath, parseInput } from '../../domain/parse.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import { OF_ANSWERS, openProviderFields, REASONING } from './answer-fields.ts';
 import {
   type Block,
@@ -40,7 +40,7 @@ export function* readMessagesInSlices(
   given: readonly unknown[],
   notes: HistoryNotes,
   places?: readonly string[],
-): Sliced<ReadMessages> {
+): Interruptible<ReadMessages> {
   const context = { notes, callNames: new CallNames() };
   const read: ReadMessages = { messages: [], places: [] };
   for (const [index, value] of given.entries()) {

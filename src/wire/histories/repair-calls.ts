@@ -1,7 +1,7 @@
 import { fieldError } from '../../domain/errors.ts';
 import type { OpenCall } from '../../domain/history.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { CLOSING_RESULT, type Message, type ToolCall } from '../../domain/message.ts';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { HistoryNotes } from './notes.ts';
 
 export interface RepairOptions {
@@ -24,7 +24,10 @@ export interface RepairedMessage {
  * model has passed is closed by a result which says so. The calls at the end may be open.
  * @throws orphan_result for a result without a call
  */
-export function* repairCallsInSlices(messages: readonly Message[], options: RepairOptions): Sliced<RepairedMessage[]> {
+export function* repairCallsInSlices(
+  messages: readonly Message[],
+  options: RepairOptions,
+): Interruptible<RepairedMessage[]> {
   const repair = new CallRepair(options);
   for (const [index, message] of messages.entries()) {
     repair.enter(message, index);

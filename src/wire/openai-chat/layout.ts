@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundedList } from '../../domain/bounded-schemas.ts';
+import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
-import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
 import { isTextOf, type SentPart } from '../parts.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
@@ -25,7 +25,7 @@ const PICTURE_TEXT = '(the picture follows)';
 export function* layMessages(
   items: readonly ArrangedItem[],
   systemRole: 'system' | 'developer',
-): Sliced<LaidMessage[]> {
+): Interruptible<LaidMessage[]> {
   const messages: LaidMessage[] = [];
   let pictures: Pictures = [];
   yield* forEachInSlices(items, (item, index) => {

@@ -1,6 +1,6 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } from './body.ts';
@@ -27,7 +27,10 @@ export interface ChatOptions extends ServerOptions {
  * Renders a request for OpenAI's Chat Completions API by wire rules C1–C7.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
+export function* renderChatInSlices(
+  request: WireRequest,
+  options: ChatOptions = {},
+): Interruptible<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
   const { callIds, takesLaterSystem = !isStrict } = options;
   const arranged = yield* arrangeInSlices(request, 'openai-chat', { callIds, takesLaterSystem });

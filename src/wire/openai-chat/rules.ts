@@ -1,5 +1,5 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
@@ -18,7 +18,7 @@ const chatRules: Rules<ChatView> = {
   C7: keepsReasoningInLoop,
 };
 
-export function* validateChatInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
+export function* validateChatInSlices(body: unknown, context: RuleContext = {}): Interruptible<Violation[]> {
   return yield* applyRules(chatRules, yield* viewChat(body), context);
 }
 

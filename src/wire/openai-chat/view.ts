@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
-import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type Interruptible, mapInSlices } from '../../domain/interruptible.ts';
 import {
   BodyReader,
   type BodyView,
@@ -69,7 +69,7 @@ const partSchema = z.object({ type: z.string(), text: z.string().optional(), ref
  * Reads a Chat Completions request body of any shape. Parts that cannot be read are reported as malformed, and all
  * other parts are read.
  */
-export function* viewChat(body: unknown): Sliced<ChatView> {
+export function* viewChat(body: unknown): Interruptible<ChatView> {
   const reading = new ChatReading();
   const { messages = [], tools } = reading.read(bodySchema, body, '') ?? {};
   if (tools?.length === 0) reading.emptyLists.push('tools');

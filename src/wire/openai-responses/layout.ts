@@ -1,5 +1,5 @@
+import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
-import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
 import { EMPTY_TEXT, isBlank, isTextOf, type SentPart } from '../parts.ts';
 import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
@@ -18,7 +18,7 @@ export interface LaidItem {
  * Converts the log's messages into Responses input items. Earlier code has already put the tool outputs directly after
  * their calls (wire rules R1, R5).
  */
-export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItem[]> {
+export function* layItems(arranged: readonly ArrangedItem[]): Interruptible<LaidItem[]> {
   const items: LaidItem[] = [];
   const ids = new Set<unknown>();
   yield* forEachInSlices(arranged, (one, index) => {

@@ -1,6 +1,6 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
@@ -25,7 +25,7 @@ const MIN_OUTPUT_TOKENS = 16;
 export function* renderResponsesInSlices(
   request: WireRequest,
   { isReasoning = true, callIds, takesLaterSystem = true }: ResponsesOptions = {},
-): Sliced<Rendered<ResponsesBody>> {
+): Interruptible<Rendered<ResponsesBody>> {
   const arranged = yield* arrangeInSlices(request, 'openai-responses', { callIds, takesLaterSystem });
   const items = yield* layItems(arranged.items);
   const [prompt, logged] = splitSystem(arranged.system);

@@ -1,4 +1,4 @@
-import type { Sliced } from '../../domain/sliced.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
@@ -18,7 +18,7 @@ const responsesRules: Rules<ResponsesView> = {
   R9: hasUniqueIds,
 };
 
-export function* validateResponsesInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
+export function* validateResponsesInSlices(body: unknown, context: RuleContext = {}): Interruptible<Violation[]> {
   return yield* applyRules(responsesRules, yield* viewResponses(body), context);
 }
 

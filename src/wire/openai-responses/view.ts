@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
-import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type Interruptible, mapInSlices } from '../../domain/interruptible.ts';
 import {
   type Author,
   BodyReader,
@@ -92,7 +92,7 @@ const partSchema = z.object({ type: z.string(), text: z.string().optional(), ref
  * Reads a Responses request body of any shape. Parts that cannot be read are reported as malformed, and all other parts
  * are read.
  */
-export function* viewResponses(body: unknown): Sliced<ResponsesView> {
+export function* viewResponses(body: unknown): Interruptible<ResponsesView> {
   const reading = new ResponsesReading();
   const read = reading.read(bodySchema, body, '');
   const { input = [], instructions, tools, previous_response_id, conversation } = read ?? {};
@@ -137,7 +137,7 @@ function isGiven(value: unknown): boolean {
 class ResponsesReading extends BodyReader {
   #answer: Position | undefined;
 
-  *readInput(input: string | readonly unknown[]): Sliced<PlacedItem[]> {
+  *readInput(input: string | readonly unknown[]): Interruptible<PlacedItem[]> {
     if (typeof input === 'string') {
       this.texts.push({ path: 'input', text: input, position: 0 });
       return [{ path: 'input', author: 'user', type: 'message' }];

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
 export type Position = number;
@@ -163,7 +163,7 @@ const SLICE_CHARACTERS = 1_000_000;
  * Serializes a body, one item of its message list at a time, so that a long conversation does not block the event loop.
  * @returns undefined if the body cannot be serialized: nested too deep, or not JSON
  */
-export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Sliced<WrittenBody | undefined> {
+export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Interruptible<WrittenBody | undefined> {
   const { [list]: given, ...rest } = (isObject(body) ? body : {}) as { [list]?: unknown };
   const items = Array.isArray(given) ? given : undefined;
   let isWhole = true;

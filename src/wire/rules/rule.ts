@@ -1,5 +1,5 @@
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../wire-request.ts';
 
 /** Information that the rules need and that is not in the request body. */
@@ -31,7 +31,7 @@ export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach |
 /** The checks of all rules, by rule code as in docs/reference/wire.md. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
-export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Sliced<Violation[]> {
+export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Interruptible<Violation[]> {
   const violations: Violation[] = [];
   for (const [rule, check] of Object.entries(rules)) {
     for (const breach of check(view, context)) {

@@ -1,5 +1,5 @@
+import { endsSlice } from '../../domain/interruptible.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { endsSlice } from '../../domain/sliced.ts';
 import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedResult } from './body-view.ts';
 import type { Breach, RuleContext, Rules } from './rule.ts';
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { groupInSlices } from '../../domain/group.ts';
+import { endsSlice, forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
 import { readRawItems, type WireFormat } from '../../domain/raw-items.ts';
-import { endsSlice, forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { isBlank } from '../parts.ts';
 import { isBound, isThinkingValid } from '../raw-items.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
@@ -15,7 +15,7 @@ import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
   { format, origins: sent }: Pick<Rendered<unknown>, 'format' | 'origins'>,
-): Sliced<Violation[]> {
+): Interruptible<Violation[]> {
   const violations: Violation[] = [];
   const callers = yield* findCallers(messages);
   const start = messages.findIndex(({ role }) => role !== 'system');
@@ -43,7 +43,7 @@ export function* checkOrder(
 }
 
 /** Returns for each tool call id the index of the message that makes the call. */
-function* findCallers(messages: readonly Message[]): Sliced<Map<string, Origin>> {
+function* findCallers(messages: readonly Message[]): Interruptible<Map<string, Origin>> {
   const callers = new Map<string, Origin>();
   yield* forEachInSlices(messages, ({ toolCalls = [] }, origin) => {
     for (const { id } of toolCalls) callers.set(id, origin);
@@ -60,7 +60,7 @@ function pathOf(format: WireFormat, index: number): string {
  * `before`.
  * @throws orphan_result or duplicate_call if `before` is not a valid history
  */
-export function* checkOpenRound(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
+export function* checkOpenRound(before: readonly Message[], after: readonly Message[]): Interruptible<Violation[]> {
   const kept = new Map<string, Message>();
   yield* forEachInSlices(after, (message) => {
     for (const key of keysOf(message)) kept.set(key, message);
@@ -96,7 +96,7 @@ function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
 export function* checkThinking(
   request: Pick<WireRequest, 'messages' | 'model' | 'version'>,
   rendered: Rendered<unknown>,
-): Sliced<Violation[]> {
+): Interruptible<Violation[]> {
   const violations: Violation[] = [];
   const { format, prefix } = rendered;
   const binding = { format, prefix, model: request.model, version: request.version };
@@ -142,7 +142,7 @@ const MIN_SEARCHED = 50;
  * Wire rule X13: compaction changes no pinned message (one that must stay in the context unchanged). Paths in
  * violations refer to `before`.
  */
-export function* checkPinned(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
+export function* checkPinned(before: readonly Message[], after: readonly Message[]): Interruptible<Violation[]> {
   const kept = new Set<Message>();
   const byContent = new Map<string, Message[]>();
   yield* forEachInSlices(after, (message) => {
@@ -170,7 +170,7 @@ export function* checkPins(
   { messages }: Pick<WireRequest, 'messages'>,
   { body }: Pick<Rendered<unknown>, 'body'>,
   pins: readonly string[],
-): Sliced<Violation[]> {
+): Interruptible<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
     // The provider's verbatim blocks may be left out. A summary is wrapped in a tag, and its text is escaped.
@@ -197,7 +197,7 @@ export function* checkPins(
   );
 }
 
-function* collectTexts(body: unknown): Sliced<ReadonlySet<string>> {
+function* collectTexts(body: unknown): Interruptible<ReadonlySet<string>> {
   const texts = new Set<string>();
   const values = [body];
   let count = 0;

@@ -1,5 +1,5 @@
+import { runToEnd } from '../../domain/interruptible.ts';
 import type { Encoding } from '../../domain/model.ts';
-import { runToEnd } from '../../domain/sliced.ts';
 import { clipEnd, clipStart } from './clip.ts';
 import { eventLoopShare } from './event-loop-share.ts';
 import { KnownPieces } from './known-pieces.ts';

@@ -2,10 +2,10 @@ import { excessWeight, requestTokensOf } from '../../compaction/budget.ts';
 import { buildInSlices, messagesOf, weighItems } from '../../compaction/context.ts';
 import { type EditedSummary, editProposal } from '../../compaction/edited-proposal.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import { addWeights } from '../../domain/message.ts';
 import type { Reason } from '../../domain/pass.ts';
 import { type ApprovalRefusal, type Edits, type Proposal, rangeName } from '../../domain/proposal.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import { type ContextItem, type Segment, weighVersion } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
@@ -80,7 +80,7 @@ function* findRefusal(
   { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
   { version, summaries }: Proposal,
   { live, items }: { readonly live: ContextSource; readonly items: readonly ContextItem[] },
-): Sliced<ApprovalRefusal | undefined> {
+): Interruptible<ApprovalRefusal | undefined> {
   if (isThinkingLoopOpen(messagesOf({ items }))) {
     const message = 'a model is in the middle of its thinking in this conversation. Approve again after its answer';
     return { code: 'conversation_busy', field: 'conversation', message };

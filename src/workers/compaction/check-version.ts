@@ -2,10 +2,10 @@ import { requestTokens } from '../../compaction/budget.ts';
 import { buildInSlices, messagesOf } from '../../compaction/context.ts';
 import type { SettledContext } from '../../compaction/settle.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { type Summary, weighVersion } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import type { RuleContext } from '../../wire/rules/rule.ts';
@@ -33,7 +33,7 @@ export function* checkVersion(
   source: ContextSource,
   settled: Pick<SettledContext, 'segments' | 'weight' | 'placeholder'>,
   summaries: ReadonlyMap<string, Summary>,
-): Sliced<Violation[]> {
+): Interruptible<Violation[]> {
   const { agent, policy, system, tools } = prepared;
   const { profile } = agent.model;
   const number = source.version.number + 1;
@@ -66,7 +66,7 @@ export function* checkVersion(
   return violations;
 }
 
-function* readMessages(source: ContextSource): Sliced<Message[]> {
+function* readMessages(source: ContextSource): Interruptible<Message[]> {
   return messagesOf(yield* buildInSlices(source));
 }
 

@@ -2,9 +2,9 @@ import { type Context, messagesOf } from '../../compaction/context.ts';
 import { planInSlices } from '../../compaction/plan.ts';
 import type { SettleOutcome } from '../../compaction/settle.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Reason } from '../../domain/pass.ts';
 import type { PassPlan } from '../../domain/pass-plan.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
@@ -74,6 +74,6 @@ export async function settleContext(
 }
 
 // oxlint-disable-next-line require-yield -- it returns at once, so nothing needs a yield
-function* withoutViolations(): Sliced<Violation[]> {
+function* withoutViolations(): Interruptible<Violation[]> {
   return [];
 }

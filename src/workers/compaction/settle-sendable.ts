@@ -5,7 +5,7 @@ import {
   settleInSlices,
 } from '../../compaction/settle.ts';
 import type { Quarantine } from '../../domain/conversation.ts';
-import type { Sliced } from '../../domain/sliced.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { hashSegments } from '../content-hash.ts';
 
@@ -31,7 +31,7 @@ export interface RefusedVersion {
 export interface Sendability {
   readonly quarantine: Quarantine | undefined;
   /** Returns the rules that a request over the new context would break. */
-  readonly check: (settled: SettledContext) => Sliced<readonly Violation[]>;
+  readonly check: (settled: SettledContext) => Interruptible<readonly Violation[]>;
   /** Called for each context version that breaks a rule. */
   readonly onRefusal?: (refusal: Refusal) => void;
 }
@@ -43,7 +43,7 @@ export interface Sendability {
 export function* settleSendable(
   request: SettleRequest,
   sendability: Sendability,
-): Sliced<SettleOutcome | RefusedVersion> {
+): Interruptible<SettleOutcome | RefusedVersion> {
   const withSummaries = yield* settleAndCheck(request, sendability);
   if (withSummaries.kind !== 'refused' || request.summaries.length === 0) return withSummaries;
   return yield* settleAndCheck({ ...request, summaries: [] }, sendability);
@@ -52,7 +52,7 @@ export function* settleSendable(
 function* settleAndCheck(
   request: SettleRequest,
   { quarantine, check, onRefusal = () => undefined }: Sendability,
-): Sliced<SettleOutcome | RefusedVersion> {
+): Interruptible<SettleOutcome | RefusedVersion> {
   const settled = yield* settleInSlices(request);
   if (settled.kind !== 'version') return settled;
   const refusal = yield* findRefusal(settled, quarantine, check);
@@ -65,7 +65,7 @@ function* findRefusal(
   settled: SettledContext,
   quarantine: Sendability['quarantine'],
   check: Sendability['check'],
-): Sliced<Refusal | undefined> {
+): Interruptible<Refusal | undefined> {
   if (quarantine?.segments === hashSegments(settled.segments)) return QUARANTINED;
   const violations = yield* check(settled);
   const [first] = violations;

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CoverageRequest, chooseFragments } from '../../../src/compaction/evidence/coverage.ts';
 import { type Ledger, readLedger } from '../../../src/compaction/evidence/ledger.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { user } from '../messages.ts';
 
 type Options = Partial<Omit<CoverageRequest, 'ledger' | 'values'>> & {

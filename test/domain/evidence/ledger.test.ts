@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { partsOf } from '../../../src/compaction/evidence/fragments.ts';
 import { type Ledger, readLedger, type Term } from '../../../src/compaction/evidence/ledger.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { toolResult, user } from '../messages.ts';
 
 function read(...messages: Message[]): Ledger {

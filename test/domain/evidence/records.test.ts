@@ -7,8 +7,8 @@ import { decodeString } from '../../../src/compaction/evidence/decoded-string.ts
 import { readRecords } from '../../../src/compaction/evidence/read-records.ts';
 import { GAP, writeLines } from '../../../src/compaction/evidence/record-lines.ts';
 import type { TextRecord } from '../../../src/compaction/evidence/records.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { anyRecords, FORMS, isTrue, readStatements } from '../../models/structural/stated-fields.ts';
 import { weighText } from '../passes.ts';

@@ -5,8 +5,8 @@ import { shapeOf } from '../../../src/compaction/evidence/term-shape.ts';
 import type { UseWeights } from '../../../src/compaction/evidence/use-features.ts';
 import { FEATURE_NAMES, FEATURES, type Feature } from '../../../src/compaction/evidence/use-features.ts';
 import { valueTerms, valueTermsInSlices } from '../../../src/compaction/evidence/use-probability.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { toolResult, user } from '../messages.ts';
 
 const say = (content: string): Message => ({ role: 'assistant', content });

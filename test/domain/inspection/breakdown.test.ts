@@ -9,11 +9,11 @@ import {
 } from '../../../src/compaction/inspection/breakdown.ts';
 import type { Category } from '../../../src/compaction/inspection/names.ts';
 import { readThinking } from '../../../src/compaction/inspection/thinking.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import { resolveLimits } from '../../../src/domain/limits.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { completePolicy } from '../../../src/domain/policy.ts';
 import { limitsOf, listThresholds, readFacts } from '../../../src/domain/request-facts.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import type { ContextItem } from '../../../src/domain/version.ts';
 import { toolResult, user } from '../messages.ts';
 

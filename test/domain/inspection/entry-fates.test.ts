@@ -6,8 +6,8 @@ import {
   traceFates,
 } from '../../../src/compaction/inspection/entry-fates.ts';
 import { outlineEntry, startOf } from '../../../src/compaction/inspection/outline.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { callTools, toolResult, user } from '../messages.ts';
 import { clipped, evicted, masked, raw, summary } from './segments.ts';

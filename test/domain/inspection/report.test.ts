@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compareIdentifiers, MAX_LISTED } from '../../../src/compaction/inspection/identifiers.ts';
 import { findNewSummaries, frameReport, showRange, sumCost } from '../../../src/compaction/inspection/report.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { toolResult, user } from '../messages.ts';
 import { evicted, masked, raw, summary } from './segments.ts';

@@ -5,8 +5,8 @@ import { LineIndex, type LineMatches } from '../../../src/compaction/recall/line
 import { type MatchedMessage, matchMessage, rankMatched } from '../../../src/compaction/recall/matched-message.ts';
 import { fold, recallText } from '../../../src/compaction/recall/message-lines.ts';
 import { readQuery } from '../../../src/compaction/recall/recall-query.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import { buildLog, type LogEntry, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import type { Segment } from '../../../src/domain/version.ts';
 import { toolResult as result, user } from '../messages.ts';
 

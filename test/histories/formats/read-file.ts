@@ -1,5 +1,5 @@
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { detectFormat } from '../../../src/wire/histories/formats/detect.ts';
 import type { FileRecord } from '../../../src/wire/histories/formats/format.ts';
 import { type ReadHistory, readHistoryInSlices } from '../../../src/wire/histories/history.ts';

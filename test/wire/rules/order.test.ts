@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { checkOpenRound, checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import { calls, result, says, user } from '../messages.ts';
 import { nameViolations } from './malformed-bodies.ts';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { adoptMessages } from '../../../src/domain/history.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../../src/domain/raw-items.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
 import { checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import { countRuns } from '../../setup/count-runs.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { PLACEHOLDER } from '../../../src/compaction/budget.ts';
 import type { SettledContext } from '../../../src/compaction/settle.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import { buildLog, type Message } from '../../../src/domain/message.ts';
 import type { ModelProfile } from '../../../src/domain/model.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, weighVersion } from '../../../src/domain/version.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../../src/providers/scripted.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';

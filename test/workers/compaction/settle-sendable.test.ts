@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { planInSlices } from '../../../src/compaction/plan.ts';
 import type { SettledContext } from '../../../src/compaction/settle.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
-import { runToEnd } from '../../../src/domain/sliced.ts';
 import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { type Refusal, settleSendable } from '../../../src/workers/compaction/settle-sendable.ts';

@@ -1,6 +1,6 @@
+import { runToEnd } from '../../../domain/interruptible.ts';
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import { runToEnd } from '../../../domain/sliced.ts';
 import type { Block } from '../../../wire/histories/blocks.ts';
 import type { HistoryNotes } from '../../../wire/histories/notes.ts';
 import { type ReadMessages, readMessagesInSlices } from '../../../wire/histories/read-messages.ts';
