@@ -184,11 +184,12 @@ test('reports at once that a message waits behind the interrupt of another run',
   const gate = Promise.withResolvers<void>();
   gates.set('ag-ui-busy', gate);
   const first = run({ threadId, runId: 'r0', messages: [user('m0', 'hold ag-ui-busy')] });
-  await expect
-    .poll(async () => (await fixture.client.result(threadId, 'r0').catch(() => undefined))?.state)
-    .toBe('running');
+  const stateOf = async (turn: string) => (await fixture.client.result(threadId, turn).catch(() => undefined))?.state;
+  await expect.poll(() => stateOf('r0')).toBe('running');
   await fixture.client.enqueueTurn({ conversation: threadId, agent: 'guide', turn: 'r1', input: 'call book' });
   const response = await post({ threadId, runId: 'r2', messages: [user('m2', 'hello')] });
+  // The answer begins before its turn is accepted.
+  await expect.poll(() => stateOf('r2')).toBe('queued');
   gate.resolve();
   await first;
   let text = '';
