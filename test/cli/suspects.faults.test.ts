@@ -8,8 +8,8 @@ import { writeTemporary } from './run-turnfold.ts';
 import { type LogLine, startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
 const AGENTS = fileURLToPath(new URL('./crashing-agents.ts', import.meta.url));
-const SETTLED_MS = 120_000;
-const TEST_MS = 180_000;
+const SETTLED_MS = 240_000;
+const TEST_MS = 300_000;
 const HEALTHY = Array.from({ length: 8 }, (_, index) => `good${index + 1}`);
 
 interface Run {

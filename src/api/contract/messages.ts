@@ -186,7 +186,6 @@ export const messageOperations = {
       limit: limitOf(1_000),
     }),
     answer: messagePageSchema,
-    member: 'items',
   },
   exportConversation: {
     method: 'get',

@@ -143,7 +143,6 @@ export const proposalOperations = {
     scope: 'read',
     summary: 'List the compaction that waits for a decision, if there is one.',
     answer: proposalsSchema,
-    member: 'proposals',
   },
   approve: {
     method: 'post',

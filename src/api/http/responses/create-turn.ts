@@ -131,7 +131,7 @@ async function continueResponse(backend: Backend, previous: Previous, key: strin
   return fork;
 }
 
-/** Name of a conversation that a response begins. */
+/** Name of the conversation that a first response creates. */
 function nameConversationOf(key: string): string {
   return `conv_${key}`;
 }
