@@ -1,49 +1,43 @@
 import { z } from 'zod';
 import { idSchema } from './ids.ts';
 
-/** Rights of an access key. `admin` includes the other rights. */
+/** `admin` includes the other rights. */
 export const SCOPES = ['read', 'enqueue', 'answer', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
 export const KEY_LIMITS = {
-  /** Time in ms for which the previous secret stays valid after a rotation, unless the caller says otherwise. */
+  /** Time for which the previous secret stays valid after a rotation, unless the caller says otherwise. */
   graceMs: 86_400_000,
   maxGraceMs: 30 * 86_400_000,
   maxExpiryMs: 10 * 365 * 86_400_000,
-  /** Time in ms for which a revoked key is still listed. */
+  /** Time for which a revoked key is still listed. */
   revokedMs: 30 * 86_400_000,
-  /** Uses within this time of the recorded last use are not recorded. */
+  /** A use within this time of the recorded last use is not recorded. */
   useMs: 60_000,
 } as const;
 
 /** Access key of a tenant, without its secret. Times are in ms since epoch, by the clock of Redis. */
 export interface AccessKey {
-  /** Id of the key, which is also the readable part of its token. */
+  /** Also the readable part of the token. */
   readonly id: string;
   /** The only tenant that the key reaches (invariant I19). */
   readonly tenant: string;
-  /** Name that its creator gave the key, possibly empty. */
   readonly name: string;
-  /** Rights of the key. */
   readonly scopes: readonly Scope[];
-  /** Time at which the key was created. */
   readonly createdAt: number;
-  /** Time from which the key is refused. Absent: the key does not expire. */
+  /** The key is refused from this time on. Absent: the key does not expire. */
   readonly expiresAt?: number;
-  /** Time of the last use, at most a minute late. Absent: the key was never used. */
+  /** At most a minute late. Absent: the key was never used. */
   readonly usedAt?: number;
-  /** Time of the last rotation. */
   readonly rotatedAt?: number;
-  /** Time at which the key was revoked. */
   readonly revokedAt?: number;
 }
 
-/** Access key as the store holds it: with the hash of its secret, and of the previous secret after a rotation. */
 export interface StoredKey extends AccessKey {
   readonly hash: string;
   readonly previousHash?: string;
-  /** Time from which the previous secret is refused. */
+  /** The previous secret is refused from this time on. */
   readonly previousUntil?: number;
 }
 
@@ -63,7 +57,6 @@ export const rotationSchema = z.strictObject({
   graceMs: z.number().int().min(0).max(KEY_LIMITS.maxGraceMs).default(KEY_LIMITS.graceMs),
 });
 
-/** Id of a key, as tokens contain it. */
 export const keyIdSchema = z.string().regex(/^[0-9a-f]{16}$/, 'must be the id of an access key: 16 of 0-9 and a-f');
 
 /** A token is `tfk_`, the id of the key, and 256 random bits in base64url. Secret scanners recognize the fixed start. */
@@ -73,7 +66,6 @@ export function writeToken(id: string, secret: string): string {
   return `tfk_${id}_${secret}`;
 }
 
-/** Splits a token. Returns undefined if the text is no token. */
 export function readToken(token: string): { readonly id: string; readonly secret: string } | undefined {
   const [, id, secret] = TOKEN.exec(token) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
@@ -84,17 +76,14 @@ export function stateOfKey({ revokedAt, expiresAt }: AccessKey, now: number): Ke
   return expiresAt !== undefined && now >= expiresAt ? 'expired' : 'active';
 }
 
-/** Lists the hashes of the secrets that an active key accepts now. */
 export function acceptedHashes({ hash, previousHash, previousUntil = 0 }: StoredKey, now: number): string[] {
   return previousHash !== undefined && now < previousUntil ? [hash, previousHash] : [hash];
 }
 
-/** Checks whether the scopes of a key include a right. */
 export function includesScope(scopes: readonly Scope[], needed: Scope): boolean {
   return scopes.includes(needed) || scopes.includes('admin');
 }
 
-/** Checks whether a use of a key has to be recorded. */
 export function isUseRecordable({ usedAt = 0 }: AccessKey, now: number): boolean {
   return now - usedAt >= KEY_LIMITS.useMs;
 }

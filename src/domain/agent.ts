@@ -5,72 +5,56 @@ import type { ContentReference } from './parts.ts';
 import type { PolicyInput } from './policy.ts';
 import type { TurnContext } from './turn-context.ts';
 
-/** Information for a tool's `run` about the call, besides its arguments. */
 export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly tenant: string;
   readonly conversation: string;
   readonly turn: string;
-  /** Private copy of the data that the caller passed as `enqueueTurn({ context })`. `{}` if the caller passed none. */
+  /** Private copy of `enqueueTurn({ context })`. `{}` if the caller passed none. */
   readonly context: Context;
-  /**
-   * Key that is unique to this call and the same on every retry of it. The tool uses the key to take effect only once.
-   */
+  /** Unique to this call, and the same on every retry of it. With it, a tool can take effect only once. */
   readonly idempotencyKey: string;
   /** Aborts when the call times out, the turn is canceled, or another worker takes over the turn. */
   readonly signal: AbortSignal;
 }
 
-/** Result of a tool call, which can be marked as an error. */
 export interface ToolOutput {
-  /** Text of the result, which the model reads. */
   readonly content: string;
-  /** True if the call failed. The model then sees the result as an error (default false). */
+  /** The model then sees the result as an error (default false). */
   readonly isError?: boolean;
 }
 
-/**
- * A tool that an agent's model may call. Without a `run` function, turnfold does not execute the call: the turn waits
- * until the caller of the turn delivers the result.
- */
+/** A tool that an agent's model may call. Without `run`, the turn waits until its caller delivers the result. */
 export interface Tool<Input = unknown, Context extends TurnContext = TurnContext> {
-  /** Name by which the model calls the tool: `[a-zA-Z0-9_-]{1,64}`. */
+  /** `[a-zA-Z0-9_-]{1,64}`. */
   readonly name: string;
-  /** Purpose of the tool and when to use it. The model reads this text. */
+  /** The model reads this text. */
   readonly description: string;
-  /**
-   * Zod 4 object schema of the call's arguments. If the model's arguments do not match it, the call returns an error
-   * result.
-   */
+  /** Zod 4 object schema. Arguments that do not match it give the call an error result. */
   readonly input: z.ZodType<Input>;
   /** `safe` (default): a call that a crash interrupted runs again, although it may already have taken effect. */
   readonly retry?: 'safe' | 'never';
   /** True if a person must approve each call before it runs (default false). */
   readonly needsApproval?: boolean;
   /**
-   * Milliseconds that a call waits for an external result or an approval (default 7 days). After that the call gets the
+   * Milliseconds that a call waits for an external result or an approval (default 7 days). Then the call gets the
    * result `timeout` or `denied`, and the turn continues. Only for tools without `run` or with `needsApproval`.
    */
   readonly answerWithinMs?: number;
   /**
-   * Milliseconds that `run` may take (default 600,000, the time limit of a step). After that the call gets a `timeout`
-   * error result.
+   * Milliseconds that `run` may take (default 600,000, the time limit of a step). Then the call gets a `timeout` error
+   * result.
    */
   readonly timeoutMs?: number;
   /**
-   * Executes a call. A returned string is the result. A returned object with only `content` and optionally `isError` is
-   * a result that can be an error. Any other object becomes JSON. To return JSON of exactly that shape, serialize it
-   * yourself.
+   * A returned string is the result. A returned object with only `content` and optionally `isError` is a result that
+   * can be an error. Any other object becomes JSON. To return JSON of exactly that shape, serialize it yourself.
    */
   run?(input: Input, context: ToolContext<Context>): Promise<string | object>;
 }
 
-/**
- * Writes the system prompt from the caller's context data. turnfold calls it once per turn, before the first step, and
- * uses the text for every step of the turn.
- */
+/** turnfold calls the function once per turn, before the first step, and uses the text for every step. */
 export type SystemFunction<Context extends TurnContext = TurnContext> = {
-  // Declared as a method, because method parameters are bivariant: a list of agents then accepts agents with different
-  // contexts.
+  // A method, because method parameters are bivariant: a list may then hold agents with different contexts.
   write(context: Context): string | Promise<string>;
 }['write'];
 
@@ -83,11 +67,10 @@ export type SafetyIdentifier =
   | 'tenant'
   | 'conversation'
   | {
-      /** Name of the field of the turn's context data that names the person. */
+      /** Field of the turn's context data that names the person. */
       readonly context: string;
     };
 
-/** Information for `loadContent` about the request. */
 export interface LoadContext {
   readonly tenant: string;
   readonly conversation: string;
@@ -95,56 +78,49 @@ export interface LoadContext {
   readonly signal: AbortSignal;
 }
 
-/** An agent: its model, instructions and tools, and the compaction policy of its conversations. */
 export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext, Answer = unknown> {
-  /** Name by which turns refer to the agent: `[A-Za-z0-9_.-]{1,128}`. */
+  /** `[A-Za-z0-9_.-]{1,128}`. */
   readonly name: Name;
-  /** System prompt, or a function that writes the prompt for each turn from the turn's context data. */
+  /** System prompt, or a function that writes it for each turn from the turn's context data. */
   readonly system: string | SystemFunction<Context>;
   readonly model: Model;
   readonly tools: readonly Tool<unknown, Context>[];
-  /** Compaction policy for this agent's conversations. Its settings override the policy of the workers. */
+  /** Overrides the policy of the workers, setting by setting. */
   readonly policy: PolicyInput;
-  /**
-   * Person or tenant whom a provider may hold responsible for a request. It is sent as a hash. `context` names a field of
-   * the turn's context data, such as `userId`. Default `tenant`.
-   */
+  /** Sent as a hash. Default `tenant`. */
   readonly safetyIdentifier?: SafetyIdentifier;
-  /**
-   * Maximum number of model and tool calls in one turn (default 50). A turn that needs more fails with `step_limit`.
-   */
+  /** Maximum model and tool calls in one turn (default 50). A turn that needs more fails with `step_limit`. */
   readonly maxSteps?: number;
   /**
-   * Milliseconds from the first claim of a turn by a worker to its end, waits included (default: no limit). A longer
-   * turn fails with `turn_timeout`.
+   * Milliseconds from the first claim of a turn to its end, waits included (default: no limit). A longer turn fails
+   * with `turn_timeout`.
    */
   readonly turnTimeoutMs?: number;
   /**
-   * Treatment of text that the model of a canceled turn has streamed, for `cancel` and `onBusy`. `keep` (default): the text
-   * enters the log as an assistant message with the mark `stopped`. `discard`: the text is lost, also for its readers.
+   * Treatment of text that a canceled turn has streamed. `keep` (default): the text enters the log as an assistant
+   * message with the mark `stopped`. `discard`: the text is lost, also for its readers.
    */
   readonly onCancel?: OnCancel;
   /**
-   * Maximum tokens of a tool result in the log (default 8,000). A longer result is clipped. With `recall` on, the full
+   * Maximum tokens of a tool result in the log (default 8,000). A longer result is clipped. With `recall`, the full
    * text is stored too, up to 1 MiB.
    */
   readonly toolResultMaxTokens?: number;
   /**
-   * Gives the model a tool named `recall` (default off). With it, the model searches the conversation's log, including
-   * messages that compaction removed from its context. It also reads the full text of clipped tool results.
+   * Gives the model a tool `recall` (default off), which searches the log, compacted messages included. The tool also
+   * reads the full text of clipped tool results.
    */
   readonly recall?: boolean;
   /**
-   * Returns an image or a file that messages name by `reference`. The result is its bytes, a URL that the provider can
-   * read, or undefined if it no longer exists. turnfold calls the function for each model request, and stores only the
-   * reference. A reference comes from a caller, so check that the reference belongs to the tenant. A thrown error
-   * suspends the turn for a retry.
+   * Returns an image or a file that messages name by `reference`: its bytes, a URL that the provider can read, or
+   * undefined if it is gone. Called for each model request. A reference comes from a caller, so check that it belongs
+   * to the tenant. A thrown error suspends the turn for a retry.
    */
   loadContent?(content: ContentReference, context: LoadContext): Promise<Uint8Array | string | undefined>;
   /**
-   * Zod 4 object schema of the final answers (default: an answer is any text). The provider holds the model to it, or else
-   * the system prompt asks for it. If an answer does not match the schema, the worker asks the model once for a correction.
-   * A second mismatch fails the turn with `answer_invalid`. The result of a turn has the value as `answer.value`.
+   * Zod 4 object schema of the final answers (default: any text). The provider enforces the schema, or else the system
+   * prompt asks for it. After a mismatch, the worker asks the model once for a correction. A second mismatch fails the
+   * turn with `answer_invalid`. The result of a turn has the value as `answer.value`.
    */
   readonly answer?: AnswerSchema<Answer>;
 }

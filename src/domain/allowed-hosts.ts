@@ -1,26 +1,21 @@
 import { fieldError } from './errors.ts';
 
-/** Allows every host name. */
 export const ANY_HOST = '*';
 
-/** Addresses in digits. No name of another machine looks like them, so no DNS server can lead a web page there. */
+/** No name of another machine looks like an address in digits, so no DNS server can lead a web page to it. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
 const HOST_HEADER = /^(?<name>\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 const ALLOWED = /^(?:\*|\[[\da-f:.]+\]|(?:\*\.)?[a-z\d_-]+(?:\.[a-z\d_-]+)*)$/i;
 
 /**
- * Host names under which a server answers, beside `localhost`, names below it, and IP addresses. A web page could otherwise reach the
- * server under a name of its own that leads there (DNS rebinding). `*.example.com` stands for all names below
- * `example.com`.
+ * Host names under which a server answers, beside `localhost` and IP addresses. Without the list, a web page could
+ * reach the server under a name of its own (DNS rebinding). `*.example.com` stands for all names below `example.com`.
  */
 export interface AllowedHosts {
   readonly names: readonly string[];
 }
 
-/**
- * Reads a list of host names.
- * @throws invalid_config if an entry is no host name, e.g. because it has a port
- */
+/** @throws invalid_config if an entry is no host name, e.g. because it has a port */
 export function readAllowedHosts(names: readonly string[], field: string): AllowedHosts {
   const wrong = names.find((name) => !isHostPattern(name));
   if (wrong === undefined) return { names: names.map((name) => name.toLowerCase()) };
@@ -34,7 +29,6 @@ export function isHostPattern(name: string): boolean {
   return ALLOWED.test(name);
 }
 
-/** True if the value of a header `Host` names an allowed host, with or without a port. */
 export function isAllowedHost(host: string, { names }: AllowedHosts): boolean {
   const name = HOST_HEADER.exec(host)?.groups?.['name']?.toLowerCase();
   if (name === undefined) return false;
@@ -51,12 +45,10 @@ function covers(allowed: string, name: string): boolean {
   return allowed.startsWith('*.') ? name.endsWith(allowed.slice(1)) : name === allowed;
 }
 
-/** Splits a comma-separated list, as in options of commands and in the environment. */
 export function splitList(text: string | undefined): string[] {
   return (text ?? '').split(',').flatMap((item) => item.trim() || []);
 }
 
-/** Explains a refused host name to people who call the server by a name that its operator did not list. */
 export function explainForeignHost(host: string, option: string): string {
   const given = JSON.stringify(host.slice(0, 256));
   return `${given} is no host name of this server, which answers to localhost and IP addresses. Add the name to ${option}`;

@@ -4,11 +4,10 @@ import { joinPath } from './parse.ts';
 import { describeThrown } from './thrown.ts';
 
 export interface JsonBounds {
-  /** Maximum length of the JSON text in UTF-16 units. Its UTF-8 form is never shorter in bytes. */
+  /** In UTF-16 units. The UTF-8 form is never shorter in bytes. */
   readonly maxCharacters: number;
-  /** Default: `JSON_TEXT_BOUNDS`. */
   readonly maxDepth?: number;
-  /** Maximum number of values and names. A list or an object counts twice. Default: `JSON_TEXT_BOUNDS`. */
+  /** A list or an object counts twice. */
   readonly maxValues?: number;
 }
 
@@ -17,16 +16,15 @@ export type BoundedJson =
   | {
       readonly status: 'refused';
       readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
-      /** Property path from the root value to the value that JSON cannot represent. */
+      /** From the root value to the value that JSON cannot represent. */
       readonly path: readonly PropertyKey[];
       readonly why: string;
     };
 
 /**
- * Writes any value as JSON text, like `JSON.stringify`, but with limits on size and depth, within which `readJsonText`
- * reads the text again. Cyclic values, deep values
- * and throwing getters are reported as an error instead of thrown. Values that JSON would silently drop or change are
- * refused: functions in lists, symbols, NaN, BigInt.
+ * Like `JSON.stringify`, but with limits within which `readJsonText` reads the text again. Cyclic values, deep values
+ * and throwing getters are reported, not thrown. Values that JSON would silently drop or change are refused: functions
+ * in lists, symbols, NaN, BigInt.
  */
 export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJson {
   try {
@@ -38,8 +36,7 @@ export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJso
 }
 
 /**
- * Copies any value into plain JSON data without getters, cycles or `toJSON`, so that code that reads the copy cannot
- * throw.
+ * Copies a value into plain JSON data without getters, cycles or `toJSON`, so that no reader of the copy can throw.
  * @param at name of the value in error messages
  * @throws invalid_input for a value that JSON cannot represent. message_too_large above a limit. Both name the field.
  */
@@ -51,8 +48,7 @@ export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds):
 }
 
 /**
- * Wrapper objects that `JSON.stringify` unwraps. If turnfold wrote a boxed string of 5 MB key by key, the event loop
- * would block for 8 s.
+ * Objects that `JSON.stringify` unwraps. Writing a boxed string of 5 MB key by key would block the event loop for 8 s.
  */
 const BOXES = [String, Number, Boolean];
 
@@ -69,24 +65,18 @@ class JsonRefusal extends Error {
   }
 }
 
-/** A list or an object whose members are being written. */
 interface Frame {
   readonly source: object;
-  /** Keys of the object, in the order in which they are written. Undefined for a list. */
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   next: number;
-  /** True once a member was written. The next member then needs a comma before it. */
   hasMember: boolean;
 }
 
 class JsonWriter {
   readonly #bounds: JsonBounds;
   readonly #frames: Frame[] = [];
-  /**
-   * Lists and objects that contain the value being written. If the value is one of them, it contains itself and has no
-   * JSON.
-   */
+  /** Lists and objects around the value being written. A value among them contains itself. */
   readonly #open = new Set<object>();
   #json = '';
   #values = 0;
@@ -109,7 +99,6 @@ class JsonWriter {
     }
   }
 
-  /** Writes the next member of a list or object, or its closing bracket. */
   #step(frame: Frame): void {
     const { source, keys } = frame;
     if (frame.next === frame.length) {
@@ -154,15 +143,14 @@ class JsonWriter {
     const length = isList ? source.length : (keys as string[]).length;
     this.#count(isList ? 1 : 1 + length);
     if (length === 0) return this.#put(isList ? '[]' : '{}');
-    // Each member takes at least one character. This check refuses a list of length 1,000,000,000 before the loop over
-    // its members.
+    // Each member takes at least one character. So a list of length 1,000,000,000 is refused before the loop over its
+    // members.
     this.#reserve(length);
     this.#open.add(source);
     this.#frames.push({ source, keys, length, next: 0, hasMember: false });
     this.#put(isList ? '[' : '{');
   }
 
-  /** Counts values and names. `more` are still to be counted, such as the members of a list. */
   #count(values: number, more = 0): void {
     const { maxValues = JSON_TEXT_BOUNDS.maxValues } = this.#bounds;
     this.#values += values;
@@ -193,13 +181,10 @@ class JsonWriter {
     throw new JsonRefusal(path, why);
   }
 
-  /**
-   * Unwraps a value as `JSON.stringify` does: calls its `toJSON`, or takes the content of a wrapper object. Undefined
-   * members are left out.
-   */
+  /** Unwraps a value as `JSON.stringify` does. */
   #resolve(value: unknown, key: PropertyKey): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    // A typed array has one member per element. Listing the keys of a 5 MB array blocks the event loop for a second.
+    // Listing the keys of a typed array of 5 MB would block the event loop for a second.
     if (ArrayBuffer.isView(value)) this.#count(0, value.byteLength);
     const toJson: unknown = Reflect.get(value, 'toJSON');
     const resolved: unknown = typeof toJson === 'function' ? Reflect.apply(toJson, value, [String(key)]) : value;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Schema of a list. Zod checks the length before it reads the members. It refuses a list of length 1,000,000,000 at once. */
+/** Zod checks the length before it reads the members. It refuses a list of length 1,000,000,000 at once. */
 export function boundedList<Schema extends z.ZodType>(schema: Schema, most: number): z.ZodArray<Schema> {
   return z.array(schema).max(most, `expected at most ${most} entries`);
 }
 
-/** Schema of an object with any names. It counts the members before it reads them. */
+/** Counts the members before it reads them. */
 export function boundedRecord<Value extends z.ZodType>(
   name: z.ZodString,
   value: Value,
@@ -21,8 +21,5 @@ export function boundedRecord<Value extends z.ZodType>(
   return checkCount.pipe(members) as unknown as ReturnType<typeof boundedRecord<Value>>;
 }
 
-/**
- * Maximum entries of a list that grows with a conversation: the segments of a version, or the messages of a request. No log
- * has that many messages.
- */
+/** Maximum entries of a list that grows with a conversation. No log has so many messages. */
 export const MAX_GROWN_ENTRIES = 1_000_000;

@@ -2,18 +2,17 @@ import { isMapping } from './parse.ts';
 import { type Part, PDF } from './parts.ts';
 import { PICTURE_TYPES, readPicture } from './picture-size.ts';
 
-/** Longest URL of a picture or a file. Signed addresses of object stores have up to 4,000 characters. */
+/** Signed addresses of object stores have up to 4,000 characters. */
 const MAX_URL_CHARACTERS = 8_192;
-/** Longest name of a media type (RFC 6838). */
+/** RFC 6838. */
 const MAX_MEDIA_TYPE = 127;
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
-/** Bytes of a PDF in which readers look for its header. */
+/** Readers look for the header of a PDF in its first bytes. */
 const PDF_HEADER_BYTES = 1_024;
 
 /**
- * Finds the reason why no provider can read a picture or a file: its bytes, its media type or its address. Such a part
- * would make a provider refuse each request that contains the part.
+ * Finds the reason why no provider can read a picture or a file. Each request with such a part would be refused.
  * @returns the flaw as a sentence without contents, or undefined
  */
 export function findContentFlaw(part: Part): string | undefined {
@@ -36,7 +35,6 @@ export function findContentFlaw(part: Part): string | undefined {
   }
 }
 
-/** Returns the media type that the bytes of a picture have, or undefined if its bytes are no picture. */
 export function readMediaType(base64: string): string | undefined {
   return readPicture(Buffer.from(base64, 'base64'))?.mediaType;
 }

@@ -1,13 +1,11 @@
 import type { EventScope } from './events.ts';
 import type { Message, ToolCall } from './message.ts';
 
-/** Contents of one model call or tool call. */
 export type ContentEvent = EventScope &
   (
     | {
         readonly type: 'model_call_started';
         readonly system: string;
-        /** Messages of the request, as the model receives them. */
         readonly messages: readonly Message[];
       }
     | { readonly type: 'model_answered'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
@@ -15,20 +13,17 @@ export type ContentEvent = EventScope &
         readonly type: 'tool_call_started';
         readonly name: string;
         readonly call: string;
-        /** JSON arguments, exactly as the model wrote them. */
         readonly arguments: string;
       }
     | {
         readonly type: 'tool_answered';
         readonly name: string;
         readonly call: string;
-        /** Result text, as it is stored in the log. */
         readonly content: string;
       }
   );
 
 /**
- * Receives the contents of model and tool calls. No other event carries contents, so a user must turn them on with a
- * separate setting.
+ * Receives the contents of model and tool calls. No other event carries contents, so a separate setting turns them on.
  */
 export type ContentListener = (event: ContentEvent) => void;

@@ -1,23 +1,20 @@
 export const DATABASE_LOSSES = ['empty', 'older', 'another'] as const;
 
-/** A database that is not the one that a process knew. */
+/** Redis holds another database than the process knew. */
 export interface DatabaseLoss {
   /**
-   * How the database differs from the one that the process knew:
-   * - `empty`: Redis has no database. It lost its data, or the address leads to another Redis.
-   * - `older`: the same database without its latest writes, e.g. after a restore or a failover.
+   * - `empty`: Redis lost its data, or the address leads to another Redis.
+   * - `older`: the latest writes are missing, e.g. after a restore or a failover.
    * - `another`: a database with another id.
    */
   readonly found: (typeof DATABASE_LOSSES)[number];
-  /** Time by the clock of Redis at which a process first noticed the loss, in ms since epoch. */
+  /** When a process first noticed the loss, in ms since epoch, by the clock of Redis. */
   readonly at: number;
-  /** Id of the database that the process knew. */
   readonly formerId: string;
   /** About how many ms of writes are lost. Only for an older database. */
   readonly behindMs?: number;
 }
 
-/** Describes a loss in one sentence, for logs, errors and findings. */
 export function describeLoss({ found, behindMs = 0 }: DatabaseLoss): string {
   if (found === 'empty') {
     return 'the database is empty: Redis lost its data, or the address leads to another Redis. Earlier conversations and turns are gone';

@@ -6,17 +6,10 @@ import { z } from 'zod';
  */
 export const durabilitySchema = z
   .strictObject({
-    /** Number of replicas that must have received the write. */
     replicas: z.number().int().min(0).max(100),
-    /**
-     * Milliseconds that a caller waits for replicas and disks, including the wait of a preceding write. 0 is not
-     * allowed, because Redis takes it as "no limit".
-     */
+    /** Milliseconds, a preceding write's wait included. Not 0, because Redis takes 0 as "no limit". */
     timeoutMs: z.number().int().min(1).max(600_000),
-    /**
-     * Disks that must have the write: the master's (`local`), or the master's and the replicas' (`replica`). Needs
-     * Redis 7.2 or later.
-     */
+    /** The master's disk (`local`), or also the replicas' (`replica`). Needs Redis 7.2 or later. */
     fsync: z.enum(['local', 'replica']).exactOptional(),
   })
   .refine(({ replicas, fsync }) => replicas > 0 || fsync === 'local', {
@@ -26,17 +19,16 @@ export const durabilitySchema = z
 
 export type Durability = Readonly<z.output<typeof durabilitySchema>>;
 
-/** Answer of a store to a client call. `shortfall` is set if the write was made but a failover may still lose it. */
+/** `shortfall`: the write was made, but a failover may still lose it. */
 export type Acknowledged<Answer> = Answer & { readonly shortfall?: Shortfall };
 
-/** A write that was made, but did not reach the required replicas and disks in time. */
 export interface Shortfall {
   readonly wanted: Barriers;
-  /** Replicas and disks that have the write. Absent if Redis did not answer. */
+  /** Absent if Redis did not answer. */
   readonly reached?: Barriers;
 }
 
-/** Number of servers that have a write. `fsynced` counts the master's disk as one. */
+/** `fsynced` counts the master's disk as one. */
 export interface Barriers {
   readonly replicas: number;
   readonly fsynced?: number;

@@ -1,15 +1,15 @@
 import { brandErrors, hasBrand } from './thrown.ts';
 
 /**
- * Every error that leaves turnfold has one of these codes, so that programs can react to it. The value says who must
- * act: the caller, a worker, the agent of a turn, or the operator of the service.
+ * Every error that leaves turnfold has one of these codes. The value says who must act: the caller, a worker, the agent
+ * of a turn, or the operator of the service.
  */
 export const ERROR_CODES = {
-  /** The input does not match its schema. `field` is the path of the wrong value. */
+  /** `field` is the path of the wrong value. */
   invalid_input: 'caller',
   /**
-   * The compaction policy can never work, e.g. its token budget is smaller than the system prompt and tools. Reported
-   * when the policy is loaded. `details` holds the calculation.
+   * The policy can never work, e.g. its token budget is smaller than the system prompt and tools. Reported when the
+   * policy is loaded. `details` holds the calculation.
    */
   invalid_policy: 'caller',
   /** A tool result names a call that no earlier message made. */
@@ -20,106 +20,94 @@ export const ERROR_CODES = {
   message_too_large: 'caller',
   /** This turn id was accepted before with another payload. Use a new id for a new turn. */
   turn_conflict: 'caller',
-  /** This operation id was used before for a call with another payload. Use a new id for a new call. */
+  /** This operation id was used before for another payload. Use a new id for a new call. */
   operation_conflict: 'caller',
-  /** The conversation belongs to another agent than the one named in the request. */
+  /** The conversation belongs to another agent. */
   agent_conflict: 'caller',
   /**
-   * `maxQueuedTurns` turns of the conversation are queued, running or waiting. Scheduled turns do not count. Try again when
-   * some turns have settled.
+   * `maxQueuedTurns` turns are queued, running or waiting. Scheduled turns do not count. Try again when some have
+   * settled.
    */
   mailbox_full: 'caller',
-  /**
-   * A turn of the conversation runs or waits, so appending messages, restoring a version or a turn with `onBusy: reject`
-   * is not possible now.
-   */
+  /** A turn runs or waits, so an append, a restore or a turn with `onBusy: reject` is not possible now. */
   conversation_busy: 'caller',
   /**
-   * The call does not fit the present state. The data may have changed since the caller read it. The target may exist
-   * already, or may have ended. The message names the cause.
+   * The call does not fit the present state, which may have changed since the caller read it. The message names the
+   * cause.
    */
   conflict: 'caller',
-  /** The proposed compaction was replaced or no longer fits the log. Read the current proposal first. */
+  /** The proposal was replaced or no longer fits the log. Read the current proposal first. */
   proposal_stale: 'caller',
-  /** Only failed turns can be redriven, and this turn has not failed. */
   turn_not_failed: 'caller',
   /**
-   * The compacted context would break a rule of the provider's message format, so nothing was changed. `details` names
-   * the rules.
+   * The compacted context would break a rule of the provider's message format. Nothing was changed. `details` names the
+   * rules.
    */
   invalid_context: 'caller',
-  /** Only settled turns can be rolled back, and this turn has not settled. */
   turn_running: 'caller',
-  /** The restored version would exceed the size limit of the agent's model. `details` holds the calculation. */
+  /** The restored version would exceed the limit of the agent's model. `details` holds the calculation. */
   over_hard_limit: 'caller',
-  /** The context version was deleted by its retention limit, or one of its texts is lost. */
+  /** Retention deleted the version, or one of its texts is lost. */
   version_gone: 'caller',
-  /** A fork is copying messages into this conversation. Nothing else is accepted until the fork ends. */
+  /** A fork is copying messages here. Nothing else is accepted until the fork ends. */
   conversation_forking: 'caller',
   /** A fork stopped before its copy was complete. Run the fork again, or erase the copy. */
   fork_abandoned: 'caller',
-  /** The conversation, turn, version or agent in the request does not exist. */
   not_found: 'caller',
-  /** The conversation was erased. */
   gone: 'caller',
-  /** The HTTP server refuses the key, or the key allows neither this call nor this tenant. */
+  /** The key is refused, or allows neither this call nor this tenant. */
   access_denied: 'caller',
-  /** Another worker now owns the turn or the compaction pass, so this worker's write was not made. */
+  /** Another worker now owns the turn or pass, so this worker's write was not made. */
   fenced: 'worker',
-  /** The turn names an agent that the worker does not know. */
   unknown_agent: 'turn',
   /** At least three claims of the turn ended without an outcome. In the last one, the worker ran nothing else. */
   poison: 'turn',
-  /** The turn needs more model and tool calls than the agent's `maxSteps`. */
+  /** More model and tool calls than the agent's `maxSteps`. */
   step_limit: 'turn',
-  /** The next model call would exceed the `maxTurnTokens` that the caller set for the turn. */
+  /** The next model call would exceed the turn's `maxTurnTokens`. */
   token_limit: 'turn',
-  /** One step of the turn was suspended more often than the limit. */
+  /** One step was suspended more often than the limit. */
   retries_exhausted: 'turn',
   /**
    * The context exceeds the model's window, and compaction can remove nothing more. `details` holds the calculation
-   * (invariant I14).
+   * (I14).
    */
   budget_infeasible: 'turn',
-  /** The request exceeds the model's window, and the policy switches compaction off. */
   context_overflow: 'turn',
   /** The model refused the request or returned an invalid answer. A retry would not help. */
   model_failed: 'turn',
-  /** The final answer does not match the schema of the agent, also after one correction. `details` names the fields. */
+  /** The final answer does not match the agent's schema, also after one correction. `details` names the fields. */
   answer_invalid: 'turn',
   /** The agent's function for the system prompt threw an error, timed out or returned no text. */
   system_failed: 'turn',
-  /** The turn took longer than the agent's `turnTimeoutMs`, waits included, or than its own `deadlineMs`. */
+  /** Longer than the agent's `turnTimeoutMs`, waits included, or than the turn's `deadlineMs`. */
   turn_timeout: 'turn',
   /** A model call, a tool call or a wait exceeded its time limit. */
   timeout: 'turn',
-  /** A defect of turnfold ended the work on the turn. The worker reports the error in its log. Redrive the turn after an upgrade. */
+  /** A defect of turnfold. The worker reports the error in its log. Redrive the turn after an upgrade. */
   internal_error: 'turn',
   /**
-   * The write succeeded but did not reach the required replicas and disks in time. `details` names the required and the
-   * reached durability. Repeat the call with the same id until it succeeds.
+   * The write succeeded but did not reach the required replicas and disks in time. `details` has both. Repeat the call
+   * with the same id until it succeeds.
    */
   accepted_unsure: 'service',
-  /** Redis does not answer, or it cannot accept writes now because its disk is full or replicas are missing. */
+  /** Redis does not answer, or cannot accept writes now: its disk is full, or replicas are missing. */
   redis_unavailable: 'service',
   /**
    * The HTTP server does not answer, or it fails. A write may have succeeded. Repeat the call with the id in `details`.
    */
   server_unavailable: 'service',
-  /** Redis refuses the login, or its ACL forbids a command that turnfold needs. Correct the address or the ACL. */
+  /** Redis refuses the login, or its ACL forbids a command that turnfold needs. */
   redis_denied: 'service',
   /** Redis holds another, an older or an empty database. Reported to `onError` and never thrown: calls go on. */
   database_lost: 'service',
   /** Redis refuses writes because it has reached `maxmemory`. */
   redis_full: 'service',
-  /** turnfold cannot read a record in Redis. `details` names its key and field. Repair or erase the record. */
+  /** A record in Redis cannot be read. `details` names its key and field. Repair or erase the record. */
   corrupt_record: 'service',
-  /**
-   * The Redis database was set up with other settings or by a newer release, or the server is too old or may evict
-   * keys.
-   */
+  /** The database has other settings or a newer schema, or the server is too old or may evict keys. */
   incompatible_store: 'service',
-  /** An environment variable cannot be parsed, or an option of `startWorkers`, a client or an agent is invalid. */
+  /** An environment variable, or an option of `startWorkers`, a client or an agent, is invalid. */
   invalid_config: 'service',
 } as const;
 
@@ -130,9 +118,9 @@ export function isErrorCode(value: unknown): value is ErrorCode {
 }
 
 export interface ErrorContext {
-  /** Path of the wrong input or setting, e.g. `messages[3].toolCallId`. */
+  /** E.g. `messages[3].toolCallId`. */
   readonly field?: string;
-  /** Figures and ids that explain the error, without contents or secrets. */
+  /** Figures and ids, without contents or secrets. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
 }
@@ -144,11 +132,8 @@ export class TurnfoldError extends Error {
     brandErrors(this, BRAND);
   }
 
-  /** Error code, for programs. */
   readonly code: ErrorCode;
-  /** Path of the wrong input or setting, e.g. `messages[3].toolCallId`. */
   readonly field: string | undefined;
-  /** Figures and ids that explain the error, without contents or secrets. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
@@ -165,7 +150,6 @@ export class TurnfoldError extends Error {
     return this.message.startsWith(prefix) ? this.message.slice(prefix.length) : this.message;
   }
 
-  /** The error as a JSON object, for HTTP responses and for `--json`. */
   toJSON(): { code: ErrorCode; message: string; field?: string; details?: Readonly<Record<string, unknown>> } {
     return {
       code: this.code,
@@ -176,7 +160,7 @@ export class TurnfoldError extends Error {
   }
 }
 
-/** Creates an error about one input or setting. Its message starts with the name of that field. */
+/** The message starts with the name of the field. */
 export function fieldError(
   code: ErrorCode,
   field: string,
@@ -186,17 +170,14 @@ export function fieldError(
   return new TurnfoldError(code, `${field}: ${reason}`, { ...context, field });
 }
 
-/**
- * Checks whether a value is an error of turnfold. Unlike `instanceof`, it also works when two copies of the package are
- * loaded.
- */
+/** Unlike `instanceof`, works when two copies of the package are loaded. */
 export function isTurnfoldError(error: unknown, code?: ErrorCode): error is TurnfoldError {
   return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }
 
 /**
- * Returns the code of an error from a Redis that answers reads but refuses writes, so that nothing was written. Returns
- * undefined for other errors. The Redis adapter marks such errors with the detail `takesNoWrites`.
+ * Code of an error from a Redis that answers reads but refuses writes: nothing was written. The Redis adapter marks
+ * such errors with the detail `takesNoWrites`.
  */
 export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
@@ -204,15 +185,11 @@ export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavaila
   return takesNoWrites ? 'redis_unavailable' : undefined;
 }
 
-/**
- * True for an error of the service, such as a Redis that does not answer. The error says nothing about the work that it
- * interrupted, and another try may succeed.
- */
+/** True for a failure of the service. It says nothing about the interrupted work, and another try may succeed. */
 export function isServiceError(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && ERROR_CODES[error.code] === 'service';
 }
 
-/** Returns the code under which work fails that threw this error. */
 export function failureCode(error: unknown): ErrorCode {
   return isTurnfoldError(error) ? error.code : 'internal_error';
 }

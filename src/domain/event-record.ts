@@ -22,8 +22,7 @@ const json = z.string().transform((text, context): unknown => {
   return z.NEVER;
 });
 
-// Written as an object, so that the compiler requires every outcome. A missing one would be reported as an unknown
-// event.
+// An object, so that the compiler requires every outcome. A missing one would read as an unknown event.
 const OUTCOMES = {
   committed: 'committed',
   approved: 'approved',
@@ -58,10 +57,7 @@ function nameSizes<Fields extends { readonly before: number; readonly after: num
   return { ...rest, tokensBefore: before, tokensAfter: after };
 }
 
-/**
- * Schemas of the stored fields for each type of event. Unknown fields are dropped. An unknown value makes the event
- * `unknown`.
- */
+/** Unknown fields are dropped. An unknown value makes the event `unknown`. */
 const SCHEMAS = {
   turn_settled: z
     .object({
@@ -135,10 +131,7 @@ const SCHEMAS = {
 
 const bodySchema = z.union(Object.values(SCHEMAS));
 
-/**
- * Decodes an event from its id and its stored fields. Never throws: an event that this release cannot decode gets the
- * type `unknown`.
- */
+/** Never throws: an event that this release cannot decode gets the type `unknown`. */
 export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
   const at = Number(id.split('-', 1)[0]);
   const body = bodySchema.safeParse(kept);
@@ -147,7 +140,7 @@ export function decodeEvent(id: string, kept: Readonly<Record<string, string>>):
   return { id, at, type: 'unknown', name, fields };
 }
 
-/** Stored fields of the event `version_committed`, as Redis scripts expect them. */
+/** Stored fields, as Redis scripts expect them. */
 export function versionEvent(version: Version): Readonly<Record<string, string>> {
   const { number, cause, durationMs, model } = version;
   return {
@@ -159,7 +152,6 @@ export function versionEvent(version: Version): Readonly<Record<string, string>>
   };
 }
 
-/** Stored fields of the event `version_proposed`, as Redis scripts expect them. */
 export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
   return { passId, proposal: id, ...encodeReport(version) };
 }
@@ -174,16 +166,15 @@ function encodeReport({ reasons, strategy, archived, tokensBefore, tokensAfter }
   };
 }
 
-/** Stored fields of the event `proposal_decided`. The reason for a rejection is stored only here. */
+/** The reason for a rejection is stored only here. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };
 }
 
-/** Maximum characters of arguments in one event, and of inputs. A conversation keeps about 500 events. */
+/** For arguments, and again for inputs. A conversation keeps about 500 events. */
 const MAX_CALL_CHARACTERS = 4_000;
 
-/** Encodes the tool calls of a `turn_waiting` event. Arguments and inputs that are too long are cut and marked. */
 export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {
   const most = Math.floor(MAX_CALL_CHARACTERS / Math.max(1, calls.length));
   const cut = (text: string): string => (text.length <= most ? text : text.slice(0, most).toWellFormed());
@@ -196,7 +187,6 @@ export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {
   );
 }
 
-/** Lists the tool calls as their wait is recorded, without their deadlines. */
 export function recordCalls(calls: readonly CallToWaitFor[]): RecordedCall[] {
   return calls.map(({ waitMs: _, ...call }) => call);
 }

@@ -4,33 +4,26 @@ import { boundedList } from './bounded-schemas.ts';
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
-/**
- * How much an eviction removes. `min` uses the member that would remove least, `max` the one that would remove most.
- */
 export type EvictionStrategy =
   | {
-      /** Share of the removable tokens that is evicted. The messages of least use to the agent go first, and of those the oldest. */
+      /** Share of the removable tokens. The messages of least use to the agent go first, and of equals the oldest. */
       readonly evict: number;
     }
   | {
-      /** Number of messages that the eviction leaves in the context. */
+      /** Number of messages that stay. */
       readonly retain: number;
     }
   | {
-      /** Strategies, of which the one that would evict least is used. */
+      /** The strategy that would evict least is used. */
       readonly min: readonly EvictionStrategy[];
     }
   | {
-      /** Strategies, of which the one that would evict most is used. */
+      /** The strategy that would evict most is used. */
       readonly max: readonly EvictionStrategy[];
     };
 
-/** More strategies than a policy compares. */
 const MAX_MEMBERS = 20;
-/**
- * Maximum nesting of strategies. A YAML reference (anchor) can make a strategy contain itself, and reading it would
- * never end.
- */
+/** A YAML reference (anchor) can make a strategy contain itself. */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
 

@@ -4,15 +4,12 @@ import type { Message, ToolCall } from './message.ts';
 
 export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
 
-/**
- * The smallest unit that compaction may remove, e.g. an assistant message with all its tool results. Messages are named
- * by their index in the grouped list.
- */
+/** The smallest unit that compaction may remove, e.g. an assistant message with all its tool results. */
 export interface Group {
   readonly kind: GroupKind;
-  /** Indexes of the group's messages, ascending. Only a tool round has more than one. */
+  /** Indexes in the grouped list, ascending. Only a tool round has more than one. */
   readonly positions: readonly number[];
-  /** True for a tool round with a call that has no result yet. */
+  /** A call of the tool round has no result yet. */
   readonly isOpen: boolean;
 }
 
@@ -23,8 +20,7 @@ interface GroupInProgress {
 }
 
 /**
- * Groups messages, ordered by the first message of each group. A tool call and its result belong together at any
- * distance, because results may arrive late.
+ * A tool call and its result belong together at any distance, because results may arrive late.
  * @throws orphan_result or duplicate_call, with the field `messages[i].…`
  */
 export function groupMessages(messages: readonly GroupedMessage[]): readonly Group[] {
@@ -33,21 +29,18 @@ export function groupMessages(messages: readonly GroupedMessage[]): readonly Gro
 
 type GroupedMessage = Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>;
 
-/** Like `groupMessages`, but yields regularly so that other work can run in between. */
 export function* groupInSlices(messages: readonly GroupedMessage[]): Interruptible<readonly Group[]> {
   return (yield* readGroups(messages)).groups;
 }
 
-/** The groups of a list of messages, and what each message belongs to. */
 export interface Grouping {
   readonly groups: readonly Group[];
-  /** Index of the group, by index of the message. */
+  /** By index of the message. */
   readonly groupOf: readonly number[];
-  /** The call that a result answers, by index of the message. Undefined for other messages. */
+  /** The call that a result answers, by index of the message. */
   readonly callOf: readonly (ToolCall | undefined)[];
 }
 
-/** Groups messages, and finds the group and the call of each message. */
 export function* readGroups(messages: readonly GroupedMessage[]): Interruptible<Grouping> {
   const groups: GroupInProgress[] = [];
   const groupOf: number[] = [];
@@ -78,7 +71,6 @@ export function* readGroups(messages: readonly GroupedMessage[]): Interruptible<
   };
 }
 
-/** A tool call with the index of its group. */
 interface MadeCall {
   readonly call: ToolCall;
   readonly group: number;
@@ -104,7 +96,6 @@ function addCall(
   calls.set(id, made);
 }
 
-/** Finds the call that a result answers, and marks the call as answered. */
 function answerCall(calls: ReadonlyMap<string, MadeCall>, callId: string | undefined, position: number): MadeCall {
   const made = callId === undefined ? undefined : calls.get(callId);
   if (callId === undefined || made === undefined) {

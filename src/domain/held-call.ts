@@ -2,10 +2,9 @@ import type { GatedAnswer } from './gate.ts';
 import { type Model, ModelError, type ModelRequest } from './model.ts';
 import { brandErrors, hasBrand } from './thrown.ts';
 
-/** Unlike the marks of other errors, no other module can forge this one. */
+/** Not `Symbol.for`: no other module can forge this mark. */
 const BRAND = Symbol('turnfold.HeldCall');
 
-/** A model call that has to wait for its turn at a gate. */
 export class HeldCall extends ModelError {
   static {
     brandErrors(this, BRAND);
@@ -14,7 +13,6 @@ export class HeldCall extends ModelError {
   /** True if the provider refused the call. False if the gate did not let it through. */
   readonly wasCalled: boolean;
 
-  /** @param refusal the provider's refusal. Absent if the gate did not let the call through. */
   constructor(model: string, retryAt: number, refusal?: ModelError) {
     const message =
       refusal?.message ?? `model ${model}: calls are limited, and this one waits at the gate of the model`;
@@ -29,12 +27,11 @@ export function isHeldCall(error: unknown): error is HeldCall {
   return hasBrand(error, BRAND);
 }
 
-/** Returns true for a call that was not made, because its gate did not let it through. */
 export function isHeldBack(error: unknown): boolean {
   return isHeldCall(error) && !error.wasCalled;
 }
 
-/** Makes a model call through the model's gate. A list of models has a gate for each model, and none of its own. */
+/** A list of models has a gate for each model, and none of its own. */
 export async function throughGate<Answer extends GatedAnswer>(
   request: Pick<ModelRequest, 'gate' | 'tokens' | 'signal'>,
   model: Model,

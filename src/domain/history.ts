@@ -2,33 +2,28 @@ import { TurnfoldError } from './errors.ts';
 import { callIdAt } from './ids.ts';
 import type { Message, ToolCall } from './message.ts';
 
-/** A tool call without a result, and the ids by which a result may refer to it. */
 export interface OpenCall {
   readonly id: string;
-  /** Id that the provider gave the call, if the log renamed it. */
+  /** Present if the log renamed the call. */
   readonly providerId?: string | undefined;
 }
 
-/** A tool call in the messages being added. A result may also refer to it by the id that the caller used. */
+/** `givenId`: id in the caller's messages, by which a result may also refer to the call. */
 interface NamedCall extends OpenCall {
   readonly givenId?: string;
 }
 
 export interface AdoptedMessages {
   readonly messages: Message[];
-  /** Tool calls that have no result after the last message, oldest first. */
+  /** Oldest first. */
   readonly openCalls: readonly OpenCall[];
 }
 
 /**
- * Renames tool calls to the ids that the log uses, because providers repeat ids from one response to the next. In the
- * log, each call has the id `c<seq>_<index>`. A result belongs to the nearest earlier call with its id that has no
- * result yet.
- * @param firstSeq sequence number that the first message will get in the log
- * @param openCalls tool calls of the log that still have no result
+ * Renames tool calls to the ids of the log, `c<seq>_<index>`, because providers repeat ids from one response to the
+ * next. A result belongs to the nearest earlier unanswered call with its id.
  * @param at path of the messages in the caller's input, for errors
- * @throws orphan_result if a result has no call without a result. duplicate_call if a call id repeats or a call has two
- * results.
+ * @throws orphan_result if a result has no open call. duplicate_call if a call id repeats or a call has two results.
  */
 export function adoptMessages(
   messages: readonly Message[],
@@ -53,13 +48,11 @@ export function adoptMessages(
   return { messages: adopted, openCalls: open.list() };
 }
 
-/**
- * Tool calls without a result, indexed by all their ids. Searching a list for each result took 0.6 s for 10,000 calls.
- */
+/** Indexed by all ids. Searching a list for each result took 0.6 s for 10,000 calls. */
 class OpenCalls {
-  /** All tool calls without a result, oldest first. */
+  /** Oldest first. */
   readonly #open = new Set<NamedCall>();
-  /** Tool calls under each of their ids, oldest first. Answered calls are removed lazily, when a search finds them. */
+  /** Oldest first. Answered calls are removed lazily, when a search finds them. */
   readonly #byName = new Map<string, NamedCall[]>();
 
   constructor(calls: readonly OpenCall[]) {
@@ -76,7 +69,6 @@ class OpenCalls {
     }
   }
 
-  /** Removes and returns the newest unanswered call with this id. */
   take(name: string): NamedCall | undefined {
     const named = this.#byName.get(name) ?? [];
     for (let call = named.pop(); call !== undefined; call = named.pop()) if (this.#open.delete(call)) return call;

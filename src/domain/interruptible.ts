@@ -1,15 +1,15 @@
 /**
  * A long computation that yields at safe points, so that a conversation of 100,000 messages does not block the event
  * loop. The result does not depend on where it was interrupted.
+ *
+ * A worker thread would first have to copy contexts of 10 MB. Callers that may block use `runToEnd`. A bare `yield`
+ * marks a safe point between two loops.
  */
 export type Interruptible<Result> = Generator<void, Result>;
 
-/**
- * Number of items between two yields. A slice of the slowest work, parsing and checking messages, takes about 10 ms.
- */
+/** A slice of the slowest work, parsing and checking messages, takes about 10 ms. */
 const SLICE_ITEMS = 512;
 
-/** Runs the computation to its end without interruption. */
 export function runToEnd<Result>(work: Interruptible<Result>): Result {
   for (;;) {
     const slice = work.next();
@@ -17,7 +17,6 @@ export function runToEnd<Result>(work: Interruptible<Result>): Result {
   }
 }
 
-/** Calls `act` for each item and yields after every `SLICE_ITEMS` items. */
 export function* forEachInSlices<Item>(
   items: readonly Item[],
   act: (item: Item, index: number) => void,
@@ -28,7 +27,6 @@ export function* forEachInSlices<Item>(
   }
 }
 
-/** Decides whether a loop should yield to other work after the item at this index. */
 export function endsSlice(index: number): boolean {
   return (index + 1) % SLICE_ITEMS === 0;
 }

@@ -1,34 +1,30 @@
 import { type ErrorCode, fieldError } from './errors.ts';
 
-/** Bounds of JSON that this process did not write, which are checked on its text, before the parser makes an object of it. */
+/** Bounds of JSON from outside, checked on the text before the parser makes an object of it. */
 export interface JsonTextBounds {
-  /** Maximum nesting depth. */
   readonly maxDepth: number;
-  /** Maximum number of values and names. A list or an object counts twice. */
+  /** Values and names. A list or an object counts twice. */
   readonly maxValues: number;
   /**
-   * Maximum number of different strings of up to `SHORT_TEXT` characters, names included. The parser enters each in a
-   * table, which takes longer than anything else that it does. Checked if given.
+   * Different strings of up to `SHORT_TEXT` characters, names included. The parser enters each in a table, its slowest
+   * work.
    */
   readonly maxTexts?: number;
 }
 
 /**
- * Bounds of one JSON text from outside. In this many names that all differ, the parser takes 20 ms. A text of 4 MB could
- * hold 1,400,000 objects.
+ * One JSON text from outside. The parser takes 20 ms for this many different names. A text of 4 MB could hold 1,400,000
+ * objects.
  */
 export const JSON_TEXT_BOUNDS: JsonTextBounds = { maxDepth: 200, maxValues: 60_000 };
 
-/** Bounds of JSON in one field of Redis. A message has several fields within `JSON_TEXT_BOUNDS`, and fields around them. */
+/** One field of Redis. A message has several fields within `JSON_TEXT_BOUNDS`, and fields around them. */
 export const STORED_JSON_BOUNDS: JsonTextBounds = { maxDepth: 220, maxValues: 150_000 };
 
-/**
- * Bounds of stored JSON that grows with a conversation: a version, or the plan of one. Enough for 25,000 segments, which
- * have the same few names.
- */
+/** Stored JSON that grows with a conversation. Enough for 25,000 segments, which share a few names. */
 export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_000, maxTexts: 20_000 };
 
-/** Six characters of JSON for each of ten characters, which is the longest string that V8 enters in its table. */
+/** Ten characters, the longest string that V8 enters in its table, can take sixty characters of JSON. */
 const SHORT_TEXT = 60;
 
 export interface JsonRefusal {
@@ -37,7 +33,6 @@ export interface JsonRefusal {
 }
 
 /**
- * Parses JSON text from outside, within bounds.
  * @param at name of the text in error messages
  * @throws invalid_input for a text that is not JSON or is nested too deeply, message_too_large for too many values
  */
@@ -51,7 +46,7 @@ export function parseJsonText(text: string, at: string, bounds = JSON_TEXT_BOUND
   }
 }
 
-/** Parses JSON text from outside, within bounds. Returns undefined for a text that is not JSON or exceeds a bound. */
+/** Returns undefined for a text that is not JSON or exceeds a bound. */
 export function readJsonText(text: string, bounds = JSON_TEXT_BOUNDS): unknown {
   if (refuseJsonText(text, bounds) !== undefined) return undefined;
   try {
@@ -68,12 +63,12 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Finds the next character that says something about structure. A search is ten times as fast as a loop over the text. */
+/** A search for structure is ten times as fast as a loop over the text. */
 const STRUCTURE = /["[\]{},:]/g;
 
 /**
- * Decides whether a text exceeds a bound, in one pass that makes no object. A text of 4 MB takes at most 10 ms. The pass
- * need not know whether the text is JSON: a parser reads no more values than the text has commas, colons and brackets.
+ * Decides in one pass that makes no object: at most 10 ms for 4 MB. The text need not be JSON. A parser reads no more
+ * values than the text has commas, colons and brackets.
  */
 export function refuseJsonText(
   text: string,
@@ -110,7 +105,6 @@ export function refuseJsonText(
   return undefined;
 }
 
-/** Returns a function that notes a short string, and returns true if there are too many different ones. */
 function countTexts(maxTexts = Number.POSITIVE_INFINITY): (text: string, from: number, to: number) => boolean {
   if (maxTexts === Number.POSITIVE_INFINITY) return () => false;
   const texts = new Set<string>();
@@ -121,7 +115,6 @@ export function tooManyValues(maxValues: number): string {
   return `contains more than ${maxValues} JSON values and names, where a list or object counts twice. Send less at once`;
 }
 
-/** Returns the index of the quote that ends a string, or the length of the text. */
 function findStringEnd(text: string, start: number): number {
   // Searching is 20 times as fast as reading, but not for a string full of escaped quotes.
   const end = text.indexOf('"', start + 1);

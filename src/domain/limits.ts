@@ -1,53 +1,46 @@
 import { TurnfoldError } from './errors.ts';
 import type { Policy } from './policy.ts';
 
-/** Limits of a model from which compaction thresholds are computed. Sizes are in tokens. */
+/** Limits of a model, in tokens. */
 export interface ModelWindow {
-  /** Context window: maximum tokens of a request plus its answer. */
+  /** Maximum tokens of a request plus its answer. */
   readonly windowTokens: number;
-  /** Maximum tokens of one answer of the model. */
+  /** Maximum tokens of one answer. */
   readonly outputCapTokens: number;
-  /** Factor that turns turnfold's token count into an upper bound. Hard limits use the upper bound. */
+  /** Turns turnfold's token count into an upper bound, which hard limits use. */
   readonly upperBoundFactor: number;
-  /** Maximum bytes of one request that the provider accepts. */
   readonly maxRequestBytes?: number;
 }
 
-/** Sizes of the parts of an agent's request that compaction cannot shrink. */
+/** Parts of a request that compaction cannot shrink. */
 export interface FixedWeight {
-  /** Tokens of the system prompt. */
   readonly systemTokens: number;
-  /** Tokens of the tool schemas. */
   readonly toolTokens: number;
-  /** Tokens of the policy's pinned texts. */
   readonly pinTokens: number;
 }
 
 /** Tokens that a provider's message format adds to each request. */
 export const FRAMING_TOKENS = 3;
-/** Maximum tokens of the window that are reserved for an answer. */
+/** Most of the window that is reserved for an answer. */
 export const MAX_RESERVE_TOKENS = 8192;
 
-/** Compaction thresholds of one model, in tokens. An absent threshold is off. */
+/** In tokens. An absent threshold is off. */
 export interface Limits {
-  /** Window of the model minus the output reserved for an answer. */
+  /** Window minus the reserved output. */
   readonly usable?: number;
   readonly maxTokens?: number;
   readonly tokenThreshold?: number;
   readonly ratioTokens?: number;
   readonly hardTokens?: number;
   readonly upperBoundFactor: number;
-  /** Maximum bytes of the plain texts of messages, system prompt and tools. */
+  /** Bytes of the plain texts of messages, system prompt and tools. */
   readonly maxBytes?: number;
 }
 
-/** Share of the provider's byte limit that plain texts may fill. The rest is for JSON syntax and escapes. */
+/** The rest of the provider's byte limit is for JSON syntax and escapes. */
 const TEXT_BYTES_SHARE = 0.8;
 
-/**
- * Computes the thresholds of a compaction policy for a model.
- * @param model absent when planning without a model. Thresholds that are a share of the window are then off
- */
+/** @param model absent when planning without a model. Thresholds that are a share of the window are then off */
 export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
   const { tokenThreshold } = policy;
   if (model === undefined) {
@@ -67,15 +60,13 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
 
 interface SoftLimit {
   readonly tokens: number;
-  /** The calculation of `tokens` as text, with a name for each factor, for error messages. */
+  /** The calculation of `tokens`, for error messages. */
   readonly sum: string;
 }
 
 /**
- * Computes the context size at which a soft compaction pass is requested: a share of the usable window. If turnfold
- * counts a model's tokens imprecisely, turns must wait for compaction at a smaller size. With an upper-bound factor of
- * 1.33, that is three quarters of the window. The soft limit then shrinks in proportion, so that it still comes before
- * the hard limit.
+ * A soft pass must come before the hard limit. With an imprecise count, the hard limit comes earlier: at three quarters
+ * of the window for an upper-bound factor of 1.33. The soft limit then shrinks in proportion.
  */
 function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor: number): SoftLimit {
   const ratioTokens = scaleTokens(usable, thresholdRatio);
@@ -95,8 +86,8 @@ function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor
 }
 
 /**
- * Returns the limits of a compaction pass after the provider refused a request as too long. The target is half of the
- * refused size. Either the window is smaller than configured, or the provider counts more tokens than turnfold.
+ * The provider refused a request as too long: its window is smaller than configured, or it counts more tokens. The
+ * target is half of the refused size.
  * @param refusedTokens upper bound of the refused request's size
  */
 export function limitsAfterOverflow(limits: Limits, refusedTokens: number): Limits {
@@ -109,15 +100,14 @@ function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
 }
 
 /**
- * Multiplies as in decimal arithmetic. In binary floating point, 100 × 0.55 is 55.00000000000001, and 55 tokens would
- * not reach that threshold.
+ * As in decimal arithmetic. In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold.
  */
 export function scaleTokens(tokens: number, factor: number): number {
   return Number((tokens * factor).toPrecision(12));
 }
 
 /**
- * Refuses a policy under which each compaction pass would immediately trigger the next. Runs when the policy is loaded.
+ * Refuses a policy under which each pass would immediately trigger the next. Runs when the policy is loaded.
  * @throws invalid_policy with the calculation in its message
  */
 export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight): void {
@@ -154,7 +144,6 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   }
 }
 
-/** Formats a number with at most two decimals. */
 function showTokens(tokens: number): string {
   return String(Number(tokens.toFixed(2)));
 }

@@ -3,14 +3,11 @@ import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
 import type { LeaveCause } from './leaving.ts';
 
-/** Maximum UTF-8 bytes of a message (1 MiB). */
+/** 1 MiB of UTF-8. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 export const toolCallSchema = z.object({
-  /**
-   * Id of the tool call. In the log it is `c<seq>_<index>`. Elsewhere the caller or the provider chooses it, unique
-   * within a conversation.
-   */
+  /** In the log `c<seq>_<index>`. Elsewhere chosen by the caller or the provider, unique within a conversation. */
   id: z.string().min(1).max(256),
   name: z.string().min(1).max(128),
   /** JSON object as text, exactly as the model wrote it. */
@@ -19,9 +16,7 @@ export const toolCallSchema = z.object({
   providerId: z.string().optional(),
 });
 
-/**
- * Any JSON value. The value is copied, so that reading the copy cannot throw. The size limits of a whole message apply.
- */
+/** Any JSON value. A copy, so that no reader of it can throw. The size limits of a whole message apply. */
 export const jsonSchema = z.unknown().transform((value, context): unknown => {
   if (value === undefined) return undefined;
   const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
@@ -36,41 +31,33 @@ const partsSchema = z
   .custom<unknown[]>(Array.isArray, 'expected a list')
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
 
-/**
- * Maximum number of tool calls in one message. Each result rewrites the list of open calls in Redis, which takes 16 s
- * in total for 4,000 calls.
- */
+/** Each result rewrites the list of open calls in Redis. For 4,000 calls that takes 16 s in total. */
 export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
-  /** Author of the message. `summary` marks a summary that replaces compacted messages. */
+  /** `summary` stands for compacted messages. */
   role: z.enum(['system', 'user', 'assistant', 'tool', 'summary']),
   content: z.string(),
   toolCalls: boundedList(toolCallSchema, MAX_CALLS)
     .refine((calls) => calls.length > 0, 'expected at least one call')
     .optional(),
-  /** Id of the tool call that this message answers. */
   toolCallId: z.string().min(1).max(256).optional(),
-  /** In a tool result: true if the tool call failed. */
+  /** In a tool result: the call failed. */
   isError: z.boolean().optional(),
-  /** True if compaction should remove this message before others. */
+  /** Compaction should remove this message before others. */
   droppable: z.boolean().optional(),
-  /** True if compaction must never remove this message or the tool round that it belongs to. */
+  /** Compaction must never remove this message or its tool round. */
   pinned: z.boolean().optional(),
-  /**
-   * In an assistant message: true if its turn was canceled while the model wrote. The content is what had been streamed.
-   */
+  /** In an assistant message: its turn was canceled, and the content is the streamed part. */
   stopped: z.boolean().optional(),
   /** Content that is not plain text, e.g. images. `content` holds the text. */
   parts: partsSchema.optional(),
-  /** The provider's original item for this message, unchanged. */
+  /** The provider's original item, unchanged. */
   raw: jsonSchema.optional(),
-  /** In a summary: the messages that it replaces. */
+  /** In a summary: the seqs that it replaces. */
   summary: z
     .object({
-      /** Sequence number of the first message that the summary replaces. */
       from: z.number().int().min(1),
-      /** Sequence number of the last message that the summary replaces. */
       to: z.number().int().min(1),
       version: z.number().int().min(1).optional(),
     })
@@ -81,11 +68,9 @@ export type ToolCall = z.infer<typeof toolCallSchema>;
 export type Message = z.infer<typeof messageSchema>;
 export type Role = Message['role'];
 
-/** Size of a message, of a range of messages or of a context. Providers limit tokens and bytes. */
+/** Providers limit tokens and bytes. Tokens are counted by turnfold, bytes are UTF-8. */
 export interface Weight {
-  /** Size in tokens, counted by turnfold. */
   readonly tokens: number;
-  /** Size in UTF-8 bytes. */
   readonly bytes: number;
 }
 
@@ -99,29 +84,25 @@ export function addWeights(a: Weight, b: Weight): Weight {
   return { tokens: a.tokens + b.tokens, bytes: a.bytes + b.bytes };
 }
 
-/** A message with its size, which is counted once before the message is appended. */
 export interface WeighedMessage extends Weight {
   readonly message: Message;
 }
 
-/** One entry of a conversation's log. Entries never change after they are written. */
+/** Entries never change after they are written. */
 export interface LogEntry extends WeighedMessage {
-  /** Number of the entry in the log, from 1. */
+  /** From 1. */
   readonly seq: number;
   /** Size of the log up to and including this entry. The size of any range is the difference of two such values. */
   readonly total: Weight;
-  /** Turn that wrote the entry. Absent for messages that a caller appended or imported. */
+  /** Absent for messages that a caller appended or imported. */
   readonly turn?: string;
-  /** Time of the write in ms since epoch. */
+  /** Ms since epoch. */
   readonly at: number;
-  /**
-   * Why the message left the context when its turn was settled. Present only in the log that a client reads, for the
-   * last 64 such turns.
-   */
+  /** Present only in the log that a client reads, for the last 64 turns whose messages left the context. */
   readonly left?: LeaveCause;
 }
 
-/** Numbers messages as a log does, starting with `firstSeq`. Used for logs that are not in Redis. */
+/** Numbers messages as a log does, for logs that are not in Redis. */
 export function buildLog(
   messages: readonly WeighedMessage[],
   firstSeq = 1,
@@ -136,8 +117,8 @@ export function buildLog(
 }
 
 /**
- * Tool result that is written for a call that was unanswered when its turn was canceled or failed. The text admits that
- * the call may have run. Its tokens are counted here, because a Redis script cannot count tokens.
+ * Result of a call that was unanswered when its turn was canceled or failed. The call may have run. Tokens are counted
+ * here, because a Redis script cannot count them.
  */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. The call may have taken effect.',

@@ -17,7 +17,6 @@ import { clipText, describeThrown, readSafely } from './thrown.ts';
 
 const MODEL_NAME_CHARACTERS = 256;
 
-/** Model answers are checked at run time, because a user's model adapter may be written without TypeScript. */
 const answerSchema = z
   .object({
     content: z.string(),
@@ -33,8 +32,7 @@ const answerSchema = z
   });
 
 /**
- * Copies an answer of a model into plain data of limited size, so that later code meets no getters, cycles or
- * megabytes.
+ * Copies a model's answer into plain data of limited size. A user's model adapter may be written without TypeScript.
  * @throws ModelError of kind `fatal`, which names the invalid field but never its content
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
@@ -52,12 +50,11 @@ export function checkAnswer(answer: unknown): ModelAnswer {
   };
 }
 
-/** Error code of an answer without text and calls. */
 export const EMPTY_ANSWER = 'empty_answer';
 
 /**
- * Refuses an answer in which the model said nothing, because a reader would take it for the end of the work. Another
- * attempt may help, unless the output limit was used up. A refusal may be empty.
+ * A reader would take an empty answer for the end of the work. Another attempt may help, unless the output limit was
+ * used up. A refusal may be empty.
  * @throws ModelError with the code `empty_answer`
  */
 export function refuseEmptyAnswer({ content, toolCalls, end, usage }: ModelAnswer): void {
@@ -74,17 +71,14 @@ const compactionSchema = z.object({
   raw: jsonSchema,
 });
 
-/**
- * Like `checkAnswer`, for the result of a provider's own compaction.
- * @throws ModelError of kind `fatal`
- */
+/** @throws ModelError of kind `fatal` */
 export function checkCompaction(compaction: unknown): ModelCompaction {
   const { usage, data } = readFields(compactionSchema, compaction, 'compaction');
   const { text, nextCallAt, raw } = data;
   return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), ...(nextCallAt && { nextCallAt }), raw };
 }
 
-/** The usage report is read separately from the rest of an answer, because the provider bills invalid answers too. */
+/** Usage is read separately, because the provider bills invalid answers too. */
 function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
   const usage = readUsage(readSafely(value, 'usage'));
   const read = safeParse(schema, value, at, 'invalid_input');
@@ -94,17 +88,17 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 
 const ERROR_CODE_CHARACTERS = 200;
 /**
- * Maximum characters of the outline (structure without contents) of a refused request. The outline has only the few
- * entries that the provider's error names.
+ * Outline (structure without contents) of a refused request. It has only the few entries that the provider's error
+ * names.
  */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
-/** Ten years in ms. A longer retry delay must be the provider's mistake and is ignored. */
+/** Ten years in ms. A longer retry delay is the provider's mistake. */
 const MAX_RETRY_MS = 315_360_000_000;
 
 /**
- * Converts any thrown value into a ModelError that can be stored: with a known kind, limited size and no getters. If
- * the value carries no error code of an adapter, only its name is kept, because its message could quote the request.
- * @param now current time in ms since epoch
+ * Converts any thrown value into a ModelError that can be stored. Without an adapter's error code only the name is
+ * kept, because the message could quote the request.
+ * @param now ms since epoch
  */
 export function readModelError(thrown: unknown, now: number): ModelError {
   if (isHeldCall(thrown)) return thrown;
@@ -125,10 +119,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   });
 }
 
-/**
- * Limits the length of a fallback list's report about a failed model. Model name and kind of failure become metric
- * labels.
- */
+/** Model name and kind of failure become metric labels, so their length is limited. */
 export function readPassedOver(
   model: unknown,
   kind: unknown,
@@ -143,7 +134,6 @@ function isKind(kind: unknown): kind is ModelErrorKind {
   return MODEL_ERROR_KINDS.some((known) => known === kind);
 }
 
-/** Reads a piece of a tool call from a model adapter. Returns undefined if the piece is malformed. */
 export function readToolCallPiece(piece: unknown): ToolCallPiece | undefined {
   const call = readSafely(piece, 'call');
   const name = readSafely(piece, 'name');
@@ -158,12 +148,12 @@ export function readToolCallPiece(piece: unknown): ToolCallPiece | undefined {
 
 const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept'] as const;
 
-/** Reads token counts from a usage report of any shape. `checkUsage` decides whether they are valid. */
+/** Reads a report of any shape. `checkUsage` decides whether its counts are valid. */
 export function readUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
   const numbers = counts.filter(([, count]) => typeof count === 'number');
-  // A missing token count stays missing, and `checkUsage` then ignores the whole usage report.
+  // A missing count stays missing, and `checkUsage` then ignores the whole report.
   return Object.fromEntries(numbers) as unknown as ModelUsage;
 }
 

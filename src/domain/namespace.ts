@@ -1,4 +1,4 @@
-/** Default prefix. Its keys have the same names as in releases without prefixes. */
+/** Keys have the same names as in releases without prefixes. */
 export const DEFAULT_PREFIX = 'tf';
 
 export const PREFIX_FORM =
@@ -8,20 +8,20 @@ export function isPrefix(text: string): boolean {
   return text === DEFAULT_PREFIX || (/^[A-Za-z0-9][\w.-]{0,63}$/.test(text) && !/^t[fq]/.test(text));
 }
 
-/** Two roots of names: `tf` for the keys and channels of the store, `tq` for the queues. */
+/** `tf` for the keys and channels of the store, `tq` for the queues. */
 type Root = 'tf' | 'tq';
 
 /**
- * Makes a hash tag, with which each key and each channel begins. Only the text in braces decides the Cluster slot. The slash
- * ends the prefix, and no prefix contains one. So the tags of two prefixes differ, and no tag begins like the other.
+ * Begins each key and each channel. Only the text in braces decides the Cluster slot. The slash ends the prefix, so no
+ * tag begins like that of another prefix.
  */
 export function hashTag(prefix: string, root: Root, shard: number | '' = ''): string {
   return `{${spaceOf(prefix)}${root}${shard}}`;
 }
 
-/** ACL rules of Redis for the keys and channels of one application. */
+/** ACL rules of Redis for one application. */
 export interface NamespaceRules {
-  /** Rule for the keys under a root. Both roots have the same rule if the application has a prefix. */
+  /** With a prefix, both roots have the same rule. */
   readonly keys: Readonly<Record<Root, string>>;
   readonly channels: string;
 }
@@ -32,7 +32,7 @@ export function rulesOf(prefix: string): NamespaceRules {
   return { keys: { tf: `~${pattern('tf')}`, tq: `~${pattern('tq')}` }, channels: `&${pattern('tf')}` };
 }
 
-/** Returns the rules of the application to which the first of our names belongs. */
+/** Rules of the application to which the first of our names belongs. */
 export function rulesFor(names: readonly unknown[]): NamespaceRules {
   const prefixes = names.flatMap((name) => {
     const [, prefix = DEFAULT_PREFIX, isOurs] = /^\{(?:([^{}/]+)\/)?(t[fq])\d*\}/.exec(String(name)) ?? [];

@@ -2,15 +2,14 @@ import type { z } from 'zod';
 import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
 import { clipText, describeThrown } from './thrown.ts';
 
-/** Maximum characters of a field's path in an error message. A caller's keys can be of any length. */
+/** A caller's keys can be of any length. */
 const FIELD_CHARACTERS = 300;
 const ISSUE_CHARACTERS = 1_000;
-/** Maximum number of problems in one report. One input may have a million problems. */
+/** One input may have a million problems. */
 const MAX_ISSUES = 100;
 
 /**
- * Parses an input against a schema. If a value is invalid, throws an error that names the field. Throws nothing else,
- * even if the value contains throwing getters or proxies.
+ * Throws only a TurnfoldError that names the field, even if the value has throwing getters or is a proxy.
  * @param at path of the value in the caller's input, put before the path of the field
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
@@ -23,10 +22,10 @@ export type SafelyParsed<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly problems: readonly TurnfoldError[] };
 
-/** Ends at the first problem. One for each of a million wrong entries would take seconds and gigabytes. */
+/** One problem for each of a million wrong entries would take seconds and gigabytes. */
 const FIRST_PROBLEM: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
-/** Like `parseInput`, but returns a list of all problems instead of throwing the first. */
+/** Returns all problems instead of throwing the first. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
   return readValue(schema, value, { at, code });
 }
@@ -52,7 +51,6 @@ function readValue<T>(
   }
 }
 
-/** Turns each validation issue into an error that names its field. */
 export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): TurnfoldError[] {
   return error.issues.slice(0, MAX_ISSUES).flatMap((issue) =>
     listPaths(issue).map((path) => {
@@ -63,21 +61,17 @@ export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): Turn
   );
 }
 
-/** Returns the error code that a schema of turnfold attached to its validation issue. */
+/** Code that a schema of turnfold attached to its issue. */
 function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
   const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   return isErrorCode(code) ? code : undefined;
 }
 
-/** Checks for an object that is not a list. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * Lists the field paths of a validation issue. Zod reports all unknown keys of an object as one issue. Here each key
- * gets its own path, because a caller looks for the key.
- */
+/** Zod reports all unknown keys of an object as one issue. A caller looks for each key, so each gets its path. */
 function listPaths(issue: z.core.$ZodIssue): (readonly PropertyKey[])[] {
   return issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, key])
@@ -93,7 +87,7 @@ export function joinPath(at: string, path: readonly PropertyKey[]): string {
   return clipText(joined, FIELD_CHARACTERS);
 }
 
-/** Maximum number of objects that are searched. A caller's mistake is usually near the top of the input. */
+/** A caller's mistake is usually near the top of the input. */
 const MAX_OBJECTS = 10_000;
 
 interface Place {
@@ -101,10 +95,7 @@ interface Place {
   readonly path: readonly PropertyKey[];
 }
 
-/**
- * Finds the path of the first property that throws when it is read. The path is empty if all properties can be read.
- * Never throws.
- */
+/** Path of the first property that throws when it is read, or an empty path. Never throws. */
 export function findUnreadable(value: unknown): readonly PropertyKey[] {
   const seen = new Set<object>();
   const places: Place[] = isObject(value) ? [{ value, path: [] }] : [];
@@ -118,10 +109,7 @@ export function findUnreadable(value: unknown): readonly PropertyKey[] {
   return [];
 }
 
-/**
- * Adds the objects inside a value to the list of objects to search.
- * @returns the path of a property that throws when it is read, if there is one
- */
+/** @returns the path of a property that throws when it is read, if there is one */
 function addMembers({ value, path }: Place, places: Place[]): readonly PropertyKey[] | undefined {
   let at = path;
   try {

@@ -1,44 +1,39 @@
 import type { Message } from './message.ts';
 import { isMapping } from './parse.ts';
 
-/** Name of an image or a file that turnfold does not store. */
+/** Image or file that turnfold does not store. */
 export interface ContentReference {
-  /** Name of the content for `loadContent`, such as a key in an object store. */
+  /** For `loadContent`, such as a key in an object store. */
   readonly reference: string;
-  /** Type of the content, such as `image/png` or `application/pdf`. */
+  /** E.g. `image/png` or `application/pdf`. */
   readonly mediaType: string;
-  /** Size of the content in bytes, which counts towards the size of a request (0). */
+  /** Counts towards the size of a request (0). */
   readonly bytes: number;
   readonly name?: string;
 }
 
-/** A part of a message that is not plain text. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
-  /** An image as base64 data. */
   | { readonly kind: 'image'; readonly mediaType: string; readonly base64: string }
-  /** An image by its URL. */
   | { readonly kind: 'image_url'; readonly url: string }
-  /** A PDF or another file as base64 data. */
   | { readonly kind: 'file'; readonly mediaType: string; readonly base64: string; readonly name?: string }
-  /** A PDF or another file by its URL. */
   | { readonly kind: 'file_url'; readonly mediaType: string; readonly url: string; readonly name?: string }
-  /** An image or a file that is kept elsewhere. `loadContent` of the workers returns its bytes. */
+  /** `loadContent` of the workers returns its bytes. */
   | (ContentReference & { readonly kind: 'reference' })
   /** A part of an unknown type, unchanged. */
   | { readonly kind: 'other'; readonly type: string; readonly given: unknown };
 
-/** Matches a data URL. Parameters between media type and encoding are ignored. */
+/** Parameters between media type and encoding are ignored. */
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,(.*)$/s;
 
-/** Reads the parts of a message in order. The plain text comes first, unless `parts` already contains it. */
+/** The plain text comes first, unless `parts` already contains it. */
 export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'parts'>): Part[] {
   const read = parts.map(readPart);
   const hasText = read.some((part) => part.kind === 'text');
   return hasText || content === '' ? read : [textPart(content), ...read];
 }
 
-/** Joins the texts of parts. Two texts that would run into each other are joined by a line break. */
+/** Two texts that would run into each other are joined by a line break. */
 export function joinTexts(texts: readonly string[]): string {
   return texts.reduce((before, after) => {
     // Providers cut a sentence before its full stop. A word such as `.env` begins with one, too.
@@ -48,8 +43,8 @@ export function joinTexts(texts: readonly string[]): string {
 }
 
 /**
- * Reads a part in turnfold's own format, one of OpenAI's two formats, or Anthropic's format. Written by hand, because a
- * message of 1 MB may have 300,000 parts. A union of schemas would try every format on each part, which takes a second.
+ * Reads turnfold's, OpenAI's two, and Anthropic's formats. By hand, because a message of 1 MB may have 300,000 parts: a
+ * union of schemas would take a second.
  */
 export function readPart(given: unknown): Part {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };
@@ -77,7 +72,6 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 export const PDF = 'application/pdf';
 
-/** Reads an image or a file with a `reference`, in turnfold's own format. */
 function readReference({ type, reference, mediaType, bytes, name }: Mapping): Part | undefined {
   if ((type !== 'image' && type !== 'file') || typeof reference !== 'string') return undefined;
   const media = typeof mediaType === 'string' ? mediaType : type === 'file' ? PDF : 'image/png';
@@ -85,7 +79,7 @@ function readReference({ type, reference, mediaType, bytes, name }: Mapping): Pa
   return { kind: 'reference', reference, mediaType: media, bytes: size, ...nameOf(name) };
 }
 
-/** Reads an image or a file in turnfold's own format: `{type, url}` or `{type, data, mediaType}`. */
+/** `{type, url}` or `{type, data, mediaType}`, in turnfold's own format. */
 function readOwn({ type, url, data, mediaType, name }: Mapping, usual: string): Part | undefined {
   const media = typeof mediaType === 'string' ? mediaType : usual;
   if (typeof url === 'string') return type === 'image' ? imagePart(url) : filePart(url, media, name);
@@ -148,10 +142,10 @@ function nameOf(name: unknown): { readonly name?: string } {
   return typeof name === 'string' && name !== '' ? { name } : {};
 }
 
-/** Characters of one call of `fromCharCode`, which takes a limited number of arguments. */
+/** `fromCharCode` takes a limited number of arguments. */
 const CHUNK_BYTES = 32_768;
 
-/** Writes the bytes of a part as base64, in which form they are stored. Also runs in browsers. */
+/** Writes bytes as base64, as they are stored. Also runs in browsers. */
 export function encodeBytes(part: unknown): unknown {
   if (typeof part !== 'object' || part === null || !('data' in part) || !(part.data instanceof Uint8Array)) return part;
   const { data } = part;

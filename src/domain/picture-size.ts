@@ -1,13 +1,12 @@
-/** Width and height of a picture in pixels. */
+/** In pixels. */
 export interface PictureSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Base64 characters that are decoded. A JPEG file may have a preview of some kilobytes before its size. */
+/** A JPEG file may have a preview of some kilobytes before its size. */
 const READ_CHARACTERS = 131_072;
 
-/** Readers of the size, by the media type of their files. A reader returns undefined for any other file. */
 const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined>> = {
   'image/png': readPng,
   'image/jpeg': readJpeg,
@@ -15,18 +14,17 @@ const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined
   'image/webp': readWebp,
 };
 
-/** Media types of the pictures that providers take. */
+/** Pictures that providers take. */
 export const PICTURE_TYPES: ReadonlySet<string> = new Set(Object.keys(READERS));
 
 /**
- * Reads the size of a picture from the start of its file, without decoding the picture.
+ * Reads the start of the file, without decoding the picture.
  * @returns undefined if the file is no PNG, JPEG, GIF or WebP file
  */
 export function readPictureSize(base64: string): PictureSize | undefined {
   return readPicture(Buffer.from(base64.slice(0, READ_CHARACTERS), 'base64'));
 }
 
-/** Reads the media type and the size of a picture from its file. */
 export function readPicture(file: Buffer): (PictureSize & { readonly mediaType: string }) | undefined {
   for (const [mediaType, read] of Object.entries(READERS)) {
     const size = read(file);
@@ -63,7 +61,7 @@ function readWebp(file: Buffer): PictureSize | undefined {
   }
 }
 
-/** Markers of a JPEG frame, which holds the size. The others in this range hold tables. */
+/** The other markers in this range hold tables. */
 const FRAME_MARKERS: ReadonlySet<number> = new Set([
   0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf,
 ]);

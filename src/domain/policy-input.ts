@@ -5,14 +5,12 @@ import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
 
 export interface ReadPolicy {
-  /** Settings of the policy as they were read. */
   readonly policy: PolicyInput;
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a compaction policy from parsed YAML or JSON. The settings may be at the top level or under `compact`, with
- * keys in camelCase or snake_case.
+ * Settings may be at the top level or under `compact`, with keys in camelCase or snake_case.
  * @param at path of the value in its file, for errors
  * @throws invalid_policy for the first problem, with its field
  */
@@ -23,16 +21,14 @@ export function readPolicy(value: unknown, at = ''): ReadPolicy {
 }
 
 export interface PolicyExamination extends ReadPolicy {
-  /** All problems, as `invalid_policy` errors that name the field. If there are any, the policy is empty. */
+  /** If there are any, the policy is empty. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Size limits of a policy. Far more than any policy needs. */
+/** Far more than any policy needs. */
 const POLICY_BOUNDS = { maxCharacters: 10_000_000, maxValues: 5_000 };
-/** Most settings of a policy. */
 export const MAX_POLICY_SETTINGS = 100;
 
-/** Like `readPolicy`, but returns all problems instead of throwing the first. */
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {
   try {
     // Only the size is checked here. Later checks report other problems with the name of the setting.
@@ -90,12 +86,10 @@ function isKnown(key: string): boolean {
   return Object.hasOwn(policyInputSchema.shape, key);
 }
 
-/** Converts `max_tokens` to `maxTokens`. */
 export function toCamelCase(key: string): string {
   return key.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Converts keys to camelCase. A setting that appears in two spellings is reported as a problem. */
 function camelCaseKeys(
   value: Record<string, unknown>,
   at: string,
@@ -104,7 +98,7 @@ function camelCaseKeys(
   readonly problems: readonly TurnfoldError[];
   readonly spellings: Spellings;
 } {
-  // A map, because assigning the key `__proto__` to an object would silently lose the value.
+  // In an object, the key `__proto__` would silently lose the value.
   const keyed = new Map<string, unknown>();
   const problems: TurnfoldError[] = [];
   const spellings = new Map<string, string>();
@@ -132,10 +126,9 @@ function camelCaseKeys(
   return { keyed: Object.fromEntries(keyed), problems, spellings };
 }
 
-/** Maps the camelCase path of a setting to its path in the user's spelling, if that differs. */
 type Spellings = ReadonlyMap<string, string>;
 
-/** Returns the problem with the field in the user's spelling, e.g. in snake_case. */
+/** Names the field as the user wrote it, e.g. in snake_case. */
 function spellAs(problem: TurnfoldError, spellings: Spellings): TurnfoldError {
   const { field = '', message } = problem;
   const path = [...spellings.keys()].find(

@@ -3,17 +3,13 @@ import { boundedList } from './bounded-schemas.ts';
 import { evictionStrategySchema } from './eviction-strategy.ts';
 import { modelOptionsSchema } from './model-options.ts';
 
-/** Times for which a provider's prompt cache can keep a request. */
 const CACHE_TTLS = ['5m', '1h'] as const;
 export type CacheTtl = (typeof CACHE_TTLS)[number];
 
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
-/**
- * A pinned text, which every request contains. Half of a surrogate pair has no UTF-8 form and could not be sent
- * unchanged.
- */
+/** Half of a surrogate pair has no UTF-8 form and could not be sent unchanged. */
 const pin = z
   .string()
   .refine((text) => text.trim() !== '', 'must contain more than blanks')
@@ -22,15 +18,15 @@ const pin = z
     'contains half of a surrogate pair, which cannot be sent. Use whole characters',
   );
 
-/** A model with options of its own. Its key stays in the environment, because policies are stored and shown. */
+/** Its key stays in the environment, because policies are stored and shown. */
 const policyModelSchema = modelOptionsSchema.extend({
-  /** The model as `provider/model`. */
+  /** `provider/model`. */
   model: z.string().min(1),
-  /** Address of a gateway or a compatible server. */
+  /** A gateway or a compatible server. */
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' })
     .optional(),
-  /** Environment variable that holds the key. */
+  /** Holds the key. */
   apiKeyVariable: z
     .string()
     .regex(/^[A-Z][A-Z0-9_]{0,99}$/, 'expected the name of an environment variable')
@@ -40,22 +36,22 @@ const policyModelSchema = modelOptionsSchema.extend({
 export type PolicyModel = z.infer<typeof policyModelSchema>;
 
 const summarizerSchema = z.union([
-  /** turnfold's own code writes the summary, without a model. */
+  /** turnfold's own code, without a model. */
   z.literal('structural'),
   /** The provider of the agent's model compacts everything older than the retention window. */
   z.literal('native'),
   z.strictObject({
     /**
-     * Ids of models from the workers' configuration, or `provider/model`, or an object with such a `model` and its
-     * options. They are tried in order. If all fail, code writes the summary without a model.
+     * Ids of models from the workers' configuration, `provider/model`, or objects. Tried in order. If all fail, code
+     * writes the summary.
      */
     models: boundedList(z.union([z.string().min(1), policyModelSchema]), 100).min(1),
     prompt: z.string().min(1).optional(),
-    /** Maximum tokens of the text that a model writes. Copied words of users come in addition. */
+    /** Copied words of users come in addition. */
     maxTokens: z.number().int().min(16).optional(),
     /**
-     * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its output
-     * limit needs.
+     * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its
+     * output limit needs.
      */
     callTimeout: z.number().int().min(1_000).max(3_600_000).optional(),
   }),
@@ -63,60 +59,42 @@ const summarizerSchema = z.union([
 
 const budgetSharesSchema = z
   .strictObject({
-    /** Share of users’ words that are older than the latest messages. */
+    /** Words of users before the latest messages. */
     users: z.number().min(0).max(1),
-    /** Share of summaries. */
     summaries: z.number().min(0).max(1),
   })
   .refine(({ users, summaries }) => users + summaries <= 1, 'users + summaries must be at most 1');
 
-/** Settings that a user sets. They have no defaults here, because merging policies must see which settings are set. */
 export const policyInputSchema = z.strictObject({
-  /** Number of tokens to which compaction reduces the context. */
   maxTokens: z.number().int().min(1).optional().describe('Number of tokens to which compaction reduces the context.'),
-  /** Number of tokens of the context at which compaction is requested. */
   tokenThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of tokens of the context at which compaction is requested.'),
-  /** Share of the usable window at which compaction is requested. */
   thresholdRatio: share.optional().describe('Share of the usable window at which compaction is requested.'),
-  /** Share of the usable window at which a turn must wait for compaction. */
   hardRatio: share.optional().describe('Share of the usable window at which a turn must wait for compaction.'),
-  /** Number of turns since the last compaction after which the next one is requested. */
   turnThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of turns since the last compaction after which the next one is requested.'),
-  /** Number of messages since the last compaction after which the next one is requested. */
   messageThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of messages since the last compaction after which the next one is requested.'),
-  /** Requests compaction after each turn. */
   onTurnEnd: z.boolean().optional().describe('Requests compaction after each turn.'),
-  /** Number of latest messages that compaction leaves unchanged. */
   retentionWindow: count.optional().describe('Number of latest messages that compaction leaves unchanged.'),
-  /**
-   * Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay.
-   * `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.
-   */
   scope: z
     .enum(['sequences', 'prefix'])
     .optional()
     .describe(
       'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.',
     ),
-  /**
-   * Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads
-   * it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.
-   */
   keepPrefix: z
     .number()
     .min(0)
@@ -125,56 +103,38 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
     ),
-  /**
-   * Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have
-   * the rest, and what the others do not need.
-   */
   budgetShares: budgetSharesSchema
     .optional()
     .describe(
       'Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have the rest, and what the others do not need.',
     ),
-  /** Texts that follow the system prompt in every request. Compaction never changes them. */
   pins: boundedList(pin, 1_000)
     .optional()
     .describe('Texts that follow the system prompt in every request. Compaction never changes them.'),
-  /**
-   * How much to remove without a summary. `evict`: share of the removable tokens. `retain`: number of messages that
-   * stay. `min` and `max` choose the smaller or larger removal of several strategies.
-   */
   strategy: evictionStrategySchema
     .optional()
     .describe(
       'How much to remove without a summary. `evict`: share of the removable tokens. `retain`: number of messages that stay. `min` and `max` choose the smaller or larger removal of several strategies.',
     ),
-  /** Keeps the first user message of the conversation in the context. */
   keepFirstUser: z.boolean().optional().describe('Keeps the first user message of the conversation in the context.'),
-  /** Replaces old tool results by short placeholders before anything is summarized. */
   maskToolResults: z
     .boolean()
     .optional()
     .describe('Replaces old tool results by short placeholders before anything is summarized.'),
-  /**
-   * Author of summaries. `structural`: turnfold’s code, without a model. `native`: the agent’s own provider. Or a list
-   * of models, tried in order.
-   */
   summarizer: summarizerSchema
     .optional()
     .describe(
       'Author of summaries. `structural`: turnfold’s code, without a model. `native`: the agent’s own provider. Or a list of models, tried in order.',
     ),
-  /** Fewer messages than this between two user messages are not summarized. */
   minSequenceMessages: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Fewer messages than this between two user messages are not summarized.'),
-  /** Messages between two user messages with fewer tokens than this are not summarized. */
   minSequenceTokens: count
     .optional()
     .describe('Messages between two user messages with fewer tokens than this are not summarized.'),
-  /** Share of the context’s tokens that a soft compaction must save. If it would save less, it changes nothing. */
   minGain: z
     .number()
     .min(0)
@@ -183,27 +143,18 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the context’s tokens that a soft compaction must save. If it would save less, it changes nothing.',
     ),
-  /**
-   * Handling of soft compaction, for which turns need not wait. `auto`: it commits. `manual`: it is off. `review`: it
-   * commits after a person approves its proposal.
-   */
   mode: z
     .enum(['auto', 'manual', 'review'])
     .optional()
     .describe(
       'Handling of soft compaction, for which turns need not wait. `auto`: it commits. `manual`: it is off. `review`: it commits after a person approves its proposal.',
     ),
-  /** Milliseconds for which a proposal under `mode: review` waits for a decision. */
   reviewTtl: z
     .number()
     .int()
     .min(1000)
     .optional()
     .describe('Milliseconds for which a proposal under `mode: review` waits for a decision.'),
-  /**
-   * Time for which a provider keeps the start of a request in its prompt cache, if it offers a choice. `1h` costs more to
-   * write, and pays off if turns are more than five minutes apart.
-   */
   cacheTtl: z
     .enum(CACHE_TTLS)
     .optional()
@@ -211,12 +162,12 @@ export const policyInputSchema = z.strictObject({
       'Time for which a provider keeps the start of a request in its prompt cache, if it offers a choice. `1h` costs more to write, and pays off if turns are more than five minutes apart.',
     ),
   enabled: z.boolean().optional().describe('False switches all compaction off.'),
-  // Sweeps look for idle conversations every four seconds, so a shorter TTL than the minimum has no use. A TTL below 7 d also shortens how long turn ids are known.
+  // Sweeps look for idle conversations every four seconds, so a shorter TTL has no use. Below 7 d, it also shortens how
+  // long turn ids are known.
   /**
-   * Milliseconds without activity after which a conversation is erased, as by `erase`. Absent: never. Open turns, open
-   * passes and writes keep a conversation from being idle. A change takes effect with the conversation’s next write.
-   * An erase also forgets turn ids, so a repeated id runs again. Without an erase, a repeated id returns its result
-   * for 7 d.
+   * Milliseconds without activity after which a conversation is erased, as by `erase`. Open turns, passes and writes
+   * keep a conversation from being idle. A change takes effect with the next write. An erase also forgets turn ids, so
+   * a repeated id runs again. Without an erase, a repeated id returns its result for 7 d.
    */
   conversationTtl: z
     .number()
@@ -228,10 +179,7 @@ export const policyInputSchema = z.strictObject({
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
-/**
- * Settings without a fixed default. Without `maxTokens`, a pass aims at half of the usable window. Each other absent setting is
- * off.
- */
+/** Without `maxTokens`, a pass aims at half of the usable window. Each other absent setting is off. */
 type SettingWithoutDefault = 'maxTokens' | 'tokenThreshold' | 'turnThreshold' | 'messageThreshold' | 'conversationTtl';
 
 type Present<Settings> = { readonly [Name in keyof Settings]-?: NonNullable<Settings[Name]> };
@@ -258,10 +206,9 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   enabled: true,
 };
 
-/** A compaction policy with all defaults filled in. */
 export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
-/** Merges policies. A setting in an override replaces the base's value, and absent settings keep it. */
+/** An absent setting of an override keeps the base's value. */
 export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {
   return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
 }
@@ -274,9 +221,9 @@ function withoutAbsent(input: PolicyInput): PolicyInput {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }
 
-/** Idle time limit, carried by a write. A conversation that stays idle this long is erased. */
+/** Idle TTL, carried by a write. A conversation that stays idle this long is erased. */
 export interface IdleTtl {
-  /** Milliseconds, from the policy. 0 means no limit. Absent if the writer has no policy: the last value stays. */
+  /** Ms. 0: no limit. Absent if the writer has no policy: the last value stays. */
   readonly conversationTtl?: number | undefined;
 }
 

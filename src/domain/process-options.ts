@@ -6,7 +6,7 @@ export interface WholeRange {
   readonly most: number;
 }
 
-/** Allowed ranges of process settings, which come from the environment or from code. */
+/** Settings come from the environment or from code. */
 export const PROCESS_RANGES = {
   shards: { least: 1, most: 4_096 },
   queueShards: { least: 1, most: 64 },
@@ -19,7 +19,6 @@ export const PROCESS_RANGES = {
   blockedMs: { least: 0, most: 3_600_000 },
 } as const satisfies Readonly<Record<string, WholeRange>>;
 
-/** Default values of the process settings, in the same units. */
 export const PROCESS_DEFAULTS = {
   shards: 256,
   queueShards: 1,
@@ -31,7 +30,6 @@ export const PROCESS_DEFAULTS = {
   blockedMs: 60_000,
 } as const;
 
-/** Error message for a value outside of a range. It states the allowed range. */
 export function describeWholeRange({ least, most }: WholeRange): string {
   return `must be a whole number from ${least} to ${most}`;
 }
@@ -41,10 +39,9 @@ export function wholeNumber(range: WholeRange): z.ZodNumber {
   return z.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
 }
 
-/** Schema of the prefix with which all keys of an application begin. */
 export const prefixSchema = z.string({ error: PREFIX_FORM }).refine(isPrefix, { error: PREFIX_FORM });
 
-/** Schema for options whose value is a function. The parsed value is the same function, not a copy. */
+/** The parsed value is the same function, not a copy. */
 export const functionSchema = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === 'function',
   'expected a function',

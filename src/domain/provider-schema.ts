@@ -1,16 +1,14 @@
 import { isMapping } from './parse.ts';
 
-/** A JSON Schema as providers take it to hold an answer to its form. */
 export interface ProviderSchema {
-  /** JSON Schema with the keywords that all providers take. */
+  /** With the keywords that all providers take. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** True if every object of the schema requires all of its fields. OpenAI enforces no other schema. */
+  /** Every object requires all of its fields. OpenAI enforces no other schema. */
   readonly isStrict: boolean;
 }
 
-/** Keywords that all providers take. */
 const KEPT: ReadonlySet<string> = new Set(['type', 'description', 'title', 'enum', 'const', 'required']);
-/** Keywords that only narrow a value. They are left out, and the worker checks them in the answer. */
+/** Keywords that only narrow a value. The worker checks them in the answer. */
 const LOOSENED: ReadonlySet<string> = new Set(
   (
     '$schema $id $comment id default examples readOnly writeOnly deprecated format pattern minimum maximum ' +
@@ -23,8 +21,8 @@ class UnsupportedSchema extends Error {}
 
 /**
  * Rewrites a JSON Schema so that Anthropic and OpenAI take it for structured answers.
- * @returns undefined if the schema needs a keyword that one of them does not take: those of records with free keys, tuples
- * and recursion
+ * @returns undefined if the schema needs a keyword that one of them does not take: records with free keys, tuples,
+ * recursion
  */
 export function toProviderSchema(schema: Readonly<Record<string, unknown>>): ProviderSchema | undefined {
   const found = { isStrict: true };

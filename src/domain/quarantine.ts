@@ -1,14 +1,13 @@
-/** Redis sets whose members the sweeper examines. `key` stands for a whole key with the wrong data type. */
+/** `key` stands for a whole key with the wrong data type. */
 export const QUARANTINE_SETS = ['ready', 'idle', 'passes', 'failed', 'key'] as const;
 export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
-/** An unreadable record that was moved aside, so that the sweeper can process the rest of its shard (invariant I12). */
+/** A record that was moved aside, so that the sweeper can process the rest of its shard (invariant I12). */
 export interface QuarantineEntry {
   readonly shard: number;
-  /** Redis set that contained the record. */
   readonly set: QuarantineSet;
   /** Member of the set, or name of the key. */
   readonly name: string;
-  /** Why the record is unreadable, without its contents. */
+  /** Without contents. */
   readonly why: string;
 }

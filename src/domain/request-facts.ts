@@ -3,30 +3,21 @@ import type { z } from 'zod';
 import type { FixedWeight, Limits, ModelWindow } from './limits.ts';
 import { POLICY_DEFAULTS, type Policy, type PolicyInput, policyInputSchema } from './policy.ts';
 
-/**
- * Sizes and limits of an agent's requests, in tokens. Only workers know the agent, so a worker records them with each
- * model call, for readers who ask what fills a context.
- */
+/** In tokens. Only workers know the agent, so they record these facts with each model call, for readers. */
 export interface RequestFacts extends FixedWeight {
-  /** Context window of the model. */
   readonly windowTokens: number;
-  /** Part of the window that is reserved for the answer. */
+  /** Reserved for the answer. */
   readonly reservedTokens: number;
-  /** Factor that turns turnfold's token count into an upper bound. */
   readonly upperBoundFactor: number;
-  /** Number of tokens to which compaction reduces the context. */
   readonly maxTokens?: number;
-  /** Size at which compaction is requested, if the policy sets a number of tokens. */
   readonly tokenThreshold?: number;
-  /** Size at which compaction is requested, as a share of the window. */
   readonly ratioTokens?: number;
-  /** Size at which a turn waits for compaction. */
   readonly hardTokens?: number;
-  /** Settings of the agent's policy that differ from their defaults, if any. */
+  /** Settings that differ from their defaults. */
   readonly policy?: PlanningPolicy;
 }
 
-/** The settings that decide a plan. Pins and the summarizer are left out: a plan needs only the sizes of pins. */
+/** Settings that decide a plan. A plan needs only the sizes of pins. */
 export const planningPolicySchema = policyInputSchema.omit({
   pins: true,
   summarizer: true,
@@ -76,12 +67,11 @@ function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | 
   return Object.fromEntries(known) as { [K in Name]?: number };
 }
 
-/** Limits by which a compaction is planned as a worker would plan it. */
+/** A compaction is then planned as a worker would plan it. */
 export function limitsOf({ windowTokens, reservedTokens, upperBoundFactor }: RequestFacts): ModelWindow {
   return { windowTokens, outputCapTokens: reservedTokens, upperBoundFactor };
 }
 
-/** Threshold of a policy, under the name of the setting that it follows from. */
 export interface NamedThreshold {
   readonly name: ThresholdName;
   readonly tokens: number;
@@ -95,7 +85,6 @@ export function listThresholds(facts: RequestFacts): NamedThreshold[] {
     .toSorted((a, b) => a.tokens - b.tokens);
 }
 
-/** Policy settings from which a threshold or a limit in tokens follows. */
 export const THRESHOLDS = ['maxTokens', 'tokenThreshold', 'thresholdRatio', 'hardRatio'] as const;
 
 export type ThresholdName = (typeof THRESHOLDS)[number];

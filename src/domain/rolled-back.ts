@@ -1,24 +1,20 @@
 import type { LogEntry } from './message.ts';
 import type { Segment, SeqRange, Version } from './version.ts';
 
-/** Returns the entries of a log without those that a rollback took out of the context. */
 export function omitRolledBack(log: readonly LogEntry[], versions: readonly Version[]): LogEntry[] {
   const dropped = findRolledBack(versions);
   return log.filter(({ seq }) => !isWithin(dropped, seq));
 }
 
 /**
- * Returns the ranges that rollbacks took out of the context: the evicted messages at the end of their versions. Messages that
- * a provider refused are no such range, because a person still sees what they wrote.
+ * Ranges that rollbacks took out of the context: the evicted end of their versions. Refused messages are none, because
+ * a person still sees them.
  */
 export function findRolledBack(versions: readonly Version[]): SeqRange[] {
   return versions.flatMap(rangeOf);
 }
 
-/**
- * Returns the rolled-back ranges that are still out of the context. A restore may have brought others back.
- * @param segments segments of the live version
- */
+/** Rolled-back ranges that are still out of the context. A restore may have brought others back. */
 export function findHidden(versions: readonly Version[], segments: readonly Segment[]): SeqRange[] {
   const gone = segments.filter(({ kind }) => kind === 'evicted');
   return findRolledBack(versions).flatMap(({ from, to }) =>

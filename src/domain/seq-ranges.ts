@@ -1,6 +1,6 @@
 import type { SeqRange } from './version.ts';
 
-/** Joins each range with the one before it, if it begins directly behind that one. */
+/** Adjacent ranges become one. */
 export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of ranges) {
@@ -12,9 +12,8 @@ export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
 }
 
 /**
- * Returns what is left of a range without the other ranges.
  * @param others in any order
- * @returns ranges in ascending order
+ * @returns the rest of the range, ascending
  */
 export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
   const left: SeqRange[] = [];
@@ -28,10 +27,7 @@ export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange
   return left;
 }
 
-/**
- * Both stores refuse the same ranges, so a test on either store finds a caller that reads before the first message.
- * @throws RangeError for a range that begins before message 1
- */
+/** @throws RangeError for a range that begins before message 1 */
 export function checkRanges(ranges: readonly SeqRange[]): void {
   const wrong = ranges.find(({ from }) => from < 1);
   if (wrong !== undefined) throw new RangeError(`ranges[].from: must be 1 or more, but is ${wrong.from}`);

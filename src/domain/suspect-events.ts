@@ -3,9 +3,9 @@ export const SUSPECT_OUTCOMES = ['ended', 'died', 'blocked', 'stopped', 'not_sta
 /**
  * - `ended`: the turn was settled, suspended, handed back or lost.
  * - `died`: the process died while it ran the turn.
- * - `blocked`: its event loop gave no sign of life while it ran the turn, so the worker ended the process.
- * - `stopped`: the worker shut down, and ended the process.
- * - `not_started`: the process could run no turn. The turn runs alone in the process of the worker instead.
+ * - `blocked`: its event loop gave no sign of life, so the worker ended the process.
+ * - `stopped`: the worker shut down.
+ * - `not_started`: the process could run no turn. The turn runs alone in the worker instead.
  */
 export type SuspectOutcome = (typeof SUSPECT_OUTCOMES)[number];
 
@@ -13,10 +13,8 @@ export type SuspectEvent = {
   readonly type: 'suspect_process_ended';
   readonly outcome: SuspectOutcome;
   readonly durationMs: number;
-  /** Exit code of the process. Absent if a signal ended it. */
+  /** Absent if a signal ended the process. */
   readonly exitCode?: number;
-  /** Name of the signal that ended the process. */
   readonly signal?: string;
-  /** Why the process could run no turn. */
   readonly error?: unknown;
 };

@@ -1,23 +1,14 @@
-/** Name, message and code of a thrown value, for log lines, events and stored failures. */
 export interface ThrownFacts {
   readonly name: string;
   readonly message: string;
-  /** Error code, if the thrown value has a string as `code`. */
   readonly code?: string | undefined;
 }
 
 const NAME_CHARACTERS = 100;
-/**
- * Maximum characters of an error message. This length is enough for a provider's explanation, while megabytes would
- * fill logs, traces and Redis.
- */
+/** Enough for a provider's explanation. Megabytes would fill logs, traces and Redis. */
 const MESSAGE_CHARACTERS = 2_000;
 
-/**
- * Describes any thrown value. Never throws itself: user code may throw proxies, symbols, objects without a prototype,
- * or values with throwing getters.
- * @param maxCharacters maximum characters of the message
- */
+/** Never throws: user code may throw proxies, symbols, objects without a prototype, or values with throwing getters. */
 export function describeThrown(thrown: unknown, maxCharacters = MESSAGE_CHARACTERS): ThrownFacts {
   if (!isObject(thrown)) return { name: typeof thrown, message: clipText(String(thrown), maxCharacters) };
   const name = readText(thrown, 'name');
@@ -30,7 +21,6 @@ export function describeThrown(thrown: unknown, maxCharacters = MESSAGE_CHARACTE
   };
 }
 
-/** Reads a property. Returns undefined if reading it throws. */
 export function readSafely(value: unknown, key: PropertyKey): unknown {
   if (!isObject(value)) return undefined;
   try {
@@ -40,7 +30,7 @@ export function readSafely(value: unknown, key: PropertyKey): unknown {
   }
 }
 
-/** Like `instanceof Error`, but never throws, even on a proxy. */
+/** Never throws, even on a proxy. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -49,7 +39,7 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/** Returns the start of a text, with a note at its end if text was cut off. */
+/** A cut text ends in "…". */
 export function clipText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, Math.max(0, maxCharacters - 1)).toWellFormed()}…`;
@@ -65,17 +55,16 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Marks an error class, so that its errors can be recognized across two copies of this package, where `instanceof`
- * fails. The worker command and the agents that it imports may each load a copy. The class name alone could belong to
- * an unrelated error.
+ * Marks an error class, because `instanceof` fails across two copies of this package. The worker command and the agents
+ * that it imports may each load a copy. A class name could belong to an unrelated error.
  * @param brand result of `Symbol.for`, which all copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
-  // Defined on the prototype, so that the mark does not appear when errors are printed or compared.
+  // On the prototype, so that the mark does not appear when errors are printed or compared.
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 
-/** Checks whether a value is an error of a class that has this mark. Never throws, not even on a proxy. */
+/** Never throws, not even on a proxy. */
 export function hasBrand(error: unknown, brand: symbol): boolean {
   return readSafely(error, brand) === true;
 }

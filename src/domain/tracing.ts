@@ -2,28 +2,28 @@ import type { ConversationRef, TraceParent } from './ids.ts';
 import type { ModelProfile } from './model.ts';
 import type { Reason } from './pass.ts';
 
-/** The work that a trace span covers. Events inside the span report how the work ends. */
+/** The work that a span covers. Events inside report how it ends. */
 export type SpanSubject =
-  /** One claim of a turn by a worker, up to the write that settles or suspends the turn. */
+  /** One claim, up to the write that settles or suspends the turn. */
   | {
       readonly kind: 'turn';
       readonly conversation: ConversationRef;
       readonly turn: string;
       readonly agent: string;
       readonly attempt: number;
-      /** Trace span of the caller that enqueued the turn. */
+      /** Span of the caller that enqueued the turn. */
       readonly traceParent?: TraceParent | undefined;
-      /** Trace span of the claim that suspended the turn. */
+      /** Span of the claim that suspended the turn. */
       readonly suspendedIn?: TraceParent | undefined;
     }
   | {
       readonly kind: 'model_call';
       readonly profile: Pick<ModelProfile, 'id' | 'format'>;
       readonly maxOutputTokens?: number | undefined;
-      /** True if the context was compacted, so that it is shorter than the log. */
+      /** The context is shorter than the log. */
       readonly isCompacted: boolean;
     }
-  /** `name` is the tool's name, or `unknown` if the agent does not have the tool. */
+  /** `unknown` if the agent does not have the tool. */
   | { readonly kind: 'tool_call'; readonly name: string; readonly call: string }
   /** One delivery of a compaction job. */
   | {
@@ -33,29 +33,24 @@ export type SpanSubject =
       readonly agent: string;
       readonly attempt: number;
       readonly reasons: readonly Reason[];
-      /** Trace span that requested the compaction pass. */
+      /** Span that requested the pass. */
       readonly traceParent?: TraceParent | undefined;
     }
-  /** One run of a summarization job. */
   | {
       readonly kind: 'summary';
       readonly conversation: ConversationRef;
       readonly passId: string;
       readonly sourceTokens: number;
-      /** Trace span of the compaction pass that requested the summary. */
       readonly traceParent?: TraceParent | undefined;
     };
 
-/** Puts trace spans around the work of workers. */
 export interface Tracing {
   /**
-   * Runs the work inside a trace span. Spans that start meanwhile become its children. If the work throws, the span
-   * ends as failed and the error is thrown again.
+   * Spans that start meanwhile become children. If the work throws, the span ends as failed and the error is thrown
+   * again.
    */
   inSpan<T>(about: SpanSubject, work: () => Promise<T>): Promise<T>;
-  /** Returns the current trace span, or undefined if there is none. */
   current(): TraceParent | undefined;
 }
 
-/** Used when tracing is switched off: runs the work without spans. */
 export const noTracing: Tracing = { inSpan: (_about, work) => work(), current: () => undefined };

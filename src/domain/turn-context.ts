@@ -4,20 +4,17 @@ import { parseJsonText } from './json-text.ts';
 import { isMapping } from './parse.ts';
 
 /**
- * Data that a caller attaches to a turn, besides its input: a JSON object. Tools and the function for the system prompt
- * receive a copy. The data is never sent to a model, never logged, and erased when the turn settles.
+ * Data that a caller attaches to a turn: a JSON object. Tools and the function for the system prompt receive a copy. It
+ * is never sent to a model, never logged, and erased when the turn settles.
  */
 export type TurnContext = Readonly<Record<string, unknown>>;
 
-/**
- * Maximum bytes of the context data as JSON. Context data is meant for ids and settings. Keep large data in your own
- * store.
- */
+/** For ids and settings. Keep large data in your own store. */
 export const MAX_CONTEXT_BYTES = 16_384;
 const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
 
 /**
- * Writes a turn's context data as JSON with sorted keys, so that equal data has equal hashes.
+ * Keys are sorted, so that equal data has equal hashes.
  * @throws invalid_input or message_too_large, with the field
  */
 export function writeContext(context: unknown, field = 'context'): string {
@@ -30,7 +27,6 @@ export function writeContext(context: unknown, field = 'context'): string {
   throw new TurnfoldError('message_too_large', message, { field });
 }
 
-/** @param json text written by `writeContext`. Absent if the caller attached no data */
 export function readContext(json: string | undefined): TurnContext {
   return json === undefined ? {} : (parseJsonText(json, 'context') as TurnContext);
 }

@@ -1,17 +1,15 @@
 import type { Clock, IdSource } from './clock.ts';
 
-/** Digits of Crockford's base 32, in the order of their values. */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PAIRS = Array.from({ length: 1_024 }, (_, value) => `${DIGITS[value >> 5]}${DIGITS[value & 31]}`);
-/** The 80 random bits of an id are two halves of 40 bits, which are eight digits each. */
+/** The 80 random bits are two halves of eight digits each. */
 const HALF = 2 ** 40;
 const HALF_BYTES = 5;
-/** Random bytes that are drawn at a time. A new millisecond needs ten. */
 const DRAWN_BYTES = 4_000;
 
 /**
- * Generates ULIDs: 48 bits of time in ms and 80 random bits, as 26 digits. They ascend within the process: an id of the
- * same millisecond, or after the clock went back, is the last id plus one.
+ * ULIDs: 48 bits of time in ms and 80 random bits, as 26 digits. They ascend within the process: in the same
+ * millisecond, or after the clock went back, an id is the last one plus one.
  */
 export class UlidSource implements IdSource {
   readonly #clock: Clock;
@@ -21,7 +19,7 @@ export class UlidSource implements IdSource {
   #timeMs = -1;
   #high = 0;
   #low = 0;
-  /** Digits of the time and of the high half, which most ids share with the id before. */
+  /** Time and high half, which most ids share with the id before. */
   #start = '';
 
   /** @param drawBytes fills an array with cryptographically random bytes */
@@ -43,7 +41,7 @@ export class UlidSource implements IdSource {
     this.#timeMs = timeMs;
     this.#high = high;
     this.#low = low;
-    // Ten digits of time: eight digits hold 40 bits, and the first two hold the rest.
+    // Ten digits of time: eight hold 40 bits, the first two the rest.
     this.#start = `${writePair(Math.floor(timeMs / HALF))}${writeHalf(timeMs % HALF)}${writeHalf(high)}`;
   }
 

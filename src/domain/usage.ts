@@ -3,35 +3,32 @@ import type { TurnUsage } from './turn.ts';
 
 const TOKENS_PRICED = 1_000_000;
 
-/** Token usage of a model call in events, counted by the provider. */
+/** As counted by the provider. */
 export interface UsageFigures {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Part of `inputTokens` that the provider read from its cache. */
+  /** Part of `inputTokens`. */
   readonly cachedTokens?: number;
-  /** Cost in US dollars. Absent if no prices are known for the model. */
+  /** US dollars. Absent if no prices are known. */
   readonly cost?: number;
 }
 
-/**
- * Checks that a usage report has valid counts.
- * @returns undefined if a count is missing or invalid, because the other counts of such a report cannot be trusted
- */
+/** @returns undefined if a count is missing or invalid, because the others cannot be trusted either */
 export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
   if (!usage) return undefined; // some adapters return null
   const { inputTotal, output, outputKept, cachedInput = 0, cacheWrite = 0 } = usage;
   return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
 }
 
-/** Largest accepted token count. The sum of a thousand such counts is still an exact number. */
+/** The sum of a thousand such counts is still an exact number. */
 const MAX_COUNT = 1e12;
 
-/** Accepts any value, because a model adapter may pass on a provider's value without checking it. */
+/** A model adapter may pass on a provider's value unchecked. */
 function isCount(count: number): boolean {
   return Number.isInteger(count) && count >= 0 && count <= MAX_COUNT;
 }
 
-/** Converts a usage report to fields of an event. An invalid report adds no fields. */
+/** An invalid report adds no fields. */
 export function describeUsage(
   { prices }: Pick<ModelProfile, 'prices'>,
   reported: ModelUsage | undefined,
@@ -49,7 +46,7 @@ export function describeUsage(
 
 const MICROS_A_DOLLAR = 1_000_000;
 
-/** Computes the price of a model call in whole millionths of a US dollar, so that sums are exact. */
+/** Whole millionths of a US dollar, so that sums are exact. */
 export function priceOf(usage: ModelUsage, prices: ModelPrices): number {
   return toMicros(priceUsage(prices, usage));
 }
@@ -58,7 +55,7 @@ export function toMicros(dollars: number): number {
   return Math.round(dollars * MICROS_A_DOLLAR);
 }
 
-/** Usage of one model call as it is added to its turn. Undefined if the report is missing or invalid. */
+/** Undefined if the report is missing or invalid. */
 export function toTurnUsage(
   reported: ModelUsage | undefined,
   { prices }: Pick<ModelProfile, 'prices'>,
@@ -77,7 +74,7 @@ export function toTurnUsage(
 
 export const NO_USAGE: TurnUsage = { inputTokens: 0, outputTokens: 0 };
 
-/** Adds two usages. A count of cached tokens or costs that is 0 is left out. */
+/** Cached tokens or costs of 0 are left out. */
 export function joinUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
   const cachedTokens = (a.cachedTokens ?? 0) + (b.cachedTokens ?? 0);
   const costMicros = (a.costMicros ?? 0) + (b.costMicros ?? 0);
@@ -89,12 +86,10 @@ export function joinUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
   };
 }
 
-/** Returns the prices that apply to a request of this size. */
 export function pricesAt(prices: ModelPrices, inputTokens: number): Omit<ModelPrices, 'steps'> {
   return prices.steps?.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens) ?? prices;
 }
 
-/** Computes the price of a model call in US dollars. */
 export function priceUsage(steps: ModelPrices, usage: ModelUsage): number {
   const { inputTotal, cachedInput = 0, cacheWrite = 0, output } = usage;
   const prices = pricesAt(steps, inputTotal);

@@ -5,22 +5,20 @@ import { addWeights, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
 const weightSchema = z.object({
-  /** Tokens, counted by turnfold. */
   tokens: z.number().nonnegative(),
-  /** UTF-8 bytes. */
   bytes: z.number().nonnegative(),
 });
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
-/** A range of sequence numbers, both ends included. */
+/** Both ends included. */
 export type SeqRange = Readonly<z.infer<typeof rangeSchema>>;
 
-/** A range of messages and its size in the context, which may be smaller than in the log. */
+/** The size in the context may be smaller than in the log. */
 const stretchSchema = rangeSchema.extend({ weight: weightSchema });
 
 const keptRangeSchema = z.tuple([z.number().int().min(0), z.number().int().min(0)]);
 
-/** A kept part of a text: its start, and the position after its end, in UTF-16 units. */
+/** Start, and position after the end, in UTF-16 units. */
 export type KeptRange = Readonly<z.infer<typeof keptRangeSchema>>;
 
 const keptRangesSchema = boundedList(keptRangeSchema, MAX_GROWN_ENTRIES).refine(
@@ -28,38 +26,33 @@ const keptRangesSchema = boundedList(keptRangeSchema, MAX_GROWN_ENTRIES).refine(
   'expected ranges in ascending order that do not overlap',
 );
 
-/** Checks that each range has a length and starts at or after the end of the range before it. */
+/** Each range has a length and starts at or after the end of the one before. */
 export function areAscending(ranges: readonly KeptRange[]): boolean {
   return ranges.every(([start, end], index) => start < end && start >= (ranges[index - 1]?.[1] ?? 0));
 }
 
-/** How one range of messages appears in a context version, and its size there. */
+/** How one range of the log appears in a version, and its size there. */
 export const segmentSchema = z.discriminatedUnion('kind', [
   stretchSchema.extend({ kind: z.literal('raw') }),
   stretchSchema.extend({
     kind: z.literal('summary'),
-    /** Context version that introduced the summary. Later versions keep the summary unchanged. */
+    /** Introduced the summary, which later versions keep unchanged. */
     version: z.number().int().min(1),
-    /** Key of the stored summary text. */
     summaryKey: z.string(),
-    /** Depth of the summary: 1 for a summary of messages, one more for each level of summaries that it merges. */
+    /** 1 for a summary of messages, one more for each level of summaries that it merges. */
     depth: z.number().int().min(1),
   }),
-  /**
-   * Tool results of this range are replaced by a short placeholder, unless the result is shorter. Other messages are as
-   * in the log. With a note, the range is one result, and the placeholder holds the note.
-   */
+  /** Tool results are replaced by a placeholder, unless they are shorter. A range with a note is one result. */
   stretchSchema.extend({
     kind: z.literal('masked'),
-    /** Text of the placeholder. Absent if the placeholder names only the message. */
+    /** Absent if the placeholder names only the message. */
     note: z.string().max(1_000).optional(),
   }),
-  /** One message that is shortened to its first and last characters. The log has the full text. */
+  /** One message, cut to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
-  /** One message of which some parts of the text stay. The log has the full text. */
+  /** One message of which some parts stay. */
   stretchSchema.extend({
     kind: z.literal('excerpt'),
-    /** Start and end of each part of the text that stays, in UTF-16 units. */
     kept: keptRangesSchema,
   }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
@@ -70,69 +63,64 @@ export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
 export type MaskedSegment = Extract<Segment, { kind: 'masked' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
 export type ExcerptSegment = Extract<Segment, { kind: 'excerpt' }>;
-/** Segment of a context item that differs from the log. */
+/** Item that differs from the log. */
 export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' | 'excerpt' }>;
 
 export const versionSchema = z.object({
-  /** Number of the version. Version 0 is the whole log. */
+  /** Version 0 is the whole log. */
   number: z.number().int().min(0),
-  /** Number of the version that this one was made from. Null for the first. */
+  /** Null for the first. */
   parent: z.number().int().min(0).nullable(),
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
   reasons: boundedList(z.string(), MAX_GROWN_ENTRIES),
   strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
-  /**
-   * Last sequence number that the segments cover. They cover 1…base without gaps. Later log entries are in the context
-   * unchanged.
-   */
+  /** The segments cover 1…base without gaps. Later log entries are in the context unchanged. */
   base: z.number().int().min(0),
-  /** How each range of the log appears in the context, in order. */
+  /** In order. */
   segments: boundedList(segmentSchema, MAX_GROWN_ENTRIES),
-  /** Size of the segments, which is the sum of the items of the context. */
+  /** Sum of the items of the context. */
   weight: weightSchema,
   /**
-   * Size of the user message that rendering puts before a context that starts with another role. Absent if rendering adds
-   * none. Older records count it in `weight`.
+   * User message that rendering puts before a context that starts with another role. Older records count it in
+   * `weight`.
    */
   placeholder: weightSchema.optional(),
-  /** Size of the log up to `base`. Subtracting it from the whole log's size gives the size of all later entries. */
+  /** Size of the log up to `base`. The size of all later entries is the difference to the whole log. */
   baseTotal: weightSchema,
   policyHash: z.string(),
   systemHash: z.string(),
   toolsHash: z.string(),
   pinsHash: z.string(),
-  /** Size of a whole request at the time when the version was made. */
+  /** A whole request when the version was made. */
   measuredAt: z.object({
-    /** Sequence number of the last log entry when the version was made. */
     head: z.number().int(),
     tokens: z.number(),
-    /** UTF-8 bytes of the request. */
     bytes: z.number(),
   }),
   tokensBefore: z.number(),
-  /** Tokens of the context after compaction, with the same log. */
+  /** With the same log as `tokensBefore`. */
   tokensAfter: z.number(),
-  /** Number of messages that this version removed from the context. */
+  /** Messages that this version removed from the context. */
   archived: z.number().int(),
   explained: boundedList(z.string(), MAX_GROWN_ENTRIES),
-  /** True if compaction had to clip or remove messages inside `retentionWindow`. */
+  /** Compaction had to clip or remove messages inside `retentionWindow`. */
   floorRelaxed: z.boolean(),
-  /** Time of the commit in ms since epoch. */
+  /** In ms since epoch. */
   at: z.number(),
-  /** Milliseconds from the request for compaction to the commit. */
+  /** From the request for compaction to the commit. */
   durationMs: z.number(),
-  /** Model that wrote the summaries. Null if no model did. */
+  /** Null if no model wrote the summaries. */
   model: z.string().nullable(),
 });
 
 export type Version = z.infer<typeof versionSchema>;
 
-/** Returns the size of a version as it is sent, with the placeholder that rendering adds. */
+/** As sent, with the placeholder that rendering adds. */
 export function weighVersion({ weight, placeholder = NO_WEIGHT }: Pick<Version, 'weight' | 'placeholder'>): Weight {
   return addWeights(weight, placeholder);
 }
 
-/** Version 0, which contains the whole log. It is never stored. */
+/** Never stored. */
 export const START_VERSION: Version = {
   number: 0,
   parent: null,
@@ -158,29 +146,25 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** Text and origin of a summary. The summary is stored by its key for as long as a stored version uses that key. */
+/** Stored by its key as long as a stored version uses that key. */
 export const summarySchema = z.object({
   text: z.string().min(1),
-  /** Range of messages that the summary replaces. */
   covers: rangeSchema,
   /** Keys of the older summaries that were merged into this one. */
   sources: boundedList(z.string(), MAX_GROWN_ENTRIES),
-  /** Depth of the summary: 1 if it was made only from messages of the log. */
+  /** 1 if made only from messages of the log. */
   depth: z.number().int().min(1),
-  /** Id of the summarizer that wrote the summary, e.g. `structural` for turnfold's own code. */
+  /** `structural` for turnfold's own code. */
   model: z.string(),
-  /**
-   * Original items of the provider that wrote the summary. They replace its text at the start of a request to that
-   * model.
-   */
+  /** Items of the provider that wrote the summary. They replace its text at the start of a request to that model. */
   raw: rawItemsSchema.optional(),
-  /** Usage of the model calls for it, as providers counted it. Absent if no model wrote it. */
+  /** As providers counted it. Absent if no model wrote the summary. */
   usage: z
     .object({
       inputTokens: z.number().nonnegative(),
       outputTokens: z.number().nonnegative(),
       cachedTokens: z.number().nonnegative(),
-      /** Price in millionths of a US dollar. 0 if no prices are known. */
+      /** Millionths of a US dollar. 0 if no prices are known. */
       costMicros: z.number().nonnegative(),
     })
     .optional(),
@@ -188,35 +172,25 @@ export const summarySchema = z.object({
 
 export type Summary = z.infer<typeof summarySchema>;
 
-/**
- * One item of a context: a log message (`from` equals `to`) or a summary of the messages `from…to`. Compaction plans
- * are lists of items.
- */
+/** A log message (`from` equals `to`) or a summary of `from…to`. Compaction plans are lists of items. */
 export interface ContextItem extends Weight {
   readonly from: number;
   readonly to: number;
   readonly message: Message;
-  /**
-   * How the item differs from the log: a summary, a masked tool result or a clipped message. Absent if it does not
-   * differ.
-   */
+  /** How the item differs from the log. Absent if it does not. */
   readonly segment?: ItemSegment;
-  /** True for a summary that the present compaction pass wrote. The pass never evicts it. */
+  /** Written by the present pass, which never evicts it. */
   readonly isFresh?: boolean;
-  /** Original message of a shortened item, so that the item can be shortened further. */
+  /** Original message of a shortened item, which may be shortened further. */
   readonly logged?: Message;
 }
 
-/** Lists the keys of the summaries that appear in a context version, in order. */
+/** Summaries that appear in the version, in order. */
 export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
   return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.summaryKey] : []));
 }
 
-/**
- * Checks that a version can be combined with the log up to `head`. `head` must be an existing log entry that the
- * version's segments do not extend beyond.
- * @throws invalid_input if the log has no such entry, or the version covers later entries
- */
+/** @throws invalid_input if `head` is no log entry that the version's segments end at or before */
 export function checkHead(
   head: number,
   { head: last, version }: { readonly head: number; readonly version: Version },
@@ -230,8 +204,8 @@ export function checkHead(
 }
 
 /**
- * Checks that version numbers have no gaps, so that the predecessor of each version is known.
- * @throws conflict if a version number is missing
+ * Numbers have no gaps, so that each version's predecessor is known.
+ * @throws conflict if a number is missing
  */
 export function checkNumber({
   expectedVersion,

@@ -1,13 +1,10 @@
 /**
- * Characters that a terminal acts on instead of displaying: control characters, except newline and tab, and marks that
- * reorder text. Escape sequences could change colours, set the title or write to the clipboard.
+ * A terminal acts on these characters: control characters, except newline and tab, and marks that reorder text. Escape
+ * sequences could change colours, set the title or write to the clipboard.
  */
 const ACTING = /(?!\n|\t|\r\n)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
-/**
- * Makes a text safe to print on a terminal. Each control character is replaced by its escape, e.g. `\u001b`. JSON uses
- * the same escapes, so printed JSON keeps its value.
- */
+/** Replaces each by its escape, e.g. `\u001b`. JSON uses the same escapes, so printed JSON keeps its value. */
 export function escapeActing(text: string): string {
   return text.replaceAll(ACTING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

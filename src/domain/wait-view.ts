@@ -1,8 +1,7 @@
 import { isAnswerKind, type TurnState, type Waiting } from './turn.ts';
 
 /**
- * Returns the state and the wait of a turn as services see them. A wait for answers ends with the answer to its last call:
- * from then on, the turn waits only for a worker.
+ * A wait for answers ends with the answer to its last call. From then on, the turn waits only for a worker.
  * @param state as recorded. It changes when a worker claims the turn
  */
 export function viewWait<State extends TurnState>(

@@ -3,7 +3,7 @@ import { boundedList } from './bounded-schemas.ts';
 import type { ConversationEvent } from './conversation-event.ts';
 import { type ConversationRef, idSchema, nameConversation } from './ids.ts';
 
-/** Events that webhooks can receive, by the names that receivers see. */
+/** By the names that receivers see. */
 export const WEBHOOK_EVENTS = {
   'turn.settled': 'turn_settled',
   'turn.waiting': 'turn_waiting',
@@ -17,50 +17,41 @@ const NAMES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventName, ...WebhookEventN
 export const WEBHOOK_LIMITS = {
   perTenant: 16,
   urlCharacters: 2_048,
-  /** Time in ms that a delivery belongs to the worker that claimed it. Longer than one request. */
+  /** A claimed delivery belongs to its worker for this long. Longer than one request. */
   claimMs: 30_000,
   requestMs: 15_000,
   responseBytes: 65_536,
-  /** A webhook is set aside after this time in ms without one success. Events are kept for 24 h, so half of it is left. */
+  /** Without one success, a webhook is set aside. Events are kept for 24 h, so half of it is left. */
   deadAfterMs: 12 * 3_600_000,
-  /** Time in ms between two checks whether an operator has retried a webhook that was set aside. */
+  /** Between two checks whether an operator has retried a webhook that was set aside. */
   deadPauseMs: 60_000,
   firstRetryMs: 5_000,
   longestRetryMs: 600_000,
 } as const;
 
-/** Registered webhook of a tenant. */
 export interface Webhook {
-  /** Id of the webhook. */
   readonly id: string;
-  /** Tenant whose events are sent. */
   readonly tenant: string;
-  /** Address that receives the events. */
   readonly url: string;
-  /** Names of the events that are sent. */
   readonly events: readonly WebhookEventName[];
-  /** Agent whose conversations are sent. Absent: those of all agents. */
+  /** Absent: conversations of all agents. */
   readonly agent?: string | undefined;
-  /** Time at which the webhook was added, in ms since epoch. */
+  /** In ms since epoch. */
   readonly createdAt: number;
 }
 
-/** Webhook with the secret that signs its requests. */
 export interface StoredWebhook extends Webhook {
   readonly secret: string;
 }
 
-/** State of a webhook since its last success. All fields are absent while requests succeed. */
+/** Since the last success. All fields are absent while requests succeed. */
 export interface WebhookHealth {
-  /** Time of the first failed request since the last success. */
   readonly failingSince?: number;
-  /** Failed requests since the last success. */
   readonly failures?: number;
-  /** Why the last request failed, without contents of the response. */
+  /** Without contents of the response. */
   readonly lastFailure?: string;
-  /** Time at which the webhook was set aside. Nothing is sent until an operator retries the webhook. */
+  /** Nothing is sent until an operator retries the webhook. */
   readonly deadAt?: number;
-  /** Number of times that events expired before they could be sent. */
   readonly losses?: number;
 }
 
@@ -85,7 +76,7 @@ export const storedWebhookSchema = z.object({
   secret: z.string(),
 });
 
-/** Returns the name under which a webhook receives an event, or undefined if the webhook does not want the event. */
+/** Undefined if the webhook does not want the event. */
 export function nameForWebhook(
   { events, agent }: Webhook,
   event: ConversationEvent,
@@ -95,7 +86,7 @@ export function nameForWebhook(
   return events.find((name) => WEBHOOK_EVENTS[name] === event.type);
 }
 
-/** Writes the body of a request, in the form that Standard Webhooks recommends. */
+/** As Standard Webhooks recommends. */
 export function writeWebhookBody(
   name: WebhookEventName,
   event: ConversationEvent,
@@ -106,7 +97,7 @@ export function writeWebhookBody(
   return JSON.stringify({ type: name, timestamp: new Date(at).toISOString(), data });
 }
 
-/** Pause in ms after a failed attempt: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
+/** In ms: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
 export function retryDelay(attempts: number): number {
   return Math.min(WEBHOOK_LIMITS.firstRetryMs * 2 ** (attempts - 1), WEBHOOK_LIMITS.longestRetryMs);
 }
