@@ -271,7 +271,7 @@ function readBackoff(fields: RecordFields): Backoff {
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
 }
 
-/** Reply of `lua/shared/forking.lua` to a writer while the conversation is still being copied from another. */
+/** Reply of `lua/shared/fork.lua` to a writer while the conversation is still being copied from another. */
 export type ForkingReply = ['forking', number];
 
 /** A fork is copying messages into this conversation. Nothing else is accepted until the copy ends. */

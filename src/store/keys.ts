@@ -161,7 +161,7 @@ export class Keyspace {
     return this.#shared('delivering');
   }
 
-  /** Key of the ids of a tenant's webhooks, the same in each shard. `lua/shared/outbox.lua` derives this name. */
+  /** Key of the ids of a tenant's webhooks, the same in each shard. `lua/shared/events.lua` derives this name. */
   tenantWebhooks(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:webhooks`;
   }
@@ -171,12 +171,12 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}${tenant}:usage`;
   }
 
-  /** Key of the outbox of a shard, by time of the next attempt. `lua/shared/outbox.lua` derives this name. */
+  /** Key of the outbox of a shard, by time of the next attempt. `lua/shared/events.lua` derives this name. */
   outbox(shard: number): string {
     return `${this.shardPrefix(shard)}outbox`;
   }
 
-  /** Key of the first unsent event of each entry of the outbox. `lua/shared/outbox.lua` derives this name. */
+  /** Key of the first unsent event of each entry of the outbox. `lua/shared/events.lua` derives this name. */
   outboxPositions(shard: number): string {
     return `${this.shardPrefix(shard)}outbox:positions`;
   }

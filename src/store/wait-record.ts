@@ -49,7 +49,7 @@ function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
   });
 }
 
-/** Decodes the lines that `lua/shared/decisions.lua` writes. */
+/** Decodes the lines that `lua/shared/answers.lua` writes. */
 function decodeDecisions(fields: RecordFields): ReadonlyMap<string, RecordedDecision> {
   const lines = fields.text('decisions')?.split('\n') ?? [];
   return new Map(

@@ -12,7 +12,6 @@
 -- @include wake
 -- @include create
 -- @include index
--- @include push
 local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context =
   unpack(ARGV, 1, 11)
 local on_busy, retentionMs, closing = ARGV[12], ARGV[13], { ARGV[14], ARGV[15], ARGV[16] }
@@ -41,7 +40,6 @@ if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on
   -- @include conversation
   -- @include events
   -- @include append
-  -- @include fence
   -- @include settle
   -- @include take-head
   -- @include leave

@@ -8,11 +8,9 @@
 -- @include keys
 -- @include ready
 -- @include wake
--- @include fulfil
 -- @include waits
--- @include decisions
--- @include requests
--- @include waiting
+-- @include answers
+-- @include shard-lists
 local turn, wake = ARGV[1], ARGV[2]
 local key = turn_prefix .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end

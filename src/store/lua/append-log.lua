@@ -11,7 +11,7 @@
 -- @include args
 -- @include conversation
 -- @include append
--- @include move-calls
+-- @include open-calls
 -- @include index
 -- @include operations
 local operation, agent, schema, expected, operationMs = take(), take(), take(), tonumber(take()), take()
@@ -39,14 +39,13 @@ append_messages(ARGV, position + 1, '-')
 save_conversation()
 if head == 0 and passId ~= '' and redis.call('EXISTS', pass) == 0 then
   -- @include open-passes
-  -- @include create-pass
   create_pass(passId, pass_wake, 'reasons', '')
 end
 local to = conversation.head
 keep_answer(operation, string.format('%d %d', head + 1, to), operationMs, '')
 start_idle_ttl(conversation.ttl)
 if has_enough_to_pack() then
-  -- @include unpacked
+  -- @include packing
   schedule_packing(now + PACK_AFTER_MS)
 end
 return { 'appended', head + 1, to }

@@ -9,8 +9,8 @@
 -- @include ready
 -- @include create
 -- @include idle-ttl
--- @include fork-fence
--- @include operation-name
+-- @include fork
+-- @include operations
 local operation, schema, agent, fork_agent, plan, leaseMs, ttl = unpack(ARGV)
 local is_gone = redis.call('EXISTS', gone) == 1
 local known, forking, forked, head, fork_until =

@@ -8,9 +8,7 @@
 -- @include wake
 -- @include events
 -- @include append
--- @include calls
--- @include close
--- @include fence
+-- @include open-calls
 -- @include settle
 local turn, wake = ARGV[1], ARGV[2]
 local state, input_seq, canceled_by = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'canceledBy'))

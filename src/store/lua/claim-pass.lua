@@ -7,10 +7,9 @@
 -- @include ready
 -- @include wake
 -- @include events
--- @include fulfil
 -- @include index
 -- @include review
--- @include pass-lease
+-- @include pass-owner
 -- @include pass-end
 local owner, job, wake, leaseMs, maxAttempts = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end

@@ -14,7 +14,6 @@
 -- @include wake
 -- @include events
 -- @include append
--- @include fence
 -- @include settle
 -- @include take-head
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
@@ -74,7 +73,7 @@ end
 check_input(head_turn)
 local end_wait
 if state == 'waiting' then
-  -- @include waiting
+  -- @include shard-lists
   check_keys('ZCARD', waiting)
   end_wait = forget_waiting
 end

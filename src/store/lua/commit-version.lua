@@ -5,10 +5,9 @@
 -- @include ready
 -- @include wake
 -- @include events
--- @include fulfil
 -- @include index
 -- @include review
--- @include pass-fence
+-- @include pass-owner
 -- @include pass-end
 -- @include args
 -- @include put-version

@@ -6,8 +6,8 @@
 -- @include keys
 -- @include args
 -- @include conversation
--- @include move-calls
--- @include fork-fence
+-- @include open-calls
+-- @include fork
 local loss = find_fork_loss(take())
 if loss then return { loss } end
 lease_fork(take())

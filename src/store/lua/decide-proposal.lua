@@ -8,7 +8,7 @@
 -- @include ready
 -- @include events
 -- @include index
--- @include forking
+-- @include fork
 -- @include review
 local operation, proposal, verdict, wake = unpack(ARGV, 1, 4)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end

@@ -8,7 +8,7 @@
 -- @include events
 -- @include args
 -- @include put-version
--- @include fork-fence
+-- @include fork
 local operation = take()
 local loss = find_fork_loss(operation)
 if loss then

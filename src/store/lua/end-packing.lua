@@ -7,7 +7,7 @@
 -- Reply: 1
 -- @include key-names
 -- @include ready
--- @include unpacked
+-- @include packing
 local MOST_ENTRIES, MOST_BYTES, MOST_EVENTS = 8, 65536, 500
 
 -- A copy has the same content and expiry, in as little memory as it needs. Without the permission to copy, the key stays.

@@ -6,10 +6,9 @@
 -- @include ready
 -- @include wake
 -- @include events
--- @include fulfil
 -- @include index
 -- @include review
--- @include pass-fence
+-- @include pass-owner
 -- @include pass-end
 local passId, owner, outcome, backoff, wake, seen, ttl = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)

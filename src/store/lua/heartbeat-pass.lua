@@ -5,8 +5,7 @@
 -- Reply: 'renewed' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
 -- @include ready
--- @include pass-fence
--- @include pass-lease
+-- @include pass-owner
 local loss = find_pass_loss(ARGV[1], ARGV[2])
 if loss then return loss end
 lease_pass(ARGV[2], ARGV[3])

@@ -4,7 +4,8 @@
 -- if it stays unused, seq of the present turn's user message or 0, names of the packs}
 -- @include key-names
 -- @include corrupt
--- @include packs
+-- @include ready
+-- @include packing
 local head, number, fork_until, created = unpack(redis.call('HMGET', c, 'head', 'version', 'forkUntil', 'created'))
 if not head then return {} end
 local names = redis.pcall('HKEYS', packs)

@@ -4,7 +4,6 @@
 -- Reply: {'kept', the system prompt of the turn} | {a loss by find_loss}
 -- @include keys
 -- @include conversation
--- @include fence
 local turn, owner, epoch, system = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)

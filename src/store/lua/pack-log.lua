@@ -5,7 +5,8 @@
 -- ARGV: name of the pack, its value, SHA-1 of the entries joined by line ends, their seqs in ascending order
 -- Reply: 'packed' | 'changed'
 -- @include keys
--- @include packs
+-- @include ready
+-- @include packing
 local name, value, digest = ARGV[1], ARGV[2], ARGV[3]
 local seqs = { unpack(ARGV, 4) }
 check_keys('HLEN', packs)

@@ -4,7 +4,7 @@
 -- Reply: 'parked' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
 -- @include ready
--- @include pass-fence
+-- @include pass-owner
 local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then

@@ -4,7 +4,6 @@
 -- @include keys
 -- @include ready
 -- @include wake
--- @include push
 local turn, wake = ARGV[1], ARGV[2]
 local key, member = turn_prefix .. turn, scheduled_member(turn)
 local found = redis.call('HMGET', key, 'state', 'dueAt')

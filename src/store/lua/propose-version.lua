@@ -6,7 +6,7 @@
 -- @include ready
 -- @include events
 -- @include index
--- @include pass-fence
+-- @include pass-owner
 -- @include review
 local passId, owner, seen, over, id, proposal, reviewMs = unpack(ARGV, 1, 7)
 local loss = find_pass_loss(passId, owner)

@@ -3,7 +3,7 @@
 -- Reply: {'current', reasons, upper bound of the size that a provider refused or '', calibration of the requests or ''} |
 -- {'fenced'} | {'superseded'} | {'gone'}
 -- @include key-names
--- @include pass-fence
+-- @include pass-owner
 local loss = find_pass_loss(ARGV[1], ARGV[2])
 if loss then return { loss } end
 local reasons, refused, calibration = unpack(redis.call('HMGET', pass, 'reasons', 'refused', 'calibration'))

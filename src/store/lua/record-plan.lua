@@ -3,7 +3,7 @@
 -- ARGV: passId, owner, plan (JSON)
 -- Reply: 'recorded' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
--- @include pass-fence
+-- @include pass-owner
 local loss = find_pass_loss(ARGV[1], ARGV[2])
 if loss then return loss end
 local is_first = redis.call('HSET', pass, 'plan', ARGV[3]) == 1

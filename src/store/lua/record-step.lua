@@ -7,7 +7,6 @@
 -- @include conversation
 -- @include ready
 -- @include append
--- @include fence
 -- @include stream
 -- @include outcome
 local turn, owner, epoch, leaseMs, names = unpack(ARGV, 1, 5)

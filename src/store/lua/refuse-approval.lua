@@ -6,7 +6,7 @@
 -- @include ready
 -- @include events
 -- @include index
--- @include pass-fence
+-- @include pass-owner
 -- @include review
 local passId, owner, refusal, code = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)

@@ -5,7 +5,7 @@
 -- Reply: 'released' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
 -- @include ready
--- @include pass-fence
+-- @include pass-owner
 local passId, owner = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then

@@ -7,7 +7,6 @@
 -- @include conversation
 -- @include ready
 -- @include wake
--- @include fence
 local turn, owner, epoch, wake, delay_ms = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)

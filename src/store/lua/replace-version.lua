@@ -8,12 +8,11 @@
 -- @include ready
 -- @include wake
 -- @include events
--- @include fulfil
 -- @include index
 -- @include review
 -- @include pass-end
--- @include pass-fence
--- @include forking
+-- @include pass-owner
+-- @include fork
 -- @include args
 -- @include put-version
 local operation, operationMs, expected, head, keeps = take(), take(), take(), take(), take() == '1'

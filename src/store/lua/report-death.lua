@@ -7,7 +7,6 @@
 -- @include validate
 -- @include conversation
 -- @include ready
--- @include fence
 check_keys('ZCARD', ready)
 read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])

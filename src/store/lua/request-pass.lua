@@ -5,10 +5,10 @@
 -- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'}
 -- @include keys
 -- @include ready
--- @include forking
+-- @include fork
 -- @include index
 -- @include review
--- @include create-pass
+-- @include open-passes
 local passId, wake, refused, calibration, is_hard = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local schema, last_pass, forking, fork_until = unpack(redis.call('HMGET', c, 'schema', 'lastPass', 'forking', 'forkUntil'))

@@ -11,7 +11,6 @@
 -- @include events
 -- @include index
 -- @include review
--- @include fence
 -- @include args
 -- @include put-version
 local turn, owner, epoch, expected, shown, segments = take(), take(), take(), take(), take(), take()

@@ -9,7 +9,6 @@
 -- @include ready
 -- @include wake
 -- @include events
--- @include fulfil
 -- @include index
 -- @include review
 -- @include pass-end

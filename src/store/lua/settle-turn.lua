@@ -14,7 +14,6 @@
 -- @include wake
 -- @include events
 -- @include append
--- @include fence
 -- @include settle
 -- @include take-head
 -- @include outcome
@@ -47,8 +46,7 @@ local step_status = step and find_step(turn, step)
 if step_status == 'fenced' then return { step_status } end
 local close
 if state == 'failed' then
-  -- @include calls
-  -- @include close
+  -- @include open-calls
   close = close_open_calls
   read_open_calls() -- before the first write, in case they are damaged
 end

@@ -4,7 +4,6 @@
 -- Reply: 'recorded' | a loss by find_loss
 -- @include keys
 -- @include conversation
--- @include fence
 read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end

@@ -4,7 +4,6 @@
 -- @include key-names
 -- @include validate
 -- @include conversation
--- @include fence
 read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end

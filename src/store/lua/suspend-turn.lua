@@ -8,10 +8,9 @@
 -- @include keys
 -- @include conversation
 -- @include ready
--- @include fence
 -- @include events
 -- @include waits
--- @include waiting
+-- @include shard-lists
 -- @include stream
 local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
 local arguments, event_calls, max_ms, is_held, FIRST_CALL = ARGV[10], ARGV[11], tonumber(ARGV[12]), ARGV[13] ~= '', 14

@@ -4,12 +4,11 @@
 -- KEYS: claim of the shard, idle. ARGV: claimMs, prefix of the shard's keys
 -- Reply: {members of idle, longest due first; quarantined: set, member, reason}
 -- @include clock
--- @include claim-shard
 local claim, idle = unpack(KEYS)
 local shard = ARGV[2]
 -- @include set-members
 -- @include quarantine
--- @include take-idle
+-- @include sweep
 if not claim_shard(claim, ARGV[1]) then return { {}, {} } end
 local due = {}
 free_sets()

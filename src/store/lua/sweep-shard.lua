@@ -9,12 +9,11 @@
 -- Reply: {members of ready, longest due first, then a few of idle, because an erase may wait behind turns},
 -- {quarantined: set, member, reason}
 -- @include clock
--- @include claim-shard
 local claim, ready, idle, open_passes, failed = unpack(KEYS)
 local shard = ARGV[2]
 -- @include set-members
 -- @include quarantine
--- @include take-idle
+-- @include sweep
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_CHECKED = 10
 -- Record, by kind of entry, whose field `sweeps` counts how often sweeps returned the entry. A claim resets the count.

@@ -5,10 +5,9 @@
 -- Reply: {'gone'} | {'empty'} | {'claimed', the pass's fields, the conversation's fields}
 -- @include keys
 -- @include ready
--- @include pass-lease
+-- @include pass-owner
 -- @include index
 -- @include review
--- @include pass-fence
 local owner, passId, leaseMs = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local present_pass = redis.call('HGET', pass, 'passId')

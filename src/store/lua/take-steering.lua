@@ -7,9 +7,7 @@
 -- @include conversation
 -- @include ready
 -- @include append
--- @include calls
--- @include close
--- @include fence
+-- @include open-calls
 -- @include take-head
 -- @include events
 -- @include stream

@@ -8,12 +8,10 @@
 -- @include ready
 -- @include wake
 -- @include events
--- @include fulfil
 -- @include index
 -- @include review
 -- @include pass-end
--- @include pass-fence
--- @include fence
+-- @include pass-owner
 -- @include args
 -- @include put-version
 local turn, owner, epoch, expected, backoff = take(), take(), take(), take(), take()

@@ -1,4 +1,4 @@
--- Requires: keys, conversation, ready, wake, append, fence, settle, take-head, leave. Defines: find_place, steer_head,
+-- Requires: keys, conversation, ready, wake, append, settle, take-head, leave. Defines: find_place, steer_head,
 -- replace_head. Adds a new turn to a mailbox that is not empty, by its `onBusy`.
 
 -- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns. Returns
@@ -27,8 +27,7 @@ end
 local function replace_head(turn, wake, is_undone, retentionMs, closing)
   local input_seq = value_of(read_turn(head_turn), 'inputSeq')
   if input_seq then
-    -- @include calls
-    -- @include close
+    -- @include open-calls
     -- @include stopped
     close_open_calls(head_turn, closing)
     keep_streamed_text(head_turn)

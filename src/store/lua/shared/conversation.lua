@@ -1,5 +1,5 @@
 -- Requires: key-names, validate. Defines: conversation, head_turn, steered_turns, next_turn, read_turn, read_conversation,
--- ends_with_head, has_enough_to_pack, save_conversation.
+-- ends_with_head, has_enough_to_pack, save_conversation, find_loss, raise_epoch.
 -- read_conversation sets the first four. `conversation` holds owner, epoch, end of the log, idle TTL, newest answered
 -- version and the time of the last settlement. `head_turn` is the id of the first turn of the mailbox. `steered_turns` are the ids of the turns whose
 -- messages went into the head turn. They stand directly behind it. `next_turn` is the id of the turn behind those.
@@ -61,4 +61,23 @@ end
 local function save_conversation(...)
   put(record, 'head', conversation.head, 'headTokens', string.format('%.0f', conversation.tokens),
     'headBytes', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)
+end
+
+-- Checks that the caller still owns the first turn of the mailbox, under its epoch (I4). No other worker may write.
+-- Returns nil, 'gone', 'canceled', 'unclaimed' or 'fenced'. An erase or a cancel removes the owner, so the reason is looked
+-- up only if the check fails. Epochs only grow. A conversation without the epoch of the caller, or with a lower one, was
+-- created again after an erase, or the database lost the claim.
+local function find_loss(turn, owner, epoch)
+  if conversation.owner == owner and conversation.epoch == epoch and head_turn == turn then return nil end
+  if redis.call('EXISTS', gone) == 1 then return 'gone' end
+  if redis.call('HGET', turn_prefix .. turn, 'state') == 'canceled' then return 'canceled' end
+  if tonumber(conversation.epoch or 0) >= tonumber(epoch) then return 'fenced' end
+  return redis.call('HEXISTS', c, 'recreated') == 1 and 'gone' or 'unclaimed'
+end
+
+-- Raises the epoch of the conversation, so that writes of former owners are refused. An epoch is at least the present
+-- time, so epochs never repeat, not even after an erase. The calling script stores the epoch.
+local function raise_epoch()
+  conversation.epoch = string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
+  return conversation.epoch
 end

@@ -1,5 +1,4 @@
 -- Requires: keys, ready. Defines: find_refusal, create_conversation.
--- @include forking
 
 -- Returns the reply that refuses a writer of another agent, or any writer during a fork. Otherwise returns nil and the
 -- agent of the conversation, or no agent if the conversation does not exist. One agent owns a conversation, because a
@@ -7,7 +6,10 @@
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
   -- The fork is checked before the agent, because an unfinished fork has no agent yet.
-  if known[2] then return forking_reply(known[3]) end
+  if known[2] then
+    -- @include fork
+    return forking_reply(known[3])
+  end
   if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
   return nil, known[1]
 end
@@ -18,7 +20,7 @@ end
 -- turns of the old and the new conversation have the same key names.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
-    -- @include failed
+    -- @include shard-lists
     -- @include idle-ttl
     check_keys('ZCARD', failed, 'ZCARD', idle)
     -- @include index-names
@@ -30,7 +32,7 @@ local function create_conversation(is_gone, schema, agent)
       redis.call('UNLINK', key_of(name))
       if string.sub(name, 1, 2) == 't:' then forget_turn(string.sub(name, 3)) end
     end
-    -- @include packs
+    -- @include packing
     redis.call('UNLINK', c, log, packs, mb, ver, txt, pass, ix, ev, gone, expiry)
     record.values = {}
     unschedule(turn_member)
@@ -38,7 +40,7 @@ local function create_conversation(is_gone, schema, agent)
     forget_idle_ttl()
   end
   if not value_of(record, 'schema') then
-    -- @include conversations
+    -- @include shard-lists
     list_conversation()
     put(record, 'schema', schema, 'agent', agent, 'head', 0, 'created', clock[1] .. '.' .. clock[2])
     if is_gone then put(record, 'recreated', 1) end

@@ -1,13 +1,12 @@
 -- Requires: keys, ready, an existing key `gone`. Defines: take_names, erase_batch.
 -- @include idle-ttl
--- @include failed
+-- @include shard-lists
 -- @include open-passes
--- @include conversations
 -- @include index-names
--- @include packs
--- @include unpacked
--- @include shard-notes
+-- @include packing
 local ERASE_GRACE_MS = 5000
+local shard_prefix = string.match(ready, '^(.*)ready$')
+local framed_name = '|' .. tenant .. '|' .. id .. '|'
 
 -- Takes up to `size` names out of the index. Names of another form stay. Returns nil if no other names are left, or if the
 -- index has the wrong type.
@@ -19,6 +18,39 @@ local function take_names(size)
   end
   if #readable > 0 then redis.call('HDEL', ix, unpack(readable)) end
   return (#readable > 0 or #names == 0) and readable or nil
+end
+
+-- Fields of the quarantine name an entry of a set, or a whole key.
+local function names_conversation(field)
+  if string.find(field .. '|', framed_name, 1, true) then return true end
+  local key_tenant, key_id = string.match(field, '^key|{[^}]+}:([^:]+):%l+:([^:]+)')
+  return key_tenant == tenant and key_id == id
+end
+
+local function remove_fields(hash)
+  local removed, cursor = {}, '0'
+  repeat
+    local reply = redis.pcall('HSCAN', hash, cursor, 'COUNT', 1000)
+    if reply.err then break end
+    cursor = reply[1]
+    for at = 1, #reply[2], 2 do
+      local field = reply[2][at]
+      if names_conversation(field) then
+        redis.call('HDEL', hash, field)
+        removed[#removed + 1] = field
+      end
+    end
+  until cursor == '0'
+  return removed
+end
+
+-- Removes an erased conversation from two hashes of its shard: the outbox of webhooks, and the quarantine. The outbox may
+-- belong to a removed webhook. An erase goes on if a hash is damaged.
+local function forget_notes()
+  for _, name in ipairs(remove_fields(shard_prefix .. 'outbox:positions')) do
+    redis.pcall('ZREM', shard_prefix .. 'outbox', name)
+  end
+  remove_fields(shard_prefix .. 'quarantined')
 end
 
 -- Removes the conversation's own keys, then up to `size` of the keys that the index `ix` lists. find_loss relies on

@@ -3,7 +3,7 @@
 --
 -- Hash c, the conversation: owner, lease, epoch, end of the log, live version and open tool calls. See
 -- conversation-record.ts.
--- Hash log: seq -> message. See log.ts. Old messages are in packs, see packs.lua.
+-- Hash log: seq -> message. See log.ts. Old messages are in packs, see packing.lua.
 -- List mb, the mailbox: ids of the accepted turns that are not settled, oldest first.
 -- Hash ver: number -> context version as JSON.
 -- Hash txt holds texts. Its fields are:

@@ -1,8 +1,15 @@
--- Requires: keys, index. Defines: find_answer, keep_answer, and those of operation-name. The answer to an operation is kept
--- under the operation's id, behind the hash of its payload. Answers of one `kind` have names of their own.
--- @include operation-name
+-- Requires: keys. Defines: split_operation, is_other_payload, find_answer, keep_answer. The name of an operation is
+-- `id/hash`: its id, and the hash of its payload. A repeated call has the same name. The same id with another hash is refused.
+local function split_operation(operation)
+  return string.match(operation, '^([^/]*)/?(.*)$')
+end
 
--- Returns the kept answer or nothing, and true if the id was used with another payload.
+local function is_other_payload(operation, known)
+  return operation ~= known and split_operation(operation) == split_operation(known or '/')
+end
+
+-- Returns the kept answer to an operation or nothing, and true if the id was used with another payload. Answers of one
+-- `kind` have names of their own.
 local function find_answer(operation, kind)
   local id, hash = split_operation(operation)
   local known_hash, answer = string.match(redis.call('GET', operation_prefix .. kind .. id) or '', '^(%S*) (.*)$')
@@ -10,6 +17,7 @@ local function find_answer(operation, kind)
   return answer, false
 end
 
+-- Requires: index.
 local function keep_answer(operation, answer, keepMs, kind)
   local id, hash = split_operation(operation)
   redis.call('SET', operation_prefix .. kind .. id, hash .. ' ' .. answer, 'PX', keepMs)

@@ -23,7 +23,7 @@ end
 local function record_outcome(turn, step, first)
   local hash, head = read_turn(turn), conversation.head
   if #step.opens + #step.closes > 0 then
-    -- @include move-calls
+    -- @include open-calls
     move_calls(step.opens, step.closes)
   end
   local first_message = first + 2 * step.texts

@@ -1,4 +1,4 @@
--- Requires: keys, ready, wake, events, fulfil, review. Defines: SETTLES_SIZE, end_pass, find_end.
+-- Requires: keys, ready, wake, events, review. Defines: SETTLES_SIZE, end_pass, find_end.
 -- @include idle-ttl
 
 -- Outcomes of a compaction pass that decide the context size. A waiting turn need not check the size again (I13). The

@@ -1,7 +1,6 @@
--- Requires: key-names, conversation, ready, append, fence, settle. Defines: settle_poison. Settles the first turn of the mailbox as
+-- Requires: key-names, conversation, ready, append, settle. Defines: settle_poison. Settles the first turn of the mailbox as
 -- failed, because its workers keep dying without a recorded outcome (I10).
--- @include calls
--- @include close
+-- @include open-calls
 
 -- Returns the failure. It names the block of the event loop that ended the last claim, if there was one.
 local function name_block(failure)

@@ -47,7 +47,7 @@ local function put_version()
   put(record, 'version', number, 'liveSize', table.concat(live_size, ' '))
   drop_oldest(keep)
   -- The new version may show fewer messages.
-  -- @include unpacked
+  -- @include packing
   schedule_packing(now)
   emit('version_committed', event)
   stream_compaction(event)

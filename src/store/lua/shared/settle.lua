@@ -32,7 +32,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   -- Only a turn that was suspended has answers, counts of suspensions and fields of its wait. The field name of each answer
   -- stays, so that a repeated answer is recognized.
   if value_of(hash, 'suspended') then
-    -- @include waiting
+    -- @include shard-lists
     for _, name in ipairs(redis.call('HKEYS', hash.key)) do
       if string.find(name, '^suspended') or string.find(name, '^wait') then drop(hash, name) end
       if string.find(name, '^a:') then put(hash, name, '') end
@@ -43,7 +43,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   put(hash, 'state', state, 'settledAt', at, field, value)
   redis.call('PEXPIRE', hash.key, retentionMs)
   if state == 'failed' then
-    -- @include failed
+    -- @include shard-lists
     list_failed(turn, at, retentionMs)
   end
   emit('turn_settled', { 'turn', turn, 'state', state, unpack(add_spending(usage)) })
@@ -71,7 +71,7 @@ local function pop_head(wake)
   if not next_turn then
     unschedule(turn_member)
     if has_enough_to_pack() then
-      -- @include unpacked
+      -- @include packing
       schedule_packing(now + PACK_AFTER_MS)
     end
     return 0

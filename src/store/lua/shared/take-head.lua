@@ -1,4 +1,4 @@
--- Requires: keys, conversation, ready, append, fence. Defines: has_open_calls, head_reply, end_of_log, end_before, check_input,
+-- Requires: keys, conversation, ready, append. Defines: has_open_calls, head_reply, end_of_log, end_before, check_input,
 -- enter_input, take_head.
 
 -- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
@@ -35,7 +35,7 @@ local inputs = {}
 -- Checks the stored user message of a turn. A script that claims the turn calls this before its first write.
 local function check_input(turn)
   if has_open_calls() then
-    -- @include calls
+    -- @include open-calls
     read_open_calls()
   end
   local input = redis.call('HGET', txt, 'i:' .. turn)
@@ -56,8 +56,7 @@ local function enter_input(turn, closing, owner)
   -- A caller with its own model loop may have left tool calls without results, and no user message may follow such a
   -- call.
   if has_open_calls() then
-    -- @include calls
-    -- @include close
+    -- @include open-calls
     close_open_calls(turn, closing)
   end
   local tokens, bytes, at = string.match(input, INPUT)

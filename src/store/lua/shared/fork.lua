@@ -1,5 +1,11 @@
--- Requires: keys. Defines: find_fork_loss, lease_fork. Checks that this operation still copies into the fork, because
--- no other operation may write to the fork.
+-- Requires: keys. Defines: forking_reply, find_fork_loss, lease_fork.
+
+-- Returns the reply to a writer while a fork is copied. The second value is 1 if the fork's lease has lapsed.
+local function forking_reply(untilMs)
+  return { 'forking', number_of(c, 'forkUntil', untilMs or '0') <= now and 1 or 0 }
+end
+
+-- Checks that this operation still copies into the fork, because no other operation may write to the fork.
 local function find_fork_loss(operation)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local forking_operation = string.match(redis.call('HGET', c, 'forking') or '', '^%S+')

@@ -1,7 +1,8 @@
--- Requires: keys. Defines: read_decisions, refuse_answer, write_decisions. The field `decisions` of a turn has a line per
--- answered call. A line has the id, the time in ms, the verdict, the hash of the call or `-`, and the person. The field stays in a
--- settled turn, so that a contrary answer is recognized at any time. A call without a line was answered by an earlier
--- release.
+-- Requires: keys. Defines: read_decisions, refuse_answer, write_decisions, keep_request. Fields of a turn about the answers
+-- to its calls. They stay in a settled turn.
+
+-- The field `decisions` has a line per answered call: id, time in ms, verdict, hash of the call or `-`, and the person. So
+-- a contrary answer is recognized at any time. A call without a line was answered by an earlier release.
 local function read_decisions(key, lines)
   local decisions = {}
   for line in string.gmatch(lines or '', '[^\n]+') do
@@ -29,4 +30,19 @@ local function write_decisions(key, lines, answers)
     list[#list + 1] = string.format('%s %.0f %s %s %s', answer.call, now, answer.verdict, hash, answer.by)
   end
   redis.call('HSET', key, 'decisions', table.concat(list, '\n'))
+end
+
+-- The field `requests` has the ids of the last requests that brought answers, oldest first. So the turn of such a request
+-- is found at any time.
+local MOST_REQUESTS = 16
+
+local function keep_request(key, request)
+  if request == '' then return end
+  local list = {}
+  for known in string.gmatch(redis.call('HGET', key, 'requests') or '', '%S+') do
+    if known == request then return end
+    list[#list + 1] = known
+  end
+  list[#list + 1] = request
+  redis.call('HSET', key, 'requests', table.concat(list, ' ', math.max(1, #list - MOST_REQUESTS + 1)))
 end

@@ -1,0 +1,70 @@
+-- Requires: keys. Defines: read_open_calls, close_open_calls, move_calls. Each tool call without a result is a field of the
+-- conversation's hash. So recording one result costs the same however many calls are open. The name of the field is `o:`
+-- and our call id (c<seq>_<index>, safe inside JSON). The value is the provider's id as JSON if that differs, else ''. The
+-- field `open` counts the open calls.
+local OPEN_CALL = '^o:c(%d+)_(%d+)$'
+
+-- Returns the ids of the tool calls without a result, oldest first. An id with characters that are not safe inside JSON
+-- counts as a corrupt record.
+local function read_open_calls()
+  local calls, places = {}, {}
+  if (value_of(record, 'open') or '0') == '0' then return calls end
+  local fields = fields_of(record)
+  for at = 1, #fields, 2 do
+    local field = fields[at]
+    if string.sub(field, 1, 2) == 'o:' then
+      local seq, index = string.match(field, OPEN_CALL)
+      if not seq then refuse(c, field) end
+      local call = string.sub(field, 3)
+      calls[#calls + 1] = call
+      places[call] = { tonumber(seq), tonumber(index) }
+    end
+  end
+  table.sort(calls, function(one, other)
+    local left, right = places[one], places[other]
+    if left[1] ~= right[1] then return left[1] < right[1] end
+    return left[2] < right[2]
+  end)
+  return calls
+end
+
+local function find_result(turn, call, closing)
+  local accepted = redis.call('HMGET', turn_prefix .. turn, 'waitUnused:' .. call, 'a:' .. call)
+  if not accepted[1] then return closing[2], closing[3], '{"content":' .. closing[1] .. ',"isError":true}' end
+  local tokens, bytes, result = string.match(accepted[1], '^(%d+) (%d+)\n(.*)$')
+  return tokens, bytes, result == '' and accepted[2] or result
+end
+
+-- Appends a result for every open call, oldest first, because no message may follow an unanswered call. Requires: append.
+-- A call that a service has answered gets that answer, every other call the error result `closing`: { content as JSON,
+-- tokens, bytes }. The calling script then stores the new end of the log.
+local function close_open_calls(turn, closing)
+  local calls = read_open_calls()
+  if #calls == 0 then return end
+  local list = { #calls }
+  for _, call in ipairs(calls) do
+    local tokens, bytes, result = find_result(turn, call, closing)
+    list[#list + 1] = tokens
+    list[#list + 1] = bytes
+    list[#list + 1] = 0
+    list[#list + 1] = '{"role":"tool","toolCallId":"' .. call .. '",' .. string.sub(result, 2)
+  end
+  for _, call in ipairs(calls) do drop(record, 'o:' .. call) end
+  drop(record, 'open')
+  append_messages(list, 1, turn)
+end
+
+-- opened: lines of opened calls, as `encodeOpenCall` writes them. answered: ids of calls that were answered.
+local function move_calls(opened, answered)
+  local change = 0
+  local function add(count) record.values.open = tostring(redis.call('HINCRBY', c, 'open', count)) end
+  for _, line in ipairs(opened) do
+    local call, provider = string.match(line, '^(%S+) ?(.*)$')
+    change = change + put(record, 'o:' .. call, provider) -- no other field of the hash is staged yet
+  end
+  -- A full Redis refuses a script at its first write, but only if the write is of a command that can need memory. If
+  -- the first write were a removal, the script would not be refused and would write the rest.
+  if #answered > 0 then add(0) end
+  for _, call in ipairs(answered) do change = change - drop(record, 'o:' .. call) end
+  if change ~= 0 then add(change) end
+end
