@@ -5,7 +5,7 @@ import { readUserText } from '../../src/api/http/ai-sdk/chat-request.ts';
 import { readCompactRequest } from '../../src/api/http/compact/compact-request.ts';
 import { readMessage as readItemMessage } from '../../src/api/http/responses/create-request.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
-import { ForeignMessages } from '../../src/wire/histories/formats/foreign-messages.ts';
+import { ForeignMessages } from '../../src/wire/histories/formats/format.ts';
 import { unwrapLangchain } from '../../src/wire/histories/formats/langchain.ts';
 import { ItemReader } from '../../src/wire/histories/formats/responses-items.ts';
 import { type ReadHistory, readHistoryInSlices } from '../../src/wire/histories/history.ts';

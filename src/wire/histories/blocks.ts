@@ -2,12 +2,10 @@ import { fieldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { joinTexts } from '../../domain/parts.ts';
 import { clipText } from '../../domain/thrown.ts';
-import { readCitations } from './citations.ts';
-import { openDocument } from './documents.ts';
 import type { MessageDraft } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
-
-export type Block = Readonly<Record<string, unknown>>;
+import { openDocument, readCitations } from './sources.ts';
+import { type Block, idOf, toText } from './values.ts';
 
 interface BlockTarget {
   readonly draft: MessageDraft;
@@ -26,11 +24,11 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   input_text: readText,
   output_text: readText,
   'text-plain': readText,
-  refusal: ({ refusal, text }, { draft }) => draft.addText(textOf(refusal ?? text)),
+  refusal: ({ refusal, text }, { draft }) => draft.addText(toText(refusal ?? text)),
   search_result: readSearchResult,
   compaction: ({ content }, { draft, notes, at }) => {
     notes.add('mapped', at, 'a summary of the provider is kept as a text');
-    draft.addText(textOf(content));
+    draft.addText(toText(content));
   },
 
   thinking: readReasoning,
@@ -63,7 +61,7 @@ const READERS: Readonly<Record<string, BlockReader>> = {
     draft.addResult({ id: idOf(id), isError: status === 'error', ...readContents(output) }),
 
   'tool-call': ({ toolCallId, toolName, input, args }, { draft }) =>
-    draft.addCall({ id: idOf(toolCallId), name: textOf(toolName), arguments: writeArguments(input ?? args) }),
+    draft.addCall({ id: idOf(toolCallId), name: toText(toolName), arguments: writeArguments(input ?? args) }),
   'tool-result': readAiSdkResult,
   'tool-invocation': ({ toolInvocation }, target) => {
     if (isMapping(toolInvocation)) readInvocation(toolInvocation, target);
@@ -92,7 +90,7 @@ export function readBlock(given: unknown, target: BlockTarget): void {
   const { at, notes } = target;
   if (typeof given === 'string') return target.draft.addText(given);
   if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a content part with a type');
-  const type = textOf(given['type']);
+  const type = toText(given['type']);
   const reader = READERS[type] ?? findReader(type);
   if (reader !== undefined) return reader(given, target);
   if (LEFT_OUT.has(type) || type.startsWith('data-')) {
@@ -112,7 +110,7 @@ function findReader(type: string): BlockReader | undefined {
 export function holdsCallBlock(blocks: readonly unknown[]): boolean {
   return blocks.some(
     (block) =>
-      isMapping(block) && /^(?:tool[-_]|server_tool|mcp_tool|dynamic-tool)|_tool_result$/.test(textOf(block['type'])),
+      isMapping(block) && /^(?:tool[-_]|server_tool|mcp_tool|dynamic-tool)|_tool_result$/.test(toText(block['type'])),
   );
 }
 
@@ -139,7 +137,7 @@ function readToolCall(block: Block, { draft, at }: BlockTarget): void {
   const { id, name, args, arguments: given } = block;
   const calls = name === undefined ? readCallText(block['value'], `${at}.value`) : [{ name, arguments: args ?? given }];
   for (const call of calls)
-    draft.addCall({ id: idOf(id), name: textOf(call['name']), arguments: writeArguments(call['arguments']) });
+    draft.addCall({ id: idOf(id), name: toText(call['name']), arguments: writeArguments(call['arguments']) });
 }
 
 /** Reads calls that a fine-tuning file has as JSON: `{"name", "arguments"}`, or a list of them. */
@@ -181,7 +179,7 @@ function ownMedia({ type, image, data, base64, url, ...block }: Block): Block | 
   if ((type !== 'image' && type !== 'file' && type !== 'media') || typeof given !== 'string') return undefined;
   const mediaType = block['mediaType'] ?? block['mimeType'] ?? block['mime_type'];
   const name = block['filename'] ?? block['name'];
-  const isImage = type === 'image' || textOf(mediaType).startsWith('image/');
+  const isImage = type === 'image' || toText(mediaType).startsWith('image/');
   return {
     type: isImage ? 'image' : 'file',
     ...(/^(?:https?|data):/i.test(given) ? { url: given } : { data: given }),
@@ -191,7 +189,7 @@ function ownMedia({ type, image, data, base64, url, ...block }: Block): Block | 
 }
 
 function readToolUse({ id, name, input, server_name: server }: Block, { draft }: BlockTarget): void {
-  const called = typeof server === 'string' ? `${server}.${textOf(name)}` : textOf(name);
+  const called = typeof server === 'string' ? `${server}.${toText(name)}` : toText(name);
   draft.addCall({ id: idOf(id), name: called, arguments: writeArguments(input) });
 }
 
@@ -203,16 +201,16 @@ function readToolResult({ tool_use_id: id, content, is_error: isError }: Block, 
 function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
   const { toolCallId, toolName, output, result, isError } = block;
   const typed = isMapping(output) && typeof output['type'] === 'string' ? output : undefined;
-  const isFailed = isError === true || textOf(typed?.['type']).startsWith('error');
+  const isFailed = isError === true || toText(typed?.['type']).startsWith('error');
   const value = typed === undefined ? (output ?? result) : (typed['value'] ?? typed['reason'] ?? typed['type']);
-  draft.addResult({ id: idOf(toolCallId), name: textOf(toolName), isError: isFailed, ...readContents(value) });
+  draft.addResult({ id: idOf(toolCallId), name: toText(toolName), isError: isFailed, ...readContents(value) });
 }
 
 /** A call of a UIMessage of version 4, with its result if it has one. */
 export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, 'draft'>): void {
   const { toolCallId, toolName, args, state, result } = invocation;
   const id = idOf(toolCallId);
-  draft.addCall({ id, name: textOf(toolName), arguments: writeArguments(args) });
+  draft.addCall({ id, name: toText(toolName), arguments: writeArguments(args) });
   if (state === 'result') draft.addResult({ id, ...readContents(result) });
 }
 
@@ -220,13 +218,13 @@ export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, '
 function readUiTool(block: Block, { draft }: BlockTarget): void {
   const { type, toolName, toolCallId, state, input, rawInput, output, errorText, approval } = block;
   const id = idOf(toolCallId);
-  const name = typeof toolName === 'string' ? toolName : textOf(type).slice('tool-'.length);
+  const name = typeof toolName === 'string' ? toolName : toText(type).slice('tool-'.length);
   draft.addCall({ id, name, arguments: writeArguments(input ?? rawInput) });
   if (state === 'output-available') draft.addResult({ id, ...readContents(output) });
-  if (state === 'output-error') draft.addResult({ id, isError: true, content: textOf(errorText) });
+  if (state === 'output-error') draft.addResult({ id, isError: true, content: toText(errorText) });
   const { approved, reason }: Block = isMapping(approval) ? approval : {};
   if (state === 'output-denied' || (state === 'approval-responded' && approved === false)) {
-    const why = textOf(reason);
+    const why = toText(reason);
     draft.addResult({ id, isError: true, content: `The call was denied${why === '' ? '.' : `: ${why}`}` });
   }
 }
@@ -267,15 +265,4 @@ export function writeArguments(given: unknown): string {
   if (given === undefined || given === null || given === '') return '{}';
   if (typeof given === 'string') return given;
   return JSON.stringify(isMapping(given) ? given : { input: given });
-}
-
-export function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return value === undefined || value === null ? '' : JSON.stringify(value);
-}
-
-/** Returns an id or a name as a text. Some programs number their calls. */
-export function idOf(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -3,21 +3,21 @@ import { fieldError } from '../../domain/errors.ts';
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { jsonSchema, MAX_CALLS, type Message, messageSchema } from '../../domain/message.ts';
 import { isMapping, joinPath, parseInput } from '../../domain/parse.ts';
-import { OF_ANSWERS, openProviderFields, REASONING } from './answer-fields.ts';
-import {
-  type Block,
-  holdsCallBlock,
-  idOf,
-  readBlock,
-  readContents,
-  readInvocation,
-  textOf,
-  writeArguments,
-} from './blocks.ts';
-import { readCitations } from './citations.ts';
+import { holdsCallBlock, readBlock, readContents, readInvocation, writeArguments } from './blocks.ts';
 import { CallNames, MessageDraft, type ReadingContext } from './message-draft.ts';
+import {
+  IGNORED,
+  isOwnMessage,
+  MESSAGE_MARKS,
+  OF_ANSWERS,
+  OWN_FIELDS,
+  openProviderFields,
+  REASONING,
+  readOwnMessage,
+} from './message-keys.ts';
 import type { HistoryNotes } from './notes.ts';
-import { IGNORED, isFilled, isOwnMessage, MARKS, OWN_FIELDS, readOwnMessage } from './own-message.ts';
+import { readCitations } from './sources.ts';
+import { type Block, blocksIn, idOf, isFilled, listOf, toText } from './values.ts';
 
 /** More content parts than a message of any provider has. */
 const MAX_PARTS = 10_000;
@@ -57,7 +57,9 @@ export function* readMessagesInSlices(
 function readMessage(value: unknown, at: string, context: ReadingContext): Message[] {
   if (isOwnMessage(value)) return [readOwnMessage(value, at)];
   if (!isMapping(value)) throw fieldError('invalid_input', at, 'expected a message with a role and a content');
-  const marks = Object.fromEntries(MARKS.filter((mark) => isFilled(value[mark])).map((mark) => [mark, value[mark]]));
+  const marks = Object.fromEntries(
+    MESSAGE_MARKS.filter((mark) => isFilled(value[mark])).map((mark) => [mark, value[mark]]),
+  );
   const messages = new ForeignMessage(value, at, context).read();
   return messages.map((message, index) =>
     parseInput(messageSchema, { ...message, ...(index === 0 || message.role !== 'tool' ? marks : {}) }, at),
@@ -76,7 +78,7 @@ const ROLES: ReadonlyMap<unknown, 'system' | 'user' | 'assistant' | 'tool'> = ne
 ]);
 
 const KNOWN: ReadonlySet<string> = new Set([
-  ...MARKS,
+  ...MESSAGE_MARKS,
   ...(
     'role content parts name refusal annotations audio images tool_calls tool_call_id function_call tool_name ' +
     'toolInvocations experimental_attachments reasoning_content reasoning reasoning_details thinking isError ' +
@@ -158,7 +160,7 @@ class ForeignMessage {
     const { notes } = this.#context;
     const blocks = this.#blocks();
     this.#readName(draft, role);
-    if (isFilled(plan)) draft.addText(textOf(plan));
+    if (isFilled(plan)) draft.addText(toText(plan));
     if (blocks.length > 0) {
       const at = Array.isArray(content) ? 'content' : 'parts';
       if (typeof content === 'string' && !repeats(blocks, content)) draft.addText(content);
@@ -166,9 +168,9 @@ class ForeignMessage {
     } else if (!Array.isArray(content)) draft.addText(this.#readText(content, role));
     for (const field of ['annotations', 'citations'])
       readCitations(this.#given[field], { draft, notes, at: `${this.#at}.${field}` });
-    if (isFilled(refusal)) draft.addText(textOf(refusal));
+    if (isFilled(refusal)) draft.addText(toText(refusal));
     if (isMapping(audio)) this.#readAudio(draft, audio);
-    for (const image of Array.isArray(images) ? images : []) draft.addPart({ type: 'image', data: textOf(image) });
+    for (const image of listOf(images)) draft.addPart({ type: 'image', data: toText(image) });
     this.#readAttachments(draft);
   }
 
@@ -188,15 +190,13 @@ class ForeignMessage {
     if (content === undefined && role !== 'assistant') throw fieldError('invalid_input', at, NO_CONTENT);
     if (content === null && role !== 'assistant')
       this.#context.notes.add('repaired', at, 'a message without content is empty');
-    return textOf(content);
+    return toText(content);
   }
 
   /** Attachments of a message of the AI SDK 4. */
   #readAttachments(draft: MessageDraft): void {
-    const attachments = this.#given['experimental_attachments'];
-    for (const attachment of Array.isArray(attachments) ? attachments.filter(isMapping) : []) {
-      const { url, contentType, name } = attachment;
-      const type = textOf(contentType).startsWith('image/') ? 'image' : 'file';
+    for (const { url, contentType, name } of blocksIn(this.#given['experimental_attachments'])) {
+      const type = toText(contentType).startsWith('image/') ? 'image' : 'file';
       draft.addPart({ type, url, mediaType: contentType, ...(isFilled(name) && { name }) });
     }
   }
@@ -215,7 +215,7 @@ class ForeignMessage {
     const kept = REASONING.filter((key) => isFilled(this.#given[key]));
     if (kept.length === 0) return;
     const { content } = this.#given;
-    draft.addReasoning({ content: textOf(content), ...Object.fromEntries(kept.map((key) => [key, this.#given[key]])) });
+    draft.addReasoning({ content: toText(content), ...Object.fromEntries(kept.map((key) => [key, this.#given[key]])) });
   }
 
   #readCalls(draft: MessageDraft): void {
@@ -231,7 +231,7 @@ class ForeignMessage {
     if (isMapping(call)) {
       this.#context.notes.add('mapped', `${this.#at}.function_call`, 'a function call is kept as a tool call');
       draft.addCall({
-        name: textOf(call['name']),
+        name: toText(call['name']),
         arguments: this.#readArguments(call['arguments'], `${this.#at}.function_call`),
       });
     }
@@ -283,6 +283,6 @@ class ForeignMessage {
 
 /** Returns true if the parts have the text, too, maybe in several pieces. */
 function repeats(blocks: readonly unknown[], text: string): boolean {
-  const pieces = blocks.map((block) => (isMapping(block) ? textOf(block['text']) : ''));
+  const pieces = blocks.map((block) => (isMapping(block) ? toText(block['text']) : ''));
   return pieces.join('').replaceAll(/\s/g, '').includes(text.replaceAll(/\s/g, ''));
 }

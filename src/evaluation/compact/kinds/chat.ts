@@ -1,7 +1,7 @@
 import { isMapping } from '../../../domain/parse.ts';
-import type { Block } from '../../../wire/histories/blocks.ts';
 import { aiSdk, anthropic } from '../../../wire/histories/formats/chat-lists.ts';
-import { isOwnMessage, OWN_FIELDS } from '../../../wire/histories/own-message.ts';
+import { isOwnMessage, OWN_FIELDS } from '../../../wire/histories/message-keys.ts';
+import type { Block } from '../../../wire/histories/values.ts';
 import { aiSdkWriter } from '../../../wire/histories/writers/ai-sdk.ts';
 import { anthropicWriter } from '../../../wire/histories/writers/anthropic.ts';
 import { openaiChatWriter } from '../../../wire/histories/writers/openai-chat.ts';

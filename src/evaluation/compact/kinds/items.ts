@@ -1,11 +1,11 @@
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import type { Block } from '../../../wire/histories/blocks.ts';
 import { responses } from '../../../wire/histories/formats/responses.ts';
 import { isResultItem } from '../../../wire/histories/formats/responses-calls.ts';
 import { ItemReader } from '../../../wire/histories/formats/responses-items.ts';
 import type { HistoryNotes } from '../../../wire/histories/notes.ts';
 import type { ReadMessages } from '../../../wire/histories/read-messages.ts';
+import type { Block } from '../../../wire/histories/values.ts';
 import { responsesWriter } from '../../../wire/histories/writers/openai-responses.ts';
 import { listOf } from './chat.ts';
 import { type MessageKind, messagesOf, type Survivor } from './kind.ts';

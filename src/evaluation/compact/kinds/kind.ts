@@ -1,9 +1,9 @@
 import { runToEnd } from '../../../domain/interruptible.ts';
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import type { Block } from '../../../wire/histories/blocks.ts';
 import type { HistoryNotes } from '../../../wire/histories/notes.ts';
 import { type ReadMessages, readMessagesInSlices } from '../../../wire/histories/read-messages.ts';
+import type { Block } from '../../../wire/histories/values.ts';
 
 /** Formats of messages that can be compacted. */
 export const MESSAGE_FORMATS = [

@@ -1,8 +1,8 @@
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import type { Block } from '../../../wire/histories/blocks.ts';
-import { ForeignMessages } from '../../../wire/histories/formats/foreign-messages.ts';
+import { ForeignMessages } from '../../../wire/histories/formats/format.ts';
 import { langchain, unwrapLangchain } from '../../../wire/histories/formats/langchain.ts';
+import type { Block } from '../../../wire/histories/values.ts';
 import { inputOf } from '../../../wire/histories/writers/writer.ts';
 import { type AddedText, type MessageKind, readPlain, type Survivor } from './kind.ts';
 

@@ -1,6 +1,6 @@
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import type { Block } from '../../../wire/histories/blocks.ts';
+import type { Block } from '../../../wire/histories/values.ts';
 import { inputOf } from '../../../wire/histories/writers/writer.ts';
 import { blocksOf, type MessageKind, readPlain, type Survivor } from './kind.ts';
 

@@ -1,6 +1,6 @@
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import type { Block } from '../../../wire/histories/blocks.ts';
+import type { Block } from '../../../wire/histories/values.ts';
 import { blocksOf, type Survivor } from './kind.ts';
 
 /** How a format keeps results of calls among the content blocks of a message. */

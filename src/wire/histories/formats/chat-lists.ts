@@ -1,7 +1,15 @@
 import { isMapping } from '../../../domain/parse.ts';
-import type { Block } from '../blocks.ts';
-import type { ForeignMessages } from './foreign-messages.ts';
-import type { HistoryFormat } from './format.ts';
+import { readCallText } from '../blocks.ts';
+import { type Block, blocksIn, toText } from '../values.ts';
+import {
+  type FileRecord,
+  type ForeignConversation,
+  ForeignMessages,
+  type HistoryFormat,
+  listEntries,
+  membersOf,
+  placeIn,
+} from './format.ts';
 import { listFormat, partTypes } from './message-lists.ts';
 
 const ANTHROPIC_PART = /^(?:tool_use|tool_result|thinking|redacted_thinking|server_tool_use|.+_tool_result)$/;
@@ -49,8 +57,7 @@ export const openaiChat: HistoryFormat = listFormat({
 export function isReadByLine({ messages, system }: Block, format: HistoryFormat | undefined): boolean {
   if (format === undefined || system !== undefined) return format === undefined;
   if (format !== openaiChat) return format === aiSdk || format === anthropic;
-  const [...list] = Array.isArray(messages) ? messages.filter(isMapping) : [];
-  return !list.some((message) => Object.keys(message).some((key) => STEP_FIELDS.has(key)));
+  return !blocksIn(messages).some((message) => Object.keys(message).some((key) => STEP_FIELDS.has(key)));
 }
 
 function isOfSimulatedUser(calls: unknown): boolean {
@@ -85,4 +92,65 @@ function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unkno
     ...(role === 'tool' && named !== undefined && { tool_call_id: named }),
     ...(role === 'tool' && error === true && { is_error: true }),
   };
+}
+
+const SHARE_GPT_ROLES: Readonly<Record<string, string>> = {
+  human: 'user',
+  user: 'user',
+  gpt: 'assistant',
+  assistant: 'assistant',
+  chatgpt: 'assistant',
+  bing: 'assistant',
+  bard: 'assistant',
+  model: 'assistant',
+  system: 'system',
+  function_call: 'assistant',
+  tool_call: 'assistant',
+  observation: 'tool',
+  tool: 'tool',
+  function_response: 'tool',
+};
+
+/** Authors whose value is a call as JSON. */
+const CALL_AUTHORS: ReadonlySet<unknown> = new Set(['function_call', 'tool_call']);
+/** A call in the text of an answer, as Hermes and Qwen write it. */
+const CALL_TAGS = ['<tool_call>', '</tool_call>'] as const;
+
+/** Fine-tuning files with `conversations` of `from` and `value`. */
+export const shareGpt: HistoryFormat = {
+  name: 'sharegpt',
+  title: 'a ShareGPT file',
+  recognizes: (records) => listEntries(records).some(({ value }) => isEntry(value)),
+  read: (records) => listEntries(records).map(readEntry),
+};
+
+function isEntry(value: unknown): boolean {
+  return isMapping(value) && blocksIn(value['conversations']).some(({ from }) => typeof from === 'string');
+}
+
+function readEntry({ value, at }: FileRecord): ForeignConversation {
+  const messages = new ForeignMessages();
+  const { conversations, id, system } = isMapping(value) ? value : {};
+  if (typeof system === 'string') messages.add({ role: 'system', content: system }, placeIn(at, 'system'));
+  for (const { value: message, at: place } of membersOf(conversations, placeIn(at, 'conversations'))) {
+    const { from, value: content } = isMapping(message) ? message : {};
+    // A role that is not known is refused by the reader of messages.
+    const role = SHARE_GPT_ROLES[toText(from)] ?? from ?? 'unknown';
+    messages.add({ role, ...readValue(from, role, content ?? null, placeIn(place, 'value')) }, place);
+  }
+  return messages.finish(id);
+}
+
+/** Reads the calls of a message, which are JSON: the whole value, or parts of the text between tags. */
+function readValue(from: unknown, role: unknown, value: unknown, at: string): object {
+  if (CALL_AUTHORS.has(from)) return { content: null, tool_calls: readCallText(value, at) };
+  if (role !== 'assistant' || typeof value !== 'string') return { content: value };
+  const [opening, closing] = CALL_TAGS;
+  const [text = '', ...rest] = value.split(opening);
+  if (rest.length === 0) return { content: value };
+  const pieces = rest.map((piece) => piece.split(closing));
+  const said = [text, ...pieces.flatMap((piece) => piece.slice(1))]
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+  return { content: said.join('\n'), tool_calls: pieces.flatMap(([call]) => readCallText(call, at)) };
 }

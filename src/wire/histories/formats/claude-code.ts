@@ -1,7 +1,6 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, textOf } from '../blocks.ts';
-import { ForeignMessages } from './foreign-messages.ts';
-import type { FileRecord, ForeignConversation, HistoryFormat } from './format.ts';
+import { type Block, toText } from '../values.ts';
+import { type FileRecord, type ForeignConversation, ForeignMessages, type HistoryFormat } from './format.ts';
 
 /** Session files of Claude Code, `~/.claude/projects/<folder>/<session>.jsonl`: one record per content block of an answer. */
 export const claudeCode: HistoryFormat = {
@@ -46,7 +45,7 @@ class SessionReader {
     if (why !== undefined) return this.#messages.leaveOut(why, at);
     if (typeof uuid === 'string') this.#seen.add(uuid);
     if (type === 'attachment') return this.#enterQueued(record['attachment'] as Block, at);
-    if (!isMapping(message)) return this.#messages.leaveOut(`records of type ${textOf(type)} without a message`, at);
+    if (!isMapping(message)) return this.#messages.leaveOut(`records of type ${toText(type)} without a message`, at);
     if (type === 'assistant') return this.#enterAnswer(message, at);
     this.#messages.add({ role: 'user', content: message['content'] }, at);
   }
@@ -63,9 +62,9 @@ class SessionReader {
   }: Block): string | undefined {
     if (isSidechain === true) return 'records of subagents';
     if (type === 'attachment') {
-      const kind = isMapping(attachment) ? textOf(attachment['type']) : 'unknown';
+      const kind = isMapping(attachment) ? toText(attachment['type']) : 'unknown';
       if (kind !== 'queued_command') return `attachments of type ${kind}`;
-    } else if (type !== 'user' && type !== 'assistant') return `records of type ${textOf(type) || 'unknown'}`;
+    } else if (type !== 'user' && type !== 'assistant') return `records of type ${toText(type) || 'unknown'}`;
     if (typeof uuid === 'string' && this.#seen.has(uuid)) return 'repeated records';
     if (isMeta === true) return 'meta records, which the program wrote for itself,';
     if (isApiErrorMessage === true) return 'reports of failed requests';
@@ -82,7 +81,7 @@ class SessionReader {
   }
 
   #enterAnswer({ id, content }: Block, at: string): void {
-    const blocks: readonly unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: textOf(content) }];
+    const blocks: readonly unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: toText(content) }];
     const open = typeof id === 'string' ? this.#answers.get(id) : undefined;
     if (open !== undefined) {
       const isNew = (block: unknown): boolean =>

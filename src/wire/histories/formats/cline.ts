@@ -1,7 +1,6 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, textOf } from '../blocks.ts';
-import type { ForeignMessages } from './foreign-messages.ts';
-import type { HistoryFormat } from './format.ts';
+import { type Block, toText } from '../values.ts';
+import type { ForeignMessages, HistoryFormat } from './format.ts';
 import { listFormat, type MessageList } from './message-lists.ts';
 
 /** The file `api_conversation_history.json` of Cline, Roo Code and Kilo Code, and the sessions of newer versions of Cline. */
@@ -17,7 +16,7 @@ export const cline: HistoryFormat = listFormat({
 
 function beginsWithTask([first]: readonly Block[]): boolean {
   if (first?.['role'] !== 'user' || !Array.isArray(first['content'])) return false;
-  return first['content'].some((part) => isMapping(part) && /<task>|<environment_details>/.test(textOf(part['text'])));
+  return first['content'].some((part) => isMapping(part) && /<task>|<environment_details>/.test(toText(part['text'])));
 }
 
 function isRecorded({ ts, modelInfo, metrics, content }: Block): boolean {
@@ -96,7 +95,7 @@ function findEnd(blocks: readonly unknown[], start: number): number {
 }
 
 function textIn(block: unknown): string {
-  return isMapping(block) && block['type'] === 'text' ? textOf(block['text']) : '';
+  return isMapping(block) && block['type'] === 'text' ? toText(block['text']) : '';
 }
 
 /** A file is sent as a text, and the signature of a thought is a part of the thinking. */
@@ -106,5 +105,5 @@ function readBlock(block: unknown): unknown {
   if (type === 'thoughtSignature') return { ...block, type: 'thinking' };
   if (type === 'tool_result' && Array.isArray(content)) return { ...block, content: content.map(readBlock) };
   if (type !== 'file' || typeof content !== 'string') return block;
-  return { type: 'text', text: `<file_content path="${textOf(path)}">\n${content}\n</file_content>` };
+  return { type: 'text', text: `<file_content path="${toText(path)}">\n${content}\n</file_content>` };
 }

@@ -1,15 +1,11 @@
-import { aider } from './aider.ts';
-import { aiSdk, anthropic, openaiChat } from './chat-lists.ts';
+import { aider, opencode, pi } from './agent-sessions.ts';
+import { aiSdk, anthropic, openaiChat, shareGpt } from './chat-lists.ts';
 import { claudeCode } from './claude-code.ts';
 import { cline } from './cline.ts';
-import { codex } from './codex.ts';
 import type { FileRecord, HistoryFormat } from './format.ts';
 import { gemini } from './gemini.ts';
 import { langchain } from './langchain.ts';
-import { opencode } from './opencode.ts';
-import { pi } from './pi.ts';
-import { responses } from './responses.ts';
-import { shareGpt } from './share-gpt.ts';
+import { codex, responses } from './responses.ts';
 
 /** All formats. The first that recognizes a file reads it, so those with marks of their own come first. */
 const FORMATS: readonly HistoryFormat[] = [

@@ -1,5 +1,6 @@
 import type { ForeignHistory } from '../history.ts';
-import type { HistoryNote } from '../notes.ts';
+import { type HistoryNote, HistoryNotes } from '../notes.ts';
+import { listOf } from '../values.ts';
 
 /** One value of a file: a line of a JSONL file, or the whole document. */
 export interface FileRecord {
@@ -15,7 +16,7 @@ export interface ForeignConversation extends ForeignHistory {
   readonly notes: readonly HistoryNote[];
 }
 
-/** A file format of another program, of which a reader makes conversations. */
+/** A file format of another program. */
 export interface HistoryFormat {
   /** Value of the option `--from`. */
   readonly name: string;
@@ -29,4 +30,45 @@ export interface HistoryFormat {
 /** Returns the place of a member of a record. */
 export function placeIn(at: string, path: string): string {
   return at === '' ? path : `${at}.${path}`;
+}
+
+/** Returns the members of a list as records. Other values have none. */
+export function membersOf(list: unknown, at: string): FileRecord[] {
+  return listOf(list).map((value, index) => ({ value, at: `${at}[${index}]` }));
+}
+
+/** Returns the members of a file that is one list, else its records. */
+export function listEntries(records: readonly FileRecord[]): readonly FileRecord[] {
+  const [first] = records;
+  return records.length === 1 && Array.isArray(first?.value) ? membersOf(first.value, first.at) : records;
+}
+
+/** Collects the messages of one conversation, with their places. */
+export class ForeignMessages {
+  readonly notes = new HistoryNotes();
+  readonly #messages: unknown[] = [];
+  readonly #places: string[] = [];
+
+  get count(): number {
+    return this.#messages.length;
+  }
+
+  add(message: unknown, at: string): void {
+    this.#messages.push(message);
+    this.#places.push(at);
+  }
+
+  /** Counts a record that is no message, by its type. */
+  leaveOut(what: string, at: string): void {
+    this.notes.add('left_out', at, `${what} are not part of the conversation`);
+  }
+
+  finish(id?: unknown): ForeignConversation {
+    return {
+      id: typeof id === 'string' || typeof id === 'number' ? String(id) : undefined,
+      messages: this.#messages,
+      places: this.#places,
+      notes: this.notes.list,
+    };
+  }
 }

@@ -1,9 +1,14 @@
+import { fieldError } from '../../../domain/errors.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import { textOf } from '../blocks.ts';
-import { ForeignMessages } from './foreign-messages.ts';
-import { type FileRecord, type ForeignConversation, type HistoryFormat, placeIn } from './format.ts';
-import { addAll, readGeminiParts } from './gemini-parts.ts';
-import { isGeminiSession, readGeminiSession } from './gemini-session.ts';
+import { type Block, blocksIn, listOf, toText } from '../values.ts';
+import {
+  type FileRecord,
+  type ForeignConversation,
+  ForeignMessages,
+  type HistoryFormat,
+  membersOf,
+  placeIn,
+} from './format.ts';
 
 /** Sessions and saved chats of Gemini CLI, and request bodies of the Gemini API. */
 export const gemini: HistoryFormat = {
@@ -43,7 +48,208 @@ function readContents(records: readonly FileRecord[]): ForeignConversation {
   for (const [index, content] of list.entries()) {
     const place = `${at}[${index}]`;
     const { role, parts } = isMapping(content) ? content : {};
-    addAll(readGeminiParts(textOf(role) || 'user', parts, place), place, messages);
+    addAll(readGeminiParts(toText(role) || 'user', parts, place), place, messages);
   }
   return messages.finish();
+}
+
+/** Returns true for a file in which Gemini CLI recorded a session: one document, or a line of facts and then a record a line. */
+function isGeminiSession([first]: readonly FileRecord[]): boolean {
+  return isMapping(first?.value) && typeof first.value['sessionId'] === 'string' && 'projectHash' in first.value;
+}
+
+function readGeminiSession([first, ...rest]: readonly FileRecord[]): ForeignConversation {
+  const { sessionId, messages: listed } = isMapping(first?.value) ? first.value : {};
+  const messages = new ForeignMessages();
+  const kept = new SessionRecords(messages);
+  for (const record of membersOf(listed, placeIn(first?.at ?? '', 'messages'))) kept.enter(record);
+  for (const record of rest) kept.enter(record);
+  const reader = new RecordReader(messages);
+  for (const record of kept.list) reader.enter(record);
+  return messages.finish(sessionId);
+}
+
+const SPEAKERS: ReadonlySet<unknown> = new Set(['user', 'gemini', 'model']);
+
+/** Records of a session by their ids, as the lines of its file change them. */
+class SessionRecords {
+  readonly #messages: ForeignMessages;
+  #kept = new Map<unknown, FileRecord>();
+
+  constructor(messages: ForeignMessages) {
+    this.#messages = messages;
+  }
+
+  get list(): readonly FileRecord[] {
+    return [...this.#kept.values()];
+  }
+
+  /** A message is written again when its calls have results. */
+  enter(record: FileRecord): void {
+    const { value, at } = record;
+    const { id, type, $rewindTo: rewound, $set: facts } = isMapping(value) ? value : {};
+    if (rewound !== undefined) this.#rewind(rewound, at);
+    else if (isMapping(facts) && Array.isArray(facts['messages'])) this.#enterAll(facts['messages'], at);
+    else if (typeof type !== 'string' || (this.#kept.has(id) && !SPEAKERS.has(type)))
+      this.#messages.leaveOut('records that change facts of the session', at);
+    else this.#kept.set(id ?? at, record);
+  }
+
+  /** Takes back the messages from one on. */
+  #rewind(to: unknown, at: string): void {
+    const ids = [...this.#kept.keys()];
+    const from = ids.indexOf(to);
+    if (from >= 0) for (const later of ids.slice(from)) this.#kept.delete(later);
+    this.#messages.leaveOut('messages that were taken back', at);
+  }
+
+  /**
+   * A line has all messages again after results were masked, or after a summary. The messages of the file are whole, so
+   * the line adds only messages that are new.
+   */
+  #enterAll(listed: readonly unknown[], at: string): void {
+    const records = membersOf(listed, placeIn(at, '$set.messages'));
+    const newer = new Map(records.map((record) => [isMapping(record.value) ? record.value['id'] : record.at, record]));
+    if ([...this.#kept.keys()].some((id) => !newer.has(id)))
+      return this.#messages.leaveOut('summaries of messages that are in the file', at);
+    this.#kept = new Map([...newer].map(([id, record]) => [id, this.#kept.get(id) ?? record]));
+  }
+}
+
+/** Reads the records of messages. */
+class RecordReader {
+  readonly #messages: ForeignMessages;
+  /** Ids of the calls whose results were read. */
+  readonly #answered = new Set<unknown>();
+
+  constructor(messages: ForeignMessages) {
+    this.#messages = messages;
+  }
+
+  enter({ value, at }: FileRecord): void {
+    const { type, content, toolCalls } = value as Block;
+    if (!SPEAKERS.has(type)) return this.#messages.leaveOut(`records of type ${toText(type)}`, at);
+    const parts = listParts(content);
+    if (type === 'user') return this.#enterUser(parts, at);
+    const calls = blocksIn(toolCalls);
+    addAll(readGeminiParts('model', answerParts(value as Block, parts, calls), at), at, this.#messages);
+    const ids = new Set(calls.map(({ id }) => id));
+    for (const call of calls) this.#enterResult(call, ids, at);
+  }
+
+  #enterUser(parts: readonly unknown[], at: string): void {
+    const kept = parts.filter((part) => {
+      const isRepeated = this.#answered.has(answeredId(part));
+      if (isRepeated) this.#messages.leaveOut('results that the file holds twice', at);
+      return !isRepeated;
+    });
+    if (kept.length > 0 || parts.length === 0) addAll(readGeminiParts('user', kept, at), at, this.#messages);
+  }
+
+  /** @param ids ids of all calls of the record. The result of a call may have those of the others beside it */
+  #enterResult({ id, name, result, status, resultDisplay }: Block, ids: ReadonlySet<unknown>, at: string): void {
+    const given = (Array.isArray(result) ? result : [result]).filter((part) => part !== null && part !== undefined);
+    const answered = given.filter((part) => answeredId(part) === id || !ids.has(answeredId(part)));
+    if (answered.length === 0 && resultDisplay === undefined && status === undefined) return;
+    const parts =
+      answered.length === 0
+        ? [asResponse(id, name, resultDisplay ?? toText(status))]
+        : answered.map((part) => (typeof part === 'string' ? asResponse(id, name, part) : nameResponse(part, id)));
+    this.#answered.add(id);
+    addAll(readGeminiParts('user', parts, at), at, this.#messages);
+  }
+}
+
+function listParts(content: unknown): unknown[] {
+  const parts = (Array.isArray(content) ? content : [content ?? '']).map((part: unknown) =>
+    typeof part === 'string' ? { text: part } : part,
+  );
+  return parts.length === 1 ? parts : parts.filter((part) => !isMapping(part) || part['text'] !== '');
+}
+
+/** The parts of an answer. Newer versions have calls and thoughts in the content, too. */
+function answerParts({ thoughts }: Block, parts: readonly unknown[], calls: readonly Block[]): unknown[] {
+  const said = parts.filter((part) => !isMapping(part) || part['text'] !== '');
+  const ids = new Set(
+    said.map((part) => (isMapping(part) && isMapping(part['functionCall']) ? part['functionCall']['id'] : undefined)),
+  );
+  const called = calls
+    .filter(({ id }) => !ids.has(id))
+    .map(({ id, name, args }) => ({ functionCall: { id, name, args } }));
+  if (said.some((part) => isMapping(part) && part['thought'] === true)) return [...said, ...called];
+  const thinking = blocksIn(thoughts).map(({ subject, description }) => ({
+    thought: true,
+    text: [subject, description].filter((text) => typeof text === 'string').join('\n'),
+  }));
+  return [...thinking, ...said, ...called];
+}
+
+function answeredId(part: unknown): unknown {
+  return isMapping(part) && isMapping(part['functionResponse']) ? part['functionResponse']['id'] : undefined;
+}
+
+function asResponse(id: unknown, name: unknown, output: unknown): Block {
+  return { functionResponse: { id, name, response: { output } } };
+}
+
+function nameResponse(part: unknown, id: unknown): unknown {
+  return isMapping(part) && isMapping(part['functionResponse'])
+    ? { ...part, functionResponse: { ...part['functionResponse'], id } }
+    : part;
+}
+
+/**
+ * Reads the parts of a content of Gemini as messages of Anthropic's form.
+ * @throws invalid_input with the path of a part that is not known
+ */
+function readGeminiParts(role: string, parts: unknown, at: string): unknown[] {
+  const list: readonly unknown[] = Array.isArray(parts) ? parts : [typeof parts === 'string' ? { text: parts } : parts];
+  const content = list.map((part, index) => readPart(part, `${at}.parts[${index}]`));
+  const results = content.filter(({ role: own }) => own === 'tool');
+  const said = content.filter(({ role: own }) => own === undefined);
+  return [
+    ...results,
+    ...(said.length > 0 || results.length === 0
+      ? [{ role: role === 'model' ? 'assistant' : role, content: said }]
+      : []),
+  ];
+}
+
+/** Adds the messages of one place. */
+function addAll(read: readonly unknown[], at: string, messages: ForeignMessages): void {
+  for (const message of read) messages.add(message, at);
+}
+
+function readPart(given: unknown, at: string): Block {
+  if (typeof given === 'string') return { type: 'text', text: given };
+  if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a part with a text, a call or data');
+  const { text, thought, functionCall, functionResponse, inlineData, fileData, executableCode, codeExecutionResult } =
+    given;
+  if (isMapping(functionCall))
+    return { type: 'tool_use', id: functionCall['id'], name: functionCall['name'], input: functionCall['args'] };
+  if (isMapping(functionResponse)) return readResponse(functionResponse);
+  if (isMapping(executableCode)) return { type: 'text', text: toText(executableCode['code']) };
+  if (isMapping(codeExecutionResult)) return { type: 'text', text: toText(codeExecutionResult['output']) };
+  if (thought === true) return { type: 'thinking', thinking: toText(text) };
+  if (isMapping(inlineData)) {
+    const { mimeType, data } = inlineData;
+    const type = toText(mimeType).startsWith('image/') ? 'image' : 'document';
+    return { type, source: { type: 'base64', media_type: mimeType, data } };
+  }
+  if (isMapping(fileData)) return { type: 'document', source: { type: 'url', url: fileData['fileUri'] } };
+  if (typeof text === 'string') return { type: 'text', text };
+  throw fieldError('invalid_input', at, `parts with ${Object.keys(given).join(', ') || 'no key'} are not known`);
+}
+
+/** A result has the name of its tool, and an id only in newer files. */
+function readResponse({ id, name, response }: Block): Block {
+  const { output, error } = isMapping(response) ? response : { output: response };
+  const only = isMapping(response) && Object.keys(response).length === 1;
+  const content = only && output !== undefined ? output : only && error !== undefined ? error : response;
+  return {
+    role: 'tool',
+    content: toText(content),
+    ...(typeof id === 'string' ? { tool_call_id: id } : { name }),
+    ...(only && error !== undefined && { is_error: true }),
+  };
 }

@@ -1,7 +1,6 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, textOf } from '../blocks.ts';
-import type { ForeignMessages } from './foreign-messages.ts';
-import type { HistoryFormat } from './format.ts';
+import { type Block, blocksIn, toText } from '../values.ts';
+import type { ForeignMessages, HistoryFormat } from './format.ts';
 import { LANGCHAIN_TYPES, listFormat } from './message-lists.ts';
 
 /** Messages of LangChain and LangGraph: `lc` dumps, `type` with its fields or with `data`, and saved states of a graph. */
@@ -34,7 +33,7 @@ const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'res
 export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
   const { kind, fields } = openMessage(given);
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
-  const role = ROLES[kind] ?? textOf(fields['role'] ?? given['role'] ?? kind);
+  const role = ROLES[kind] ?? toText(fields['role'] ?? given['role'] ?? kind);
   const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !REPEATED.includes(key)));
   return { ...kept, role, content: dropRepeatedCalls(fields) };
 }
@@ -42,10 +41,10 @@ export function unwrapLangchain(given: Block, at: string, messages: ForeignMessa
 function openMessage(given: Block): { readonly kind: string; readonly fields: Block } {
   const { lc, id, kwargs, data, type } = given;
   if (lc !== undefined && isMapping(kwargs)) {
-    const constructor = Array.isArray(id) ? textOf(id.at(-1)) : '';
+    const constructor = Array.isArray(id) ? toText(id.at(-1)) : '';
     return { kind: kindOf(constructor), fields: kwargs };
   }
-  const kind = kindOf(textOf(type));
+  const kind = kindOf(toText(type));
   return { kind, fields: isMapping(data) ? data : given };
 }
 
@@ -57,16 +56,13 @@ function kindOf(name: string): string {
 function dropRepeatedCalls({ content, ...fields }: Block): unknown {
   if (!Array.isArray(content)) return content;
   const ids = new Set(
-    ['tool_calls', 'invalid_tool_calls'].flatMap((field) => {
-      const calls = fields[field];
-      return Array.isArray(calls) ? calls.filter(isMapping).map(({ id }) => id) : [];
-    }),
+    ['tool_calls', 'invalid_tool_calls'].flatMap((field) => blocksIn(fields[field]).map(({ id }) => id)),
   );
   return content.filter((block: unknown) => {
     if (!isMapping(block)) return true;
     const { type, id, call_id: call } = block;
     if (type === 'input_json_delta') return false;
-    return !(CALL_BLOCKS.has(textOf(type)) && (ids.has(id) || ids.has(call)));
+    return !(CALL_BLOCKS.has(toText(type)) && (ids.has(id) || ids.has(call)));
   });
 }
 

@@ -1,7 +1,6 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, textOf } from '../blocks.ts';
-import { ForeignMessages } from './foreign-messages.ts';
-import { type FileRecord, type ForeignConversation, type HistoryFormat, placeIn } from './format.ts';
+import { type Block, blocksIn, toText } from '../values.ts';
+import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, placeIn } from './format.ts';
 
 /** A list of messages in a file, with the record that holds it. */
 export interface MessageList {
@@ -26,11 +25,9 @@ const PATHS: readonly (readonly string[])[] = [
   ['conversation', 'messages'],
 ];
 
-/**
- * Finds the lists of messages in a file: the file is one list, or has objects that hold lists. Returns an empty list if there is none.
- */
+/** Finds the lists of messages in a file, which is one list, or has objects that hold lists. */
 function findMessageLists(records: readonly FileRecord[]): MessageList[] {
-  const entries = records.length === 1 && Array.isArray(records[0]?.value) ? membersOf(records[0]) : records;
+  const entries = listEntries(records);
   if (entries.length > 0 && entries.every(({ value }) => isMessage(value))) {
     const at = entries === records ? '' : (records[0]?.at ?? '');
     return [{ messages: entries.map(({ value }) => value), at }];
@@ -43,10 +40,6 @@ function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
 }
 
-function membersOf({ value, at }: FileRecord): FileRecord[] {
-  return (value as readonly unknown[]).map((member, index) => ({ value: member, at: `${at}[${index}]` }));
-}
-
 function isMessage(value: unknown): boolean {
   if (!isMapping(value) || Array.isArray(value['messages'])) return false;
   const { role, type, content, parts, kwargs, data, tool_calls: calls } = value;
@@ -55,7 +48,6 @@ function isMessage(value: unknown): boolean {
   return typeof type === 'string' && (content !== undefined || isMapping(data)) && LANGCHAIN_TYPES.has(type);
 }
 
-/** Types of LangChain messages. */
 export const LANGCHAIN_TYPES: ReadonlySet<string> = new Set(
   (
     'human ai system tool function chat developer remove HumanMessageChunk AIMessageChunk ' +
@@ -69,9 +61,9 @@ function findIn(record: Block, at: string): MessageList | undefined {
     if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) continue;
     const { id, thread_id: thread, task_id: task, trial, instance_id: instance, sessionId } = record;
     const prompt = ['system', 'system_prompt'].find((key) => record[key] !== undefined);
-    const tried = task === undefined || trial === undefined ? task : `${textOf(task)}-${textOf(trial)}`;
+    const tried = task === undefined || trial === undefined ? task : `${toText(task)}-${toText(trial)}`;
     return {
-      id: id ?? thread ?? instance ?? sessionId ?? (tried === undefined ? undefined : textOf(tried)),
+      id: id ?? thread ?? instance ?? sessionId ?? (tried === undefined ? undefined : toText(tried)),
       messages: value,
       at: placeIn(at, path.join('.')),
       system: prompt === undefined ? undefined : { value: record[prompt], at: placeIn(at, prompt) },
@@ -80,10 +72,7 @@ function findIn(record: Block, at: string): MessageList | undefined {
   return undefined;
 }
 
-/** How a format reads the messages of a list. */
-export interface ListReading {
-  readonly name: string;
-  readonly title: string;
+interface ListReading extends Pick<HistoryFormat, 'name' | 'title'> {
   /** Decides by the messages of one list. */
   readonly recognizes: (messages: readonly Block[], list: MessageList) => boolean;
   /** Begins to read a list. Default: the messages need no change. */
@@ -101,7 +90,7 @@ export function listFormat({ name, title, recognizes, open }: ListReading): Hist
     recognizes: (records) =>
       findMessageLists(records).some((list) => recognizes(list.messages.filter(isMapping), list)),
     read: (records) =>
-      findMessageLists(records).map((list): ForeignConversation => {
+      findMessageLists(records).map((list) => {
         const messages = new ForeignMessages();
         const unwrap = open?.(list) ?? ((message: Block) => message);
         if (list.system !== undefined) messages.add({ role: 'system', content: list.system.value }, list.system.at);
@@ -116,10 +105,8 @@ export function listFormat({ name, title, recognizes, open }: ListReading): Hist
 }
 
 /** Returns the types of the content parts of messages. */
-export function* partTypes(messages: readonly Block[]): Generator<string> {
-  for (const { content, parts } of messages) {
-    for (const list of [content, parts]) {
-      if (Array.isArray(list)) for (const part of list) if (isMapping(part)) yield textOf(part['type']);
-    }
-  }
+export function partTypes(messages: readonly Block[]): string[] {
+  return messages
+    .flatMap(({ content, parts }) => [...blocksIn(content), ...blocksIn(parts)])
+    .map(({ type }) => toText(type));
 }

@@ -1,5 +1,6 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, type ReadContents, readContents, textOf, writeArguments } from '../blocks.ts';
+import { type ReadContents, readContents, writeArguments } from '../blocks.ts';
+import { type Block, toText } from '../values.ts';
 
 /** A call of an item of OpenAI Responses. */
 export interface ItemCall {
@@ -75,14 +76,14 @@ function dropExec({ type, ...action }: Block): Block {
 
 function readOwnResult(type: string, item: Block, field: string): NonNullable<ItemCall['result']> {
   const { status, error } = item;
-  if (error !== undefined && error !== null) return { content: textOf(error), isError: true };
+  if (error !== undefined && error !== null) return { content: toText(error), isError: true };
   const value = item[field];
   if (value === undefined || value === null) {
-    const text = `status: ${textOf(status) || 'unknown'}. The item of the provider has no result`;
+    const text = `status: ${toText(status) || 'unknown'}. The item of the provider has no result`;
     return { content: text, isError: status === 'failed' };
   }
   if (type !== 'image_generation_call') return readContents(value);
-  const image = { type: 'input_image', image_url: `data:image/png;base64,${textOf(value)}` };
+  const image = { type: 'input_image', image_url: `data:image/png;base64,${toText(value)}` };
   return { content: '', parts: [image] };
 }
 

@@ -1,9 +1,10 @@
 import { fieldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, idOf, readBlock, textOf } from '../blocks.ts';
+import { readBlock } from '../blocks.ts';
 import { CallNames, MessageDraft, type ReadingContext } from '../message-draft.ts';
 import type { HistoryNotes } from '../notes.ts';
+import { type Block, idOf, toText } from '../values.ts';
 import { isCallItem, isResultItem, readItemCall, readItemOutput } from './responses-calls.ts';
 
 /** Items of OpenAI Responses that hold nothing for a model, or that only the provider can read. */
@@ -61,7 +62,7 @@ export class ItemReader {
   enter(item: unknown, at: string): void {
     if (typeof item === 'string') return this.#readMessage({ role: 'user', content: item }, at);
     if (!isMapping(item)) throw fieldError('invalid_input', at, 'expected an item with a type');
-    const type = textOf(item['type'] ?? (item['role'] === undefined ? '' : 'message'));
+    const type = toText(item['type'] ?? (item['role'] === undefined ? '' : 'message'));
     if (type === 'message') return this.#readMessage(item, at);
     if (type === 'reasoning') return this.#readReasoning(item, at);
     if (type === 'agent_message') return this.#readAgentMessage(item, at);
@@ -82,7 +83,7 @@ export class ItemReader {
   }
 
   #readMessage(item: Block, at: string): void {
-    const role = ROLES[textOf(item['role'] ?? 'assistant')];
+    const role = ROLES[toText(item['role'] ?? 'assistant')];
     if (role === undefined) {
       throw fieldError('invalid_input', `${at}.role`, 'expected system, developer, user or assistant');
     }
@@ -97,7 +98,7 @@ export class ItemReader {
 
   #readContent(content: unknown, draft: MessageDraft, at: string): void {
     const { notes } = this.#context;
-    if (!Array.isArray(content)) return draft.addText(textOf(content));
+    if (!Array.isArray(content)) return draft.addText(toText(content));
     content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
   }
 
@@ -115,7 +116,7 @@ export class ItemReader {
     }
     for (const message of draft.finish(false)) {
       notes.add('mapped', at, 'a message of another agent is kept as a user message');
-      this.#read.push({ message: { ...message, content: `${textOf(author)}: ${message.content}` }, at });
+      this.#read.push({ message: { ...message, content: `${toText(author)}: ${message.content}` }, at });
     }
   }
 
@@ -150,7 +151,7 @@ export class ItemReader {
 
   /** A call that the provider ran itself, and its result, may have ids of their own only. */
   #nameResult({ type: given }: Block): string | undefined {
-    const type = textOf(given).replace(/(?:_call)?_output$/, '');
+    const type = toText(given).replace(/(?:_call)?_output$/, '');
     const at = this.#unnamed.findIndex((call) => call.type === type);
     return at < 0 ? undefined : this.#unnamed.splice(at, 1)[0]?.id;
   }

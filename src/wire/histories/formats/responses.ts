@@ -1,7 +1,14 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { textOf } from '../blocks.ts';
-import { ForeignMessages } from './foreign-messages.ts';
-import { type FileRecord, type ForeignConversation, type HistoryFormat, placeIn } from './format.ts';
+import { type Block, blocksIn, toText } from '../values.ts';
+import {
+  type FileRecord,
+  type ForeignConversation,
+  ForeignMessages,
+  type HistoryFormat,
+  listEntries,
+  membersOf,
+  placeIn,
+} from './format.ts';
 import { ItemReader } from './responses-items.ts';
 
 /** Items of OpenAI Responses: a list, one per line, or the body of a request or a response. */
@@ -11,12 +18,12 @@ export const responses: HistoryFormat = {
   recognizes: (records) => {
     const [first] = records;
     if (isMapping(first?.value) && holdsBody(first.value)) return true;
-    return listItems(records).some(({ value }) => isItem(value));
+    return listEntries(records).some(({ value }) => isResponsesItem(value));
   },
   read: (records) => {
     const [first] = records;
     if (isMapping(first?.value) && holdsBody(first.value)) return records.map(readBody);
-    return [readItems(listItems(records))];
+    return [readItems(listEntries(records))];
   },
 };
 
@@ -26,38 +33,27 @@ function holdsBody({ input, output, object, messages }: Record<string, unknown>)
 }
 
 function isItemOrMessage(value: unknown): boolean {
-  return isItem(value) || (isMapping(value) && typeof value['role'] === 'string');
+  return isResponsesItem(value) || (isMapping(value) && typeof value['role'] === 'string');
 }
 
 /** Types of items that no list of messages has. */
-export function isItem(value: unknown): boolean {
+function isResponsesItem(value: unknown): boolean {
   if (!isMapping(value)) return false;
-  const type = textOf(value['type']);
+  const type = toText(value['type']);
   if (type === 'message') return typeof value['role'] === 'string' && holdsInputParts(value['content']);
   if (type === 'reasoning') return value['summary'] !== undefined || value['encrypted_content'] !== undefined;
   return /_call(?:_output)?$/.test(type);
 }
 
 function holdsInputParts(content: unknown): boolean {
-  if (!Array.isArray(content)) return false;
-  return content.some((part) => isMapping(part) && /^(?:input|output)_text$/.test(textOf(part['type'])));
-}
-
-function listItems(records: readonly FileRecord[]): readonly FileRecord[] {
-  const [first] = records;
-  if (records.length !== 1 || !Array.isArray(first?.value)) return records;
-  return first.value.map((value: unknown, index) => ({ value, at: `${first.at}[${index}]` }));
+  return blocksIn(content).some(({ type }) => /^(?:input|output)_text$/.test(toText(type)));
 }
 
 /** A request has instructions and its input. A response has its output, too. */
 function readBody({ value, at }: FileRecord): ForeignConversation {
   const { id, instructions, input, output } = value as Record<string, unknown>;
   const items = (given: unknown, field: string): FileRecord[] =>
-    Array.isArray(given)
-      ? given.map((item: unknown, index) => ({ value: item, at: placeIn(at, `${field}[${index}]`) }))
-      : typeof given === 'string'
-        ? [{ value: given, at: placeIn(at, field) }]
-        : [];
+    typeof given === 'string' ? [{ value: given, at: placeIn(at, field) }] : membersOf(given, placeIn(at, field));
   const prompt =
     typeof instructions === 'string' && instructions !== ''
       ? [{ value: { role: 'system', content: instructions }, at: placeIn(at, 'instructions') }]
@@ -65,10 +61,101 @@ function readBody({ value, at }: FileRecord): ForeignConversation {
   return readItems([...prompt, ...items(input, 'input'), ...items(output, 'output')], id);
 }
 
-function readItems(items: readonly FileRecord[], id?: unknown): ForeignConversation {
-  const messages = new ForeignMessages();
+function readItems(
+  items: readonly FileRecord[],
+  id?: unknown,
+  messages: ForeignMessages = new ForeignMessages(),
+): ForeignConversation {
   const reader = new ItemReader(messages.notes);
   for (const { value, at } of items) reader.enter(value, at);
   for (const { message, at } of reader.finish()) messages.add(message, at);
   return messages.finish(id);
+}
+
+/** Rollouts of Codex, `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: Responses items among other records. */
+export const codex: HistoryFormat = {
+  name: 'codex',
+  title: 'a Codex rollout',
+  recognizes: (records) => records.some(isMarked) || isOldRollout(records),
+  read: (records) => [readRollout(records)],
+};
+
+function isMarked({ value }: FileRecord): boolean {
+  return isMapping(value) && isRolloutRecord(value);
+}
+
+function isRolloutRecord({ type, payload, record_type: state }: Block): boolean {
+  if (state === 'state') return true;
+  return isMapping(payload) && (type === 'session_meta' || type === 'response_item' || type === 'turn_context');
+}
+
+/** Rollouts before records had a payload: a line about the session, and then the items. */
+function isOldRollout([first, ...rest]: readonly FileRecord[]): boolean {
+  if (!isMapping(first?.value)) return false;
+  const { id, timestamp, instructions, type } = first.value;
+  const isHead = typeof id === 'string' && typeof timestamp === 'string' && type === undefined;
+  return isHead && instructions !== undefined && rest.some(({ value }) => isResponsesItem(value));
+}
+
+function readRollout(records: readonly FileRecord[]): ForeignConversation {
+  const messages = new ForeignMessages();
+  const items = new RolloutItems(messages);
+  let id: unknown;
+  for (const [index, { value, at }] of records.entries()) {
+    const { type, payload, ...record } = isMapping(value) ? value : {};
+    if (type === 'session_meta' && isMapping(payload)) {
+      id ??= payload['id'];
+      messages.leaveOut('facts about the session and its instructions', at);
+    } else if (isMapping(payload)) items.enterRecord(toText(type), payload, at);
+    else if (payload === undefined && type !== undefined) items.add(value, at);
+    else if (index === 0 && type === undefined) {
+      id ??= record['id'];
+      messages.leaveOut('facts about the session and its instructions', at);
+    } else messages.leaveOut(`records of type ${toText(type ?? record['record_type']) || 'unknown'}`, at);
+  }
+  return readItems(items.list, id, messages);
+}
+
+/** The items of a rollout, without those that the user took back. */
+class RolloutItems {
+  readonly list: FileRecord[] = [];
+  readonly #messages: ForeignMessages;
+  /** Indexes of the texts that users wrote, each the beginning of a turn. */
+  readonly #turns: number[] = [];
+
+  constructor(messages: ForeignMessages) {
+    this.#messages = messages;
+  }
+
+  add(value: unknown, at: string): void {
+    this.list.push({ value, at });
+  }
+
+  enterRecord(type: string, payload: Block, at: string): void {
+    if (type === 'response_item') return this.add(payload, at);
+    if (type === 'inter_agent_communication') return this.add({ ...payload, type: 'agent_message' }, at);
+    if (type === 'compacted') return this.#enterSummary(payload, at);
+    if (type === 'event_msg' && payload['type'] === 'thread_rolled_back') return this.#takeBack(payload['num_turns']);
+    if (type === 'event_msg' && payload['type'] === 'user_message') this.#beginTurn();
+    this.#messages.leaveOut(`records of type ${type}`, at);
+  }
+
+  /** The event of a text comes behind its item. Other messages of the role are facts that Codex adds. */
+  #beginTurn(): void {
+    const index = this.list.findLastIndex(({ value }) => isMapping(value) && value['role'] === 'user');
+    if (index > (this.#turns.at(-1) ?? -1)) this.#turns.push(index);
+  }
+
+  #takeBack(count: unknown): void {
+    const turns = this.#turns.splice(typeof count === 'number' ? -count : this.#turns.length);
+    for (const { at } of this.list.splice(turns[0] ?? this.list.length))
+      this.#messages.leaveOut('messages that were taken back', at);
+  }
+
+  /** A rollout that continues another one begins with the messages that a summary left. */
+  #enterSummary({ replacement_history: history }: Block, at: string): void {
+    if (this.list.length > 0 || !Array.isArray(history))
+      return this.#messages.leaveOut('summaries of messages that are in the file', at);
+    this.list.push(...membersOf(history, `${at}.replacement_history`));
+  }
 }

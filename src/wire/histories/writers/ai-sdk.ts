@@ -1,5 +1,5 @@
 import type { Message } from '../../../domain/message.ts';
-import { groupBy, type HistoryWriter, inputOf, isPlain, partsOf, type Written, type WrittenPart } from './writer.ts';
+import { type HistoryWriter, inputOf, isPlain, joinResults, type Written, writeContent, writeParts } from './writer.ts';
 
 /** A list of `ModelMessage` of the AI SDK, versions 5 to 7. */
 export const aiSdkWriter: HistoryWriter = {
@@ -8,7 +8,7 @@ export const aiSdkWriter: HistoryWriter = {
     const names = new Map(
       messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)),
     );
-    return groupBy(messages, ({ role }) => role === 'tool').map((group) => writeGroup(group, names));
+    return joinResults(messages).map((group) => writeGroup(group, names));
   },
 };
 
@@ -22,7 +22,7 @@ function writeGroup(group: readonly Message[], names: ReadonlyMap<string, string
     case 'system':
       return { role: 'system', content: message.content };
     default:
-      return { role: 'user', content: isPlain(message) ? message.content : partsOf(message).map(writePart) };
+      return { role: 'user', content: writeContent(message, 'ai-sdk') };
   }
 }
 
@@ -30,7 +30,7 @@ function writeResult(message: Message, names: ReadonlyMap<string, string>): Writ
   const { content, toolCallId = '', isError } = message;
   const output = isPlain(message)
     ? { type: isError === true ? 'error-text' : 'text', value: content }
-    : { type: 'content', value: partsOf(message).map(writeShown) };
+    : { type: 'content', value: writeParts(message, 'ai-sdk result') };
   return { type: 'tool-result', toolCallId, toolName: names.get(toolCallId) ?? 'tool', output };
 }
 
@@ -43,31 +43,4 @@ function writeAnswer(message: Message): Written[] {
     input: inputOf(call),
   }));
   return [...(content === '' && calls.length > 0 ? [] : [{ type: 'text', text: content }]), ...calls];
-}
-
-function writePart(part: WrittenPart): Written {
-  switch (part.kind) {
-    case 'text':
-      return { type: 'text', text: part.text };
-    case 'image':
-      return { type: 'image', image: part.base64, mediaType: part.mediaType };
-    case 'image_url':
-      return { type: 'image', image: part.url };
-    case 'file':
-      return { type: 'file', data: part.base64, mediaType: part.mediaType, ...nameOf(part) };
-    case 'file_url':
-      return { type: 'file', data: part.url, mediaType: part.mediaType, ...nameOf(part) };
-  }
-}
-
-/** Part of a tool result. */
-function writeShown(part: WrittenPart): Written {
-  if (part.kind === 'image' || part.kind === 'file') {
-    return { type: 'media', data: part.base64, mediaType: part.mediaType };
-  }
-  return part.kind === 'text' ? { type: 'text', text: part.text } : { type: 'text', text: part.url };
-}
-
-function nameOf({ name }: { readonly name?: string }): Written {
-  return name === undefined ? {} : { filename: name };
 }

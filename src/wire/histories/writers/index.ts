@@ -1,7 +1,6 @@
 import { aiSdkWriter } from './ai-sdk.ts';
 import { anthropicWriter } from './anthropic.ts';
-import { langchainWriter } from './langchain.ts';
-import { openaiChatWriter } from './openai-chat.ts';
+import { langchainWriter, openaiChatWriter } from './openai-chat.ts';
 import { responsesWriter } from './openai-responses.ts';
 import type { HistoryWriter } from './writer.ts';
 

@@ -1,16 +1,16 @@
 import type { Message } from '../../../domain/message.ts';
 import { readRawItems } from '../../../domain/raw-items.ts';
-import { dataUrl, type HistoryWriter, isPlain, partsOf, type Written, type WrittenPart } from './writer.ts';
+import { type HistoryWriter, inputOf, type Written, writeContent } from './writer.ts';
 
 /** Messages of OpenAI Chat, as in a request. */
 export const openaiChatWriter: HistoryWriter = {
   name: 'openai-chat',
-  write: (messages) => ({ messages: messages.map(writeMessage) }),
+  write: (messages) => ({ messages: messages.map(writeChatMessage) }),
 };
 
-function writeMessage(message: Message): Written {
+function writeChatMessage(message: Message): Written {
   const { role, toolCallId, toolCalls = [] } = message;
-  const content = isPlain(message) ? message.content : partsOf(message).map(writeChatPart);
+  const content = writeContent(message, 'openai-chat');
   switch (role) {
     case 'tool':
       return { role, tool_call_id: toolCallId, content };
@@ -40,22 +40,35 @@ function reasoningOf(message: Message): Written {
   return Object.fromEntries(Object.entries(item ?? {}).filter(([key]) => REASONING.includes(key)));
 }
 
-/** Writes a part of a message. LangChain has the same form. */
-export function writeChatPart(part: WrittenPart): Written {
-  switch (part.kind) {
-    case 'text':
-      return { type: 'text', text: part.text };
-    case 'image':
-      return { type: 'image_url', image_url: { url: dataUrl(part) } };
-    case 'image_url':
-      return { type: 'image_url', image_url: { url: part.url } };
-    case 'file':
-      return { type: 'file', file: { file_data: dataUrl(part), ...nameOf(part) } };
-    case 'file_url':
-      return { type: 'file', file: { file_url: part.url, ...nameOf(part) } };
-  }
-}
+/** Messages of LangChain, as `messages_to_dict` and `toDict` write them. */
+export const langchainWriter: HistoryWriter = {
+  name: 'langchain',
+  write: (messages) => messages.map(writeLangchainMessage),
+};
 
-function nameOf({ name }: { readonly name?: string }): Written {
-  return name === undefined ? {} : { filename: name };
+function writeLangchainMessage(message: Message): Written {
+  const { role, toolCallId, toolCalls = [], isError } = message;
+  const content = writeContent(message, 'openai-chat');
+  switch (role) {
+    case 'tool':
+      return {
+        type: 'tool',
+        data: { content, tool_call_id: toolCallId, status: isError === true ? 'error' : 'success' },
+      };
+    case 'assistant':
+      return {
+        type: 'ai',
+        data: {
+          content,
+          tool_calls: toolCalls.map((call) => ({
+            id: call.id,
+            name: call.name,
+            args: inputOf(call),
+            type: 'tool_call',
+          })),
+        },
+      };
+    default:
+      return { type: role === 'system' ? 'system' : 'human', data: { content } };
+  }
 }

@@ -1,5 +1,5 @@
 import type { Message } from '../../../domain/message.ts';
-import { dataUrl, type HistoryWriter, isPlain, partsOf, thinkingOf, type Written, type WrittenPart } from './writer.ts';
+import { type HistoryWriter, thinkingOf, type Written, writeContent, writeParts } from './writer.ts';
 
 /** Items of OpenAI Responses, as in a request. */
 export const responsesWriter: HistoryWriter = {
@@ -11,7 +11,7 @@ function writeMessage(message: Message): Written[] {
   const { role, content, toolCallId, toolCalls = [] } = message;
   switch (role) {
     case 'tool': {
-      const output = isPlain(message) ? content : partsOf(message).map(writePart);
+      const output = writeContent(message, 'openai-responses');
       return [{ type: 'function_call_output', call_id: toolCallId, output }];
     }
     case 'assistant':
@@ -27,28 +27,9 @@ function writeMessage(message: Message): Written[] {
           arguments: text,
         })),
       ];
-    default:
-      return [
-        { type: 'message', role: role === 'system' ? 'developer' : 'user', content: partsOf(message).map(writePart) },
-      ];
-  }
-}
-
-function writePart(part: WrittenPart): Written {
-  switch (part.kind) {
-    case 'text':
-      return { type: 'input_text', text: part.text };
-    case 'image':
-      return { type: 'input_image', image_url: dataUrl(part) };
-    case 'image_url':
-      return { type: 'input_image', image_url: part.url };
-    case 'file':
-      return {
-        type: 'input_file',
-        file_data: dataUrl(part),
-        ...(part.name !== undefined && { filename: part.name }),
-      };
-    case 'file_url':
-      return { type: 'input_file', file_url: part.url };
+    default: {
+      const parts = writeParts(message, 'openai-responses');
+      return [{ type: 'message', role: role === 'system' ? 'developer' : 'user', content: parts }];
+    }
   }
 }

@@ -4,6 +4,16 @@ import { isMapping } from '../../../domain/parse.ts';
 import { type Part, readParts } from '../../../domain/parts.ts';
 import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../../domain/raw-items.ts';
 
+/**
+ * Writers of other programs' formats share this skeleton. turnfold has five kinds of parts that a format can hold, and each
+ * format has a table with a function for each kind (`PARTS`). A new kind of part, or a new format, is thus one row that the
+ * compiler demands. The file of a format adds only how roles, calls and results are arranged.
+ *
+ * `writeContent` decides between a string and a list: a message with only text is a string, because every reader takes one.
+ * Requests to providers are not made here. Their layouts (`wire/<format>/layout.ts`) obey the wire rules, while an exported
+ * history keeps all that the format has a place for.
+ */
+
 /** A JSON object of another program's format. */
 export type Written = Record<string, unknown>;
 
@@ -15,20 +25,98 @@ export interface HistoryWriter {
   readonly write: (messages: readonly Message[]) => unknown;
 }
 
-/** A part that other formats can hold. Contents that are kept elsewhere become a line of text. */
-export type WrittenPart = Exclude<Part, { readonly kind: 'reference' | 'other' }>;
+/** A part that other formats can hold. */
+type WrittenPart = Exclude<Part, { readonly kind: 'reference' | 'other' }>;
 
-/** Returns the parts of a message, in order. The text of a message without parts is one part. */
-export function partsOf(message: Message): WrittenPart[] {
+type PartTable = {
+  readonly [Kind in WrittenPart['kind']]: (part: Extract<WrittenPart, { readonly kind: Kind }>) => Written;
+};
+
+/** How each format writes each kind of part. LangChain writes parts as `openai-chat` does. */
+const PARTS = {
+  anthropic: {
+    text: ({ text }) => ({ type: 'text', text }),
+    image: (part) => ({ type: 'image', source: anthropicData(part) }),
+    image_url: ({ url }) => ({ type: 'image', source: { type: 'url', url } }),
+    file: (part) => ({ type: 'document', source: anthropicData(part), ...titleOf(part) }),
+    file_url: (part) => ({ type: 'document', source: { type: 'url', url: part.url }, ...titleOf(part) }),
+  },
+  'openai-chat': {
+    text: ({ text }) => ({ type: 'text', text }),
+    image: (part) => ({ type: 'image_url', image_url: { url: dataUrl(part) } }),
+    image_url: ({ url }) => ({ type: 'image_url', image_url: { url } }),
+    file: (part) => ({ type: 'file', file: { file_data: dataUrl(part), ...filenameOf(part) } }),
+    file_url: (part) => ({ type: 'file', file: { file_url: part.url, ...filenameOf(part) } }),
+  },
+  'openai-responses': {
+    text: ({ text }) => ({ type: 'input_text', text }),
+    image: (part) => ({ type: 'input_image', image_url: dataUrl(part) }),
+    image_url: ({ url }) => ({ type: 'input_image', image_url: url }),
+    file: (part) => ({ type: 'input_file', file_data: dataUrl(part), ...filenameOf(part) }),
+    file_url: ({ url }) => ({ type: 'input_file', file_url: url }),
+  },
+  'ai-sdk': {
+    text: ({ text }) => ({ type: 'text', text }),
+    image: ({ base64, mediaType }) => ({ type: 'image', image: base64, mediaType }),
+    image_url: ({ url }) => ({ type: 'image', image: url }),
+    file: (part) => ({ type: 'file', data: part.base64, mediaType: part.mediaType, ...filenameOf(part) }),
+    file_url: (part) => ({ type: 'file', data: part.url, mediaType: part.mediaType, ...filenameOf(part) }),
+  },
+  'ai-sdk result': {
+    text: ({ text }) => ({ type: 'text', text }),
+    image: ({ base64, mediaType }) => ({ type: 'media', data: base64, mediaType }),
+    image_url: ({ url }) => ({ type: 'text', text: url }),
+    file: ({ base64, mediaType }) => ({ type: 'media', data: base64, mediaType }),
+    file_url: ({ url }) => ({ type: 'text', text: url }),
+  },
+} as const satisfies Readonly<Record<string, PartTable>>;
+
+interface Named {
+  readonly name?: string | undefined;
+}
+
+interface Data {
+  readonly mediaType: string;
+  readonly base64: string;
+}
+
+function titleOf({ name }: Named): Written {
+  return name === undefined ? {} : { title: name };
+}
+
+function filenameOf({ name }: Named): Written {
+  return name === undefined ? {} : { filename: name };
+}
+
+function dataUrl({ mediaType, base64 }: Data): string {
+  return `data:${mediaType};base64,${base64}`;
+}
+
+function anthropicData({ mediaType, base64 }: Data): Written {
+  return { type: 'base64', media_type: mediaType, data: base64 };
+}
+
+/** Writes the parts of a message, in order. The text of a message without parts is one part. */
+export function writeParts(message: Message, format: keyof typeof PARTS): Written[] {
+  const table: PartTable = PARTS[format];
+  return exportedParts(message).map((part) => (table[part.kind] as (part: WrittenPart) => Written)(part));
+}
+
+/** Writes the content of a message: its text, or its parts if it has others. */
+export function writeContent(message: Message, format: keyof typeof PARTS): string | Written[] {
+  return isPlain(message) ? message.content : writeParts(message, format);
+}
+
+/** Contents that are kept elsewhere become a line of text. */
+function exportedParts(message: Message): WrittenPart[] {
   return readParts(message).map((part): WrittenPart => {
     if (part.kind === 'reference') return { kind: 'text', text: `(${part.mediaType} ${part.name ?? part.reference})` };
     return part.kind === 'other' ? { kind: 'text', text: `(a part of type ${part.type})` } : part;
   });
 }
 
-/** Returns true if a message has only text, which each format can hold as a string. */
 export function isPlain(message: Message): boolean {
-  return partsOf(message).every(({ kind }) => kind === 'text');
+  return exportedParts(message).every(({ kind }) => kind === 'text');
 }
 
 /** Returns the arguments of a call as an object. Other JSON stands under the key `input`. */
@@ -43,17 +131,13 @@ export function thinkingOf(message: Message, format: RawFormat): RawItem[] {
   return raw?.format === format ? raw.items.filter(isThinking) : [];
 }
 
-export function dataUrl({ mediaType, base64 }: { readonly mediaType: string; readonly base64: string }): string {
-  return `data:${mediaType};base64,${base64}`;
-}
-
-/** Joins neighbours of one kind, such as the results of parallel calls. */
-export function groupBy<Item>(items: readonly Item[], belongs: (item: Item) => boolean): Item[][] {
-  const groups: Item[][] = [];
-  for (const item of items) {
+/** Joins neighbouring results: formats with content blocks put the results of parallel calls into one message. */
+export function joinResults(messages: readonly Message[]): Message[][] {
+  const groups: Message[][] = [];
+  for (const message of messages) {
     const last = groups.at(-1);
-    if (last?.[0] !== undefined && belongs(last[0]) && belongs(item)) last.push(item);
-    else groups.push([item]);
+    if (message.role === 'tool' && last?.[0]?.role === 'tool') last.push(message);
+    else groups.push([message]);
   }
   return groups;
 }

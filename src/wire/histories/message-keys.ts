@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { boundedList } from '../../domain/bounded-schemas.ts';
 import { MAX_CALLS, type Message, messageSchema, toolCallSchema } from '../../domain/message.ts';
 import { isMapping, parseInput } from '../../domain/parse.ts';
+import { type Block, isFilled } from './values.ts';
 
 /** Marks of a message that only turnfold has. Messages of other formats may have them, too. */
-export const MARKS = ['isError', 'droppable', 'pinned', 'stopped'] as const;
+export const MESSAGE_MARKS = ['isError', 'droppable', 'pinned', 'stopped'] as const;
 
 /** Keys that say nothing to a model. A message with other unknown keys is refused. */
 export const IGNORED: ReadonlySet<string> = new Set(
@@ -22,6 +23,28 @@ export const OWN_FIELDS = ['toolCalls', 'toolCallId', 'raw', 'summary'] as const
 
 /** Fields of chat formats, which turnfold's format does not have. */
 const FOREIGN_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'toolInvocations', 'name'] as const;
+
+/** Keys with what a model thought. */
+export const REASONING = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'thinking',
+  'thinking_blocks',
+] as const;
+
+const CALLS = ['tool_calls', 'function_call', 'toolInvocations'] as const;
+
+/** Keys that say something in an answer alone. */
+export const OF_ANSWERS: readonly string[] = [...CALLS, ...REASONING, 'refusal', 'tool_plan', 'invalid_tool_calls'];
+
+/** LangChain keeps contents that it does not know, and calls in older versions, in the fields of the provider. */
+export function openProviderFields(given: Block): Block {
+  const others = given['additional_kwargs'];
+  if (!isMapping(others)) return given;
+  const kept = Object.entries(others).filter(([key, value]) => OF_ANSWERS.includes(key) && isFilled(value));
+  return { ...given, ...Object.fromEntries(kept.filter(([key]) => !isFilled(given[key]))) };
+}
 
 /** Arguments that another program exported as an object. A zod record schema would drop the key `__proto__`. */
 const argumentsSchema = z
@@ -75,8 +98,4 @@ function isForeignPart(part: unknown): boolean {
 export function readOwnMessage(value: unknown, at: string): Message {
   const given = isMapping(value) ? Object.entries(value).filter(([key]) => !IGNORED.has(key)) : [];
   return parseInput(ownMessageSchema, Object.fromEntries(given), at);
-}
-
-export function isFilled(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
