@@ -11,8 +11,8 @@ import {
 import { RememberedCounts } from '../../src/evaluation/remembered-counts.ts';
 import { createStructuralSummarizer } from '../../src/summarize/structural/structural-summarizer.ts';
 import { loadTokenCounter } from '../../src/wire/tokens/token-counter.ts';
-import { LineIndexes } from '../../src/workers/turn/line-indexes.ts';
-import { Recall } from '../../src/workers/turn/recall.ts';
+import { LineIndexes } from '../../src/workers/recall/line-indexes.ts';
+import { Recall } from '../../src/workers/recall/recall.ts';
 import type { BenchPoint } from './points.ts';
 import type { Row } from './row.ts';
 

@@ -10,7 +10,7 @@ import { weighVersion } from '../domain/version.ts';
 import { arrangeRequest } from '../wire/arrange.ts';
 import type { SentPart } from '../wire/parts.ts';
 import type { ArrangedItem } from '../wire/wire-request.ts';
-import type { Refusal } from '../workers/compaction/settle-sendable.ts';
+import type { VersionRefusal } from '../workers/compaction/plan-and-settle.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
 import type { EvaluatedConversation } from './evaluated-conversation.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
@@ -78,7 +78,7 @@ export async function compactConversation(
 }
 
 /** @returns the error of a context that would break a rule of a provider's format */
-export function refusedError({ codes, message }: Refusal): TurnfoldError {
+export function refusedError({ codes, message }: VersionRefusal): TurnfoldError {
   return new TurnfoldError(
     'invalid_context',
     `messages: the compacted messages would break ${codes.length === 1 ? 'rule' : 'rules'} ${codes.join(', ')}: ${message}`,

@@ -1,15 +1,12 @@
-import type { Reason } from '../domain/pass.ts';
-import { isCounted } from '../domain/pass.ts';
+import { isCounted, type Reason } from '../domain/pass.ts';
 import type { PassPlan } from '../domain/pass-plan.ts';
 import type { Version } from '../domain/version.ts';
-import { backoffAfter } from '../workers/compaction/backoff-after.ts';
-import { buildVersion } from '../workers/compaction/build-version.ts';
+import { backoffAfter, buildVersion } from '../workers/compaction/pass-results.ts';
 import type { AcceptedSummaries } from '../workers/compaction/sequence-summaries.ts';
-import { type TrialOutcome, tryPass } from '../workers/compaction/trial-pass.ts';
-import { summarizeInTrial } from '../workers/compaction/trial-summaries.ts';
+import { summarizeInTrial, type TrialOutcome, tryPass } from '../workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
-import type { SummarizationPorts } from '../workers/summarization/ports.ts';
 import { systemTimers } from '../workers/timers.ts';
+import type { SummarizationPorts } from '../workers/worker-ports.ts';
 import { EvaluatedConversation } from './evaluated-conversation.ts';
 
 export type SummarizerChain = SummarizationPorts['summarizers'];

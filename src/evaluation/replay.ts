@@ -8,7 +8,7 @@ import { contextSize } from '../domain/size.ts';
 import { wireFormats } from '../wire/formats.ts';
 import type { TrialOutcome } from '../workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
-import { decideStep, decideTurnEnd } from '../workers/turn/threshold-check.ts';
+import { decideStep, decideTurnEnd } from '../workers/turn/step-decision.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 import { type Cost, PromptCache } from './prompt-cache.ts';
 import { RecallMeter, type RecallScore } from './recall.ts';

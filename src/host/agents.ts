@@ -9,7 +9,7 @@ import {
   type PreparedAgents,
   prepareAgent,
 } from '../workers/prepared-agent.ts';
-import { LineIndexes } from '../workers/turn/line-indexes.ts';
+import { LineIndexes } from '../workers/recall/line-indexes.ts';
 import { createSummarizers } from './summarizers.ts';
 
 /** All agents of a process, by name and in the given order. */

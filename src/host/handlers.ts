@@ -19,12 +19,12 @@ import type { Gates } from '../workers/gates.ts';
 import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { withQuarantine, withReadableSummaries } from '../workers/quarantine.ts';
 import type { Shutdown } from '../workers/shutdown.ts';
+import { withSharedSlot } from '../workers/solo-lock.ts';
 import { createSummarizationHandler } from '../workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { answerSuspect, createTurnHandler } from '../workers/turn/turn-delivery.ts';
 import type { PassTakeover, SuspectRunner } from '../workers/turn/turn-ports.ts';
-import { besideOthers } from '../workers/work-place.ts';
 import { processLock, systemClock } from './system.ts';
 
 export interface HandlerParts {
@@ -104,7 +104,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
       ({ lease: { conversation } }) => ({ kind: 'turn', conversation }),
       (claimed) => answerSuspect(turnPorts, claimed),
     ),
-    compaction: besideOthers(
+    compaction: withSharedSlot(
       system,
       withQuarantine(
         sweepPorts,
@@ -112,7 +112,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
         createPassHandler({ ...compaction, ...(shadow && { shadow }) }),
       ),
     ),
-    summarization: besideOthers(system, createSummarizationHandler({ ...shared, summaries, summarizers })),
+    summarization: withSharedSlot(system, createSummarizationHandler({ ...shared, summaries, summarizers })),
     sweeper: createSweeper(sweepPorts),
   };
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Handlers } from '../host/handlers.ts';
+import { summarizeJob } from '../jobs/job.ts';
 import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../jobs/ports.ts';
-import { summarizeJob } from '../jobs/summarize.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 export type JobHandlers = Pick<Handlers, 'turn' | 'compaction' | 'summarization'>;

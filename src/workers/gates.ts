@@ -5,7 +5,6 @@ import { HeldCall } from '../domain/held-call.ts';
 import { isModelError, type ModelError } from '../domain/model.ts';
 import { readModelError } from '../domain/model-answer.ts';
 import type { GateReport, GateStore } from '../store/gates.ts';
-import { RefusalCredit } from './refusal-credit.ts';
 import type { Timers } from './timers.ts';
 
 /** ms for which a look at the gates that other workers found limited is used. A look is one small command. */
@@ -18,7 +17,7 @@ const AT_GATE_MS = 1_000;
 /** Each longer wait grows by up to this share and by up to this time. The gate itself spreads those who come back. */
 const [JITTER, MOST_JITTER_MS] = [0.1, 1_000];
 
-export interface GatesOptions {
+interface GatesOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly onEvent: EventListener;
@@ -240,4 +239,38 @@ function nameGate({ gate, profile }: GatedModel): string {
 
 function hasLimits({ requestsPerMinute, tokensPerMinute, concurrent }: GateSettings = {}): boolean {
   return (requestsPerMinute ?? tokensPerMinute ?? concurrent) !== undefined;
+}
+
+/** Credit of a call, cost of a refused call, and the most credit that a model can have. */
+const [CALL, REFUSED, MOST] = [1, 21, 60];
+
+/**
+ * Decides for each model which refusals say that its provider limits calls. A healthy provider refuses some calls at random, as
+ * overloaded and without a time. If more than 20 other calls were made for each such refusal, the refusal concerns its own call
+ * only. With a pause for each refusal, 2 % of refusals lower 100 calls a second to about 10.
+ *
+ * Calls count when they begin, because an answer may take minutes and a refusal comes at once.
+ */
+export class RefusalCredit {
+  readonly #credits = new Map<string, number>();
+
+  noteCall(model: string): void {
+    const credit = this.#creditOf(model);
+    if (credit < MOST) this.#credits.set(model, credit + CALL);
+  }
+
+  /**
+   * Notes a refusal without a time.
+   * @returns true if the refusal concerns its own call only
+   */
+  spend(model: string): boolean {
+    const credit = this.#creditOf(model);
+    if (credit < REFUSED) return false;
+    this.#credits.set(model, credit - REFUSED);
+    return true;
+  }
+
+  #creditOf(model: string): number {
+    return this.#credits.get(model) ?? 0;
+  }
 }

@@ -1,7 +1,10 @@
 import type { IdSource } from '../domain/clock.ts';
 import type { EventListener } from '../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../domain/ids.ts';
+import type { Message } from '../domain/message.ts';
+import { hasHardReason, type Reason } from '../domain/pass.ts';
 import type { BackoffCause } from '../domain/pass-events.ts';
+import { isThinking, readRawItems } from '../domain/raw-items.ts';
 import type { Tracing } from '../domain/tracing.ts';
 import type { WakeQueue } from '../jobs/ports.ts';
 import type { PassIntake, PassRequest } from '../store/passes.ts';
@@ -16,7 +19,7 @@ interface RequestPorts {
 
 type PassWhy = Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>;
 
-export type PassAnswer = { readonly status: 'open'; readonly passId: string } | { readonly status: 'gone' };
+type PassAnswer = { readonly status: 'open'; readonly passId: string } | { readonly status: 'gone' };
 
 /** Requests a compaction pass. If a pass of the conversation is already open, adds the reasons to that pass. */
 export async function requestPass(
@@ -40,4 +43,23 @@ export function reportBackoff(
   why: BackoffCause,
 ): void {
   onEvent({ type: 'pass_backed_off', ...nameConversation(conversation), why });
+}
+
+/**
+ * True if a model has sent thinking together with tool calls, and has not yet given its final answer. The provider ties
+ * such thinking to all messages before it, so a change of the context would make the thinking invalid.
+ */
+export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
+  const loop = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+  const last = loop.findLast(({ role }) => role === 'assistant');
+  if (last?.toolCalls === undefined) return false;
+  return loop.some((message) => readRawItems(message)?.items.some(isThinking) === true);
+}
+
+/**
+ * A compaction pass without a hard reason waits until the model has answered. If a turn waits for the pass, it must not
+ * wait: the turn could never answer.
+ */
+export function waitsForAnswer(reasons: readonly Reason[], messages: readonly Message[]): boolean {
+  return !hasHardReason(reasons) && isThinkingLoopOpen(messages);
 }

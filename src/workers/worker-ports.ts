@@ -1,7 +1,11 @@
 import type { Clock, IdSource } from '../domain/clock.ts';
 import type { EventLoop } from '../domain/event-loop.ts';
 import type { EventListener } from '../domain/events.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Summarizer } from '../domain/summarizer.ts';
 import type { Tracing } from '../domain/tracing.ts';
+import type { ContextReader } from '../store/contexts.ts';
+import type { SummaryStore } from '../store/summaries.ts';
 import type { AgentsElsewhere } from './agents-elsewhere.ts';
 import type { Gates } from './gates.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
@@ -25,4 +29,17 @@ export interface WorkerPorts {
   readonly elsewhere?: AgentsElsewhere | undefined;
   /** Lets model calls through the gates that all workers share. Undefined: every call is made at once. */
   readonly gates?: Gates | undefined;
+}
+
+export interface SummarizationPorts extends WorkerPorts {
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
+  readonly summaries: Pick<
+    SummaryStore,
+    'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
+  >;
+  /**
+   * Returns the summarizers for a policy in the order in which they are tried. The structural summarizer, which needs
+   * no model, is the last.
+   */
+  readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
 }

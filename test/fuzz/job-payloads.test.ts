@@ -2,11 +2,8 @@ import { Queue } from 'bullmq';
 import { type Arbitrary, constantFrom, integer, record } from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isNewerPayload } from '../../src/jobs/job.ts';
+import { isNewerPayload, summarizeJob, wakePassJob, wakeTurnJob } from '../../src/jobs/job.ts';
 import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
-import { summarizeJob } from '../../src/jobs/summarize.ts';
-import { wakePassJob } from '../../src/jobs/wake-pass.ts';
-import { wakeTurnJob } from '../../src/jobs/wake-turn.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { badJson, codedError, type Make, spoiled, tryBatch } from './cases.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { examineInbox } from '../../src/host/health/inbox-check.ts';
-import type { InboxReport } from '../../src/jobs/bullmq/inbox-report.ts';
+import type { InboxReport } from '../../src/jobs/bullmq/queue-reports.ts';
 
 const quiet: InboxReport = {
   waiting: 0,

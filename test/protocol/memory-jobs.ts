@@ -1,8 +1,7 @@
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { writeWake } from '../../src/jobs/job.ts';
+import { summarizeJob, writeWake } from '../../src/jobs/job.ts';
 import type { WakeKind } from '../../src/jobs/ports.ts';
 import { QUEUE_TIMES, QUEUES, type QueueName } from '../../src/jobs/queues.ts';
-import { summarizeJob } from '../../src/jobs/summarize.ts';
 
 type JobState = 'waiting' | 'active' | 'delayed' | 'waiting-children';
 

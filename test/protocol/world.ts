@@ -7,24 +7,23 @@ import type { Model } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { Summarizer } from '../../src/domain/summarizer.ts';
 import { noTracing } from '../../src/domain/tracing.ts';
-import type { Delivery } from '../../src/jobs/bullmq/delivery.ts';
-import { deliverTurns } from '../../src/jobs/bullmq/delivery.ts';
+import { deliverTurns, type JobDelivery } from '../../src/jobs/bullmq/delivery.ts';
 import { deliverPasses, deliverSummarizations } from '../../src/jobs/bullmq/fan-out.ts';
 import type { QueueSet } from '../../src/jobs/bullmq/queue-set.ts';
 import type { WakeQueue } from '../../src/jobs/ports.ts';
 import { QUEUES, type QueueName } from '../../src/jobs/queues.ts';
 import { createPassHandler, takeOverPass } from '../../src/workers/compaction/pass-delivery.ts';
-import type { CompactionPorts } from '../../src/workers/compaction/ports.ts';
+import type { CompactionPorts } from '../../src/workers/compaction/pass-writes.ts';
 import { recountContext } from '../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
 import { Shutdown } from '../../src/workers/shutdown.ts';
 import { SoloLock } from '../../src/workers/solo-lock.ts';
-import type { SummarizationPorts } from '../../src/workers/summarization/ports.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';
 import { createSweeper, type SweeperPorts } from '../../src/workers/sweeper/sweeper.ts';
 import type { Timers } from '../../src/workers/timers.ts';
 import { createTurnHandler } from '../../src/workers/turn/turn-delivery.ts';
 import type { TurnPorts } from '../../src/workers/turn/turn-ports.ts';
+import type { SummarizationPorts } from '../../src/workers/worker-ports.ts';
 import { WorldClock } from './clock.ts';
 import { type Actor, HeldCalls, type Origin, type Process } from './held-calls.ts';
 import type { MemoryJobs, StoredJob, TakenJob } from './memory-jobs.ts';
@@ -226,7 +225,7 @@ export class World {
     return ports as unknown as ClientPorts;
   }
 
-  #deliveryOf(queue: QueueName, actor: Actor, ports: Ports): Delivery {
+  #deliveryOf(queue: QueueName, actor: Actor, ports: Ports): JobDelivery {
     const drop = (_job: string, error: unknown) => this.#note(error);
     const listeners = { report: () => undefined, drop };
     if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), listeners);

@@ -1,9 +1,9 @@
 import { UnrecoverableError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
+import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../../src/jobs/job.ts';
 import type { PassDelivery, PassHandler, SummarizationDelivery, SummarizationHandler } from '../../src/jobs/ports.ts';
 import { queuePrefix } from '../../src/jobs/queues.ts';
-import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../../src/jobs/summarize.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countMinutes } from '../../src/jobs/bullmq/queue-hour.ts';
+import { countMinutes } from '../../src/jobs/bullmq/queue-reports.ts';
 
 const MINUTE = 60_000;
 /** Minute 1,000 since the epoch, and 10 s. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TickBatch } from '../../src/jobs/bullmq/tick-batch.ts';
+import { TickBatch } from '../../src/jobs/bullmq/due-wakes.ts';
 
 test('calls of one pass of the event loop run together, and each gets its own reply', async () => {
   const runs: (readonly number[])[] = [];

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { OpenWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
+import { summarizeJob } from '../../src/jobs/job.ts';
 import type { PassHandler, SummarizationHandler } from '../../src/jobs/ports.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
-import { summarizeJob } from '../../src/jobs/summarize.ts';
 import {
   childOf,
   conversation,

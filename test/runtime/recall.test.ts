@@ -2,7 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { ScriptedOutcome } from '../../src/providers/scripted.ts';
-import { readRecallAnswer } from '../workers/turn/recall-answers.ts';
+import { readRecallAnswer } from '../workers/recall/recall-answers.ts';
 import { agentOf, countSteps, words } from './agents.ts';
 import { openFixture, settled } from './fixture.ts';
 

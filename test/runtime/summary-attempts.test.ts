@@ -3,12 +3,11 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelProfile } from '../../src/domain/model.ts';
-import { summarizeJob } from '../../src/jobs/summarize.ts';
+import { summarizeJob } from '../../src/jobs/job.ts';
 import { scriptedModel } from '../../src/providers/scripted.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import { PLAN, prose, RECORD, say } from '../models/summarizer/fixture.ts';
-import type { Provider } from '../provider/provider.ts';
-import { startProvider } from '../provider/provider.ts';
+import { type Provider, startProvider } from '../provider/provider.ts';
 import { openFixture } from './fixture.ts';
 import { openSummarizers } from './summarizer-fixture.ts';
 

@@ -1,7 +1,6 @@
-import type { GateEntry, GateReport, GateStore } from '../../src/store/gates.ts';
-import { openGateStore } from '../../src/store/gates.ts';
+import { type GateEntry, type GateReport, type GateStore, openGateStore } from '../../src/store/gates.ts';
 import { readLua, Script, type ScriptDefinition } from '../../src/store/script.ts';
-import { RefusalCredit } from '../../src/workers/refusal-credit.ts';
+import { RefusalCredit } from '../../src/workers/gates.ts';
 import type { SuiteRedis } from './open-redis.ts';
 
 const CLOCK = "redis.call('TIME')";

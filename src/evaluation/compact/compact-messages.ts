@@ -7,7 +7,7 @@ import { readRawItems } from '../../domain/raw-items.ts';
 import { contextSize } from '../../domain/size.ts';
 import type { Summarizer } from '../../domain/summarizer.ts';
 import type { HistoryNote } from '../../wire/histories/notes.ts';
-import { decideStep, decideTurnEnd } from '../../workers/turn/threshold-check.ts';
+import { decideStep, decideTurnEnd } from '../../workers/turn/step-decision.ts';
 import { infeasibleError, NOTHING_DONE, refusedError, reportVersion } from '../compact.ts';
 import { EvaluatedPasses } from '../evaluated-passes.ts';
 import { createOfflineSummarizers, type EvaluatedAgent, prepareOfflineAgent } from '../offline-agent.ts';

@@ -1,6 +1,5 @@
 import { LOST_AFTER_MS } from '../../domain/lease.ts';
-import { HOUR_MINUTES } from '../../jobs/bullmq/queue-hour.ts';
-import type { StateCount } from '../../jobs/bullmq/queue-reports.ts';
+import { HOUR_MINUTES, type StateCount } from '../../jobs/bullmq/queue-reports.ts';
 import { type BoardQueue, type OpenWakeQueue, openWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
 import { QUEUES } from '../../jobs/queues.ts';
 import { type Inspection, openInspection } from '../../store/inspection.ts';

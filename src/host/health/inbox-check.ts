@@ -1,4 +1,4 @@
-import type { InboxReport } from '../../jobs/bullmq/inbox-report.ts';
+import type { InboxReport } from '../../jobs/bullmq/queue-reports.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 interface InboxTerms {

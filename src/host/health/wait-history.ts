@@ -1,4 +1,4 @@
-import { HOUR_MINUTES } from '../../jobs/bullmq/queue-hour.ts';
+import { HOUR_MINUTES } from '../../jobs/bullmq/queue-reports.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,11 +1,18 @@
-import { DelayedError, type Job } from 'bullmq';
-import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLOAD_TRIES } from '../job.ts';
-import type { TurnHandler } from '../ports.ts';
+import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
+import { ERROR_CODES, isTurnfoldError } from '../../domain/errors.ts';
+import type { InboxDelivery } from '../../domain/events.ts';
+import {
+  isNewerPayload,
+  type JobDefinition,
+  NEWER_PAYLOAD_DELAY_MS,
+  NEWER_PAYLOAD_TRIES,
+  wakeTurnJob,
+} from '../job.ts';
+import type { InboxHandler, TurnHandler } from '../ports.ts';
 import { DEFAULT_PRIORITY, LOWEST_PRIORITY } from '../queues.ts';
-import { wakeTurnJob } from '../wake-turn.ts';
 
 /** Handles one job of a queue. BullMQ stores the return value with the job. A thrown error fails the attempt. */
-export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
+export type JobDelivery = (job: Job<unknown>, token: string) => Promise<unknown>;
 
 export interface DeliveryListeners {
   readonly report: (error: unknown) => void;
@@ -13,7 +20,7 @@ export interface DeliveryListeners {
   readonly drop: DropListener;
 }
 
-export type DropListener = (job: string, error: unknown) => void;
+type DropListener = (job: string, error: unknown) => void;
 
 /** Conversations that are handled within the job of another one. */
 export interface Lanes {
@@ -26,7 +33,7 @@ export function deliverTurns(
   handler: TurnHandler,
   listeners: Pick<DeliveryListeners, 'drop'>,
   lanes?: Lanes,
-): Delivery {
+): JobDelivery {
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);
     if (read.status === 'dropped') return;
@@ -48,7 +55,7 @@ export async function deliverAgain(job: Job<unknown>, token: string, at: number)
   throw new DelayedError();
 }
 
-export type ReadJob<Task> = { readonly status: 'read'; readonly task: Task } | { readonly status: 'dropped' };
+type ReadJob<Task> = { readonly status: 'read'; readonly task: Task } | { readonly status: 'dropped' };
 
 /**
  * Parses a job's data. Removes a job with unreadable data, because another attempt would fail again.
@@ -86,4 +93,33 @@ export async function readJob<Task>(
  */
 function newerDelay(attempt: number): number {
   return NEWER_PAYLOAD_DELAY_MS * 2 ** (Math.max(1, attempt) - 1);
+}
+
+/** First delay in ms of a job that Redis cannot take now. The delay doubles with each delivery. */
+const RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
+/**
+ * Delivers jobs of the inbox queue. A job that cannot be accepted fails at once, and its `failedReason` is the coded error
+ * as JSON. A job is delivered again, without counting an attempt, while Redis or the worker is the reason.
+ */
+export function deliverInbox(handler: InboxHandler, onTaken: (delivery: InboxDelivery) => void): JobDelivery {
+  return async (job, token) => {
+    const id = job.id ?? '';
+    try {
+      const accepted = await handler({ id, name: job.name, addedAt: job.timestamp, data: job.data });
+      onTaken({ job: id, outcome: accepted.isNew ? 'moved' : 'repeated' });
+      return accepted;
+    } catch (error) {
+      if (!isTurnfoldError(error)) throw error;
+      const { code } = error;
+      if (ERROR_CODES[code] === 'service') {
+        onTaken({ job: id, outcome: 'postponed', code });
+        const delayMs = Math.min(RETRY_MS * 2 ** (job.attemptsStarted - 1), LONGEST_RETRY_MS);
+        return await deliverAgain(job, token, Date.now() + delayMs);
+      }
+      onTaken({ job: id, outcome: 'refused', code, error });
+      throw new UnrecoverableError(JSON.stringify(error.toJSON()));
+    }
+  };
 }

@@ -3,6 +3,7 @@ import { type Job, type Queue, WaitingChildrenError } from 'bullmq';
 import { findWriteRefusal } from '../../domain/errors.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { nameRedisError } from '../../store/redis/errors.ts';
+import { IN_FLIGHT_DELAY_MS, summarizeJob, wakePassJob } from '../job.ts';
 import type {
   PassDeliveryResult,
   PassHandler,
@@ -10,9 +11,7 @@ import type {
   SummarizationHandler,
   SummarizationResult,
 } from '../ports.ts';
-import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../summarize.ts';
-import { wakePassJob } from '../wake-pass.ts';
-import { type Delivery, type DeliveryListeners, deliverAgain, readJob } from './delivery.ts';
+import { type DeliveryListeners, deliverAgain, type JobDelivery, readJob } from './delivery.ts';
 import type { QueueSet } from './queue-set.ts';
 
 /**
@@ -32,7 +31,7 @@ type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][numbe
  * again when all of them have ended. If another version of the context went live meanwhile, the pass may make a new
  * plan and wait for other child jobs.
  */
-export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): Delivery {
+export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): JobDelivery {
   return async (job, token) => {
     const read = await readJob(wakePassJob, job, token, listeners);
     if (read.status === 'dropped') return;
@@ -124,7 +123,7 @@ type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
  * because a failed child could block its parent for ever. If a worker loses the queue's lock on a job, its model call
  * continues, because the call must be paid for anyway.
  */
-export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): Delivery {
+export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): JobDelivery {
   return async (job, token): Promise<Outcome> => {
     const read = await readJob(summarizeJob, job, token, listeners);
     if (read.status === 'dropped') return 'failed';

@@ -1,10 +1,13 @@
-import type { Queue } from 'bullmq';
+import { type Metrics, Queue } from 'bullmq';
+import { isErrorCode } from '../../domain/errors.ts';
+import { readJsonText } from '../../domain/json-text.ts';
+import { isMapping } from '../../domain/parse.ts';
 import { isOutage } from '../../store/redis/errors.ts';
-import { QUEUES, type QueueName } from '../queues.ts';
+import { INBOX_QUEUE, QUEUES, type QueueName, queuePrefix } from '../queues.ts';
 import type { DueWakes } from './due-wakes.ts';
-import type { QueueConnection } from './queue-connection.ts';
-import type { QueueSet } from './queue-set.ts';
-import { readShardWaits, type ShardWait } from './shard-waits.ts';
+import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
+import { type QueueSet, reportErrors } from './queue-set.ts';
+import { type QueueReader, readShardWaits, type ShardWait } from './shard-waits.ts';
 
 export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-children', 'failed'] as const;
 
@@ -74,7 +77,7 @@ const MAX_TRIES = 4;
  * named GCP. If the ACL of the Redis user forbids listing clients, BullMQ throws. Redis lists the clients of all
  * databases. BullMQ selects clients by a name that is the same in each database, so this function filters by database.
  */
-export async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
+async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
     const workers = await queue.getWorkers();
     if (workers.some(({ name }) => name?.startsWith('GCP'))) return undefined;
@@ -87,6 +90,117 @@ export async function countWorkers(queue: Queue, database: number, tries = MAX_T
 }
 
 /** Returns the database number of a connection. A Redis Cluster has only database 0. */
-export function databaseOf({ options }: QueueConnection): number {
+function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
+}
+
+/** Number of minutes that a report covers. BullMQ keeps as many for each shard of a queue. */
+export const HOUR_MINUTES = 60;
+
+const MINUTE_MS = 60_000;
+
+/** Jobs of one queue that ended in each minute of the last hour, oldest first. The last minute is still running. */
+export interface QueueHour {
+  readonly queue: QueueName;
+  readonly finished: readonly number[];
+  readonly failed: readonly number[];
+}
+
+/** Reads what the workers of all processes count with each job that ends. */
+export async function readHour(queues: QueueSet, now: number): Promise<QueueHour[]> {
+  return await Promise.all(
+    [...queues.entries()].map(async ([queue, shards]) => {
+      const read = async (type: 'completed' | 'failed'): Promise<number[]> => {
+        const metrics = await Promise.all(shards.map((shard) => shard.getMetrics(type, 0, HOUR_MINUTES - 1)));
+        const minutes = metrics.map((one) => countMinutes(one, now));
+        return Array.from({ length: HOUR_MINUTES }, (_, at) => addUp(minutes.map((shard) => shard[at] ?? 0)));
+      };
+      const [finished, failed] = await Promise.all([read('completed'), read('failed')]);
+      return { queue, finished, failed };
+    }),
+  );
+}
+
+/**
+ * Reads the minutes of one shard. BullMQ writes a minute when the first job of a later minute ends. So `data[0]` is
+ * the minute before the last job, and `count - prevCount` is the number of the last job's own minute.
+ */
+export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now: number): number[] {
+  const lastMinute = Math.floor(meta.prevTS / MINUTE_MS);
+  const thisMinute = Math.floor(now / MINUTE_MS);
+  return Array.from({ length: HOUR_MINUTES }, (_, at) => {
+    const behind = lastMinute - (thisMinute - HOUR_MINUTES + 1 + at);
+    if (behind === 0) return meta.count - meta.prevCount;
+    return behind < 0 ? 0 : (data[behind - 1] ?? 0);
+  });
+}
+
+/** State of the inbox, as a report for operators. */
+export interface InboxReport {
+  /** Jobs that no worker has taken yet, and jobs that are delivered again after a delay. */
+  readonly waiting: number;
+  /** ms since the oldest waiting job was added. Undefined if none waits. */
+  readonly waitMs: number | undefined;
+  /** Failed jobs that are still kept. */
+  readonly failed: number;
+  /** Error code of the last failed job, if its reason has one. */
+  readonly lastCode: string | undefined;
+  readonly isPaused: boolean;
+  /** Number of connected workers. Undefined if the server does not list its clients. */
+  readonly workers: number | undefined;
+}
+
+interface InboxPlace {
+  readonly connection: QueueConnection;
+  readonly prefix: string | undefined;
+  readonly onError: QueueErrorListener;
+}
+
+/** Reads a few jobs of the inbox only, so the cost does not grow with the queue. */
+export async function reportInbox({ connection, prefix, onError }: InboxPlace): Promise<InboxReport> {
+  const jobs = new Queue(INBOX_QUEUE, {
+    connection,
+    prefix: queuePrefix(0, prefix),
+    // A report must not change the settings that the producers of the queue have stored.
+    skipMetasUpdate: true,
+    // A user without INFO could not start the queue otherwise.
+    skipWaitingForReady: true,
+    skipVersionCheck: true,
+  });
+  jobs.on('error', reportErrors(INBOX_QUEUE, onError));
+  try {
+    const counts = await jobs.getJobCounts('waiting', 'prioritized', 'delayed', 'failed');
+    const { failed = 0, ...waiting } = counts;
+    const [lastFailed] = await connection.zrevrange(jobs.toKey('failed'), 0, 0);
+    const reason = lastFailed === undefined ? null : await connection.hget(jobs.toKey(lastFailed), 'failedReason');
+    return {
+      waiting: addUp(Object.values(waiting)),
+      waitMs: await readWait(jobs, connection),
+      failed,
+      lastCode: readCode(reason),
+      isPaused: await jobs.isPaused(),
+      workers: await countWorkers(jobs, databaseOf(connection)),
+    };
+  } finally {
+    await jobs.close();
+  }
+}
+
+/** The oldest job without a priority is the last of its list. Jobs with a priority come after all of those. */
+async function readWait(jobs: Queue, redis: QueueReader): Promise<number | undefined> {
+  const [[waiting], [prioritized], [delayed]] = await Promise.all([
+    redis.lrange(jobs.toKey('wait'), -1, -1),
+    redis.zrangebyscore(jobs.toKey('prioritized'), 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+    redis.zrangebyscore(jobs.toKey('delayed'), 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+  ]);
+  const ids = [waiting, prioritized, delayed].filter((id) => id !== undefined);
+  const added = await Promise.all(ids.map((id) => redis.hmget(jobs.toKey(id), 'timestamp')));
+  const times = added.flatMap(([time]) => (time === null || time === undefined ? [] : [Number(time)]));
+  return times.length === 0 ? undefined : Math.max(0, Date.now() - Math.min(...times));
+}
+
+function readCode(reason: string | null): string | undefined {
+  // The reason of a job that a worker lost is plain text.
+  const value = readJsonText(reason ?? '');
+  return isMapping(value) && isErrorCode(value.code) ? value.code : undefined;
 }

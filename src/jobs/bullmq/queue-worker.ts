@@ -2,9 +2,9 @@ import { type Job, type JobJson, type RedisQueueBackend, Worker, type WorkerOpti
 import { refuseJsonText } from '../../domain/json-text.ts';
 import { describeThrown, isError, readSafely } from '../../domain/thrown.ts';
 import { IDLE_LOOK_SECONDS, QUEUE_TIMES, type QueueName, queuePrefix } from '../queues.ts';
-import type { Delivery } from './delivery.ts';
+import type { JobDelivery } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
-import { HOUR_MINUTES } from './queue-hour.ts';
+import { HOUR_MINUTES } from './queue-reports.ts';
 import { reportErrors } from './queue-set.ts';
 
 export interface QueueWorkerOptions {
@@ -14,7 +14,7 @@ export interface QueueWorkerOptions {
   readonly connection: QueueConnection;
   /** Number of jobs that the worker runs at the same time. */
   readonly concurrency: number;
-  readonly deliver: Delivery;
+  readonly deliver: JobDelivery;
   readonly onError: QueueErrorListener;
   /**
    * Called when the lock of a job has lapsed and the job waits again: its worker died, froze or lost its connection to
@@ -76,7 +76,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
  * Delivers a job, and replaces a thrown value by a plain error. BullMQ reads the message and stack of that value, and
  * stores the message with the job.
  */
-async function deliverSafely(deliver: Delivery, job: Parameters<Delivery>[0], token: string): Promise<unknown> {
+async function deliverSafely(deliver: JobDelivery, job: Parameters<JobDelivery>[0], token: string): Promise<unknown> {
   try {
     return await deliver(job, token);
   } catch (error) {
@@ -194,7 +194,7 @@ export class Intake {
     return performance.now() - this.#lastAt;
   }
 
-  count(deliver: Delivery): Delivery {
+  count(deliver: JobDelivery): JobDelivery {
     return async (job, token) => {
       this.#inFlight += 1;
       this.#lastAt = performance.now();

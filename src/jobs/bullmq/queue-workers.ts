@@ -4,10 +4,9 @@ import type { InboxDelivery } from '../../domain/events.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
 import type { InboxHandler, PassHandler, SummarizationHandler, TurnHandler } from '../ports.ts';
 import { INBOX_LIMITS, INBOX_QUEUE, QUEUES, type QueueName } from '../queues.ts';
-import { type Delivery, type DeliveryListeners, deliverTurns } from './delivery.ts';
+import { type DeliveryListeners, deliverInbox, deliverTurns, type JobDelivery } from './delivery.ts';
 import { DueWakes } from './due-wakes.ts';
 import { deliverPasses, deliverSummarizations } from './fan-out.ts';
-import { deliverInbox } from './inbox-delivery.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { QueueSet, reportErrors } from './queue-set.ts';
 import { Intake, openQueueWorker } from './queue-worker.ts';
@@ -119,7 +118,7 @@ interface OpenedWorker {
 }
 
 /** Returns how the jobs of one shard are delivered. */
-type DeliveryFor = (intake: Intake) => { readonly deliver: Delivery; readonly lanes?: TurnLanes };
+type DeliveryFor = (intake: Intake) => { readonly deliver: JobDelivery; readonly lanes?: TurnLanes };
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
   const { roles, shards, prefix, onError, onReclaim, onDrop } = options;

@@ -1,10 +1,9 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { TurnHandler } from '../ports.ts';
 import type { Lanes } from './delivery.ts';
-import type { DueWake, DueWakes } from './due-wakes.ts';
+import { type DueWake, type DueWakes, TickBatch } from './due-wakes.ts';
+import { describeWakeJob } from './queue-set.ts';
 import type { Intake } from './queue-worker.ts';
-import { TickBatch } from './tick-batch.ts';
-import { describeWakeJob } from './wake-jobs.ts';
 
 /** ms after which a worker looks for wakes again. */
 const LOOK_MS = 250;

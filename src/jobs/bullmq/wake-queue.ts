@@ -6,13 +6,19 @@ import type { WakeQueue } from '../ports.ts';
 import { DEFAULT_PRIORITY, QUEUES } from '../queues.ts';
 import { DueWakes } from './due-wakes.ts';
 import { JobEraser } from './erased-jobs.ts';
-import { type InboxReport, reportInbox } from './inbox-report.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
-import { type QueueHour, readHour } from './queue-hour.ts';
-import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
-import { QueueSet } from './queue-set.ts';
+import {
+  countJobs,
+  type InboxReport,
+  type QueueHour,
+  type QueueReport,
+  readHour,
+  reportInbox,
+  reportQueues,
+  type StateCount,
+} from './queue-reports.ts';
+import { describeWakeJob, jobIdOf, QueueSet, WAKE_JOBS } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
-import { describeWakeJob, jobIdOf, WAKE_JOBS } from './wake-jobs.ts';
 
 export interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;

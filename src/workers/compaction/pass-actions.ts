@@ -1,12 +1,22 @@
-import { buildInSlices, messagesOf } from '../../compaction/context.ts';
+import { excessWeight, requestTokensOf } from '../../compaction/budget.ts';
+import { buildInSlices, messagesOf, weighItems } from '../../compaction/context.ts';
+import { type EditedSummary, editProposal } from '../../compaction/edited-proposal.ts';
 import { limitSummaryCall } from '../../compaction/summary-time.ts';
-import { hasHardReason, PASS_LIMITS } from '../../domain/pass.ts';
+import type { ContextSource } from '../../domain/context-source.ts';
+import type { Interruptible } from '../../domain/interruptible.ts';
+import { addWeights } from '../../domain/message.ts';
+import { hasHardReason, PASS_LIMITS, type Reason } from '../../domain/pass.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { type ApprovalRefusal, type Edits, type Proposal, rangeName } from '../../domain/proposal.ts';
+import { renderWidestSummary } from '../../domain/summary.ts';
+import { type ContextItem, type Segment, weighVersion } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import { waitsForAnswer } from '../thinking-loop.ts';
-import { checkApproval } from './approval.ts';
+import { hashSegments } from '../content-hash.ts';
+import { isThinkingLoopOpen, waitsForAnswer } from '../pass-request.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { checkVersion } from './check-version.ts';
 import { readSnapshot } from './pass-snapshot.ts';
-import type { Facts, PassState, WorkStep } from './pass-states.ts';
+import type { PassFacts, PassState, PassStep } from './pass-states.ts';
 import {
   answerRefusal,
   commitApproved,
@@ -18,15 +28,15 @@ import {
   scopeOf,
 } from './pass-writes.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
-import { childId, findRecords, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
+import { childId, findRecords, readAccepted, sequenceKey, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** Runs the action of a compaction pass's state. Returns the facts from which `nextStep` decides the next state. */
-export async function act<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<Facts[Step]> {
+export async function act<Step extends PassStep>(run: RunningPass, state: PassState<Step>): Promise<PassFacts[Step]> {
   return await ACTIONS[state.step](run, state);
 }
 
 const ACTIONS: {
-  readonly [Step in WorkStep]: (run: RunningPass, state: PassState<Step>) => Promise<Facts[Step]>;
+  readonly [Step in PassStep]: (run: RunningPass, state: PassState<Step>) => Promise<PassFacts[Step]>;
 } = {
   evaluate: readFresh,
   plan: planLive,
@@ -45,21 +55,24 @@ const ACTIONS: {
   refuse_approval: answerRefusal,
 };
 
-function readFresh({ ports, pass, prepared }: RunningPass): Promise<Facts['evaluate']> {
+function readFresh({ ports, pass, prepared }: RunningPass): Promise<PassFacts['evaluate']> {
   return readSnapshot(ports, pass.lease, prepared);
 }
 
 async function compareAndCheck(
   { ports, pass }: RunningPass,
   state: PassState<'check_approval'>,
-): Promise<Facts['check_approval']> {
+): Promise<PassFacts['check_approval']> {
   const live = await ports.contexts.readContext(pass.lease.conversation);
   if (live === undefined) return { status: 'gone' };
   if (live.version.number !== state.proposal.version.parent) return { status: 'version_changed' };
   return await checkApproval(state, live);
 }
 
-async function planLive({ ports, pass, firstUserSeq }: RunningPass, state: PassState<'plan'>): Promise<Facts['plan']> {
+async function planLive(
+  { ports, pass, firstUserSeq }: RunningPass,
+  state: PassState<'plan'>,
+): Promise<PassFacts['plan']> {
   const source = await ports.contexts.readContext(pass.lease.conversation);
   if (source === undefined) return { status: 'gone' };
   const context = await eventLoopShare.run(buildInSlices(source));
@@ -74,7 +87,7 @@ async function planLive({ ports, pass, firstUserSeq }: RunningPass, state: PassS
 async function findMissing(
   { ports, pass, prepared }: RunningPass,
   state: PassState<'find_missing'>,
-): Promise<Facts['find_missing']> {
+): Promise<PassFacts['find_missing']> {
   const { passId, conversation, owner } = pass.lease;
   const policy = summaryPolicy(prepared.policy, state.conversation);
   const { sequences } = state.plan;
@@ -91,7 +104,7 @@ async function findMissing(
  * Gives the compaction pass's lease back, and then asks the queue for child jobs. A crash between the two delays the
  * pass by a minute, but loses nothing.
  */
-async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<Facts['park']> {
+async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<PassFacts['park']> {
   const { passes, onEvent } = run.ports;
   const parkMs = parkTime(run.prepared.policy, children);
   const parked = await passes.parkPass(run.pass.lease, job, parkMs);
@@ -117,7 +130,7 @@ function parkTime({ summarizer }: Policy, children: PassState<'park'>['children'
 async function readLive(
   { ports, pass, prepared }: RunningPass,
   { plan }: PassState<'rebase'>,
-): Promise<Facts['rebase']> {
+): Promise<PassFacts['rebase']> {
   const { conversation } = pass.lease;
   const read = await readSnapshot(ports, pass.lease, prepared);
   if (read.status !== 'read') return read;
@@ -129,7 +142,7 @@ async function readLive(
   return { ...read, live, planned: planned?.version };
 }
 
-async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise<Facts['settle']> {
+async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise<PassFacts['settle']> {
   const { ports, pass, prepared, firstUserSeq } = run;
   const { conversation } = pass.lease;
   const { plan, reasons, snapshot, live } = state;
@@ -153,4 +166,118 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
     },
   );
   return { status: 'settled', settled, source, texts: accepted.texts };
+}
+
+/**
+ * Applies the edits of a person who approved a proposed context version. Then checks the edited version against the
+ * live context, with the messages that were appended since the proposal.
+ */
+async function checkApproval(
+  state: PassState<'check_approval'>,
+  live: ContextSource,
+): Promise<PassFacts['check_approval']> {
+  const { edits, proposal } = state;
+  const wrong = findWrongEdit(proposal, edits);
+  if (wrong !== undefined) return { status: 'refused', refusal: wrong };
+  const { prepared } = state.snapshot;
+  const { overhead } = prepared;
+  const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
+  // The proposed and the live context are counted with the same calibration factor, which may have changed while the
+  // proposal waited.
+  const context = await eventLoopShare.run(buildInSlices(live));
+  const items = context.items.filter(({ to }) => to <= proposal.version.base);
+  const tokensBefore = requestTokensOf({ overhead }, items);
+  const approved = { ...edited, version: { ...edited.version, tokensBefore } };
+  const refusal = await eventLoopShare.run(findRefusal(state, approved, { live, items: context.items }));
+  return refusal === undefined ? { status: 'accepted', proposal: approved } : { status: 'refused', refusal };
+}
+
+function findWrongEdit({ summaries }: Proposal, edits: Edits): ApprovalRefusal | undefined {
+  const ranges = new Set(Object.values(summaries).map(rangeName));
+  const wrong = Object.keys(edits).find((range) => !ranges.has(range) || edits[range]?.trim() === '');
+  if (wrong === undefined) return undefined;
+  const why = ranges.has(wrong)
+    ? 'the edited text of a summary must not be empty'
+    : 'the proposal has no new summary of this range. Edit one of its ranges';
+  return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
+}
+
+/**
+ * Counts the summary texts that a person changed. Removes the provider's opaque items for the same range, because these
+ * items still contain the old text.
+ */
+async function weighEdits(
+  { weigh }: Pick<PreparedAgent, 'weigh'>,
+  { summaries }: Proposal,
+  edits: Edits,
+): Promise<EditedSummary[]> {
+  const edited: EditedSummary[] = [];
+  for (const [key, summary] of Object.entries(summaries)) {
+    const text = edits[rangeName(summary)];
+    if (text === undefined || text === summary.text) continue;
+    const { raw: _, ...kept } = summary;
+    const changed = { ...kept, text, model: 'edited' };
+    const content = renderWidestSummary(text, summary.covers);
+    const { tokens, bytes } = await weigh({ role: 'summary', content });
+    edited.push({ replaces: key, key: summaryKey(changed), summary: changed, weight: { tokens, bytes } });
+  }
+  return edited;
+}
+
+/**
+ * Returns why an approved context version must not be committed. The version must meet the same rules as any other
+ * version of a compaction pass (invariant I16).
+ */
+function* findRefusal(
+  { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
+  { version, summaries }: Proposal,
+  { live, items }: { readonly live: ContextSource; readonly items: readonly ContextItem[] },
+): Interruptible<ApprovalRefusal | undefined> {
+  if (isThinkingLoopOpen(messagesOf({ items }))) {
+    const message = 'a model is in the middle of its thinking in this conversation. Approve again after its answer';
+    return { code: 'conversation_busy', field: 'conversation', message };
+  }
+  const misfit = findMisfit(version, prepared);
+  if (misfit !== undefined) return refuse(edits, misfit);
+  if (state.quarantine?.segments === hashSegments(version.segments)) {
+    return refuse(edits, 'the provider refused an earlier context version that changed the log in the same way');
+  }
+  const appended = segmentBehind(version, live.head, items);
+  const segments = [...version.segments, ...appended];
+  const weight = appended.reduce((sum, segment) => addWeights(sum, segment.weight), weighVersion(version));
+  const texts = new Map(Object.entries(summaries));
+  const [violation] = yield* checkVersion(prepared, live, { segments, weight }, texts);
+  return violation && refuse(edits, `${violation.rule}: ${violation.message}`);
+}
+
+/** Returns why the approved context version is too large, or undefined if it fits. */
+function findMisfit(version: Proposal['version'], { limits, overhead }: PreparedAgent): string | undefined {
+  const { tokensBefore, tokensAfter } = version;
+  if (tokensAfter >= tokensBefore)
+    return `the new context has ${tokensAfter} tokens, but must have fewer than the ${tokensBefore} of the current one`;
+  // A version whose proposal states why the version is too large may exceed the token budget.
+  if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
+  const reasons = version.reasons as Reason[];
+  const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, weighVersion(version));
+  if (tokens > 0) return `the new context exceeds maxTokens by ${tokens} tokens`;
+  return bytes > 0 ? `the new context exceeds the model's request limit by ${bytes} bytes` : undefined;
+}
+
+/**
+ * Builds the error that answers an approval. If the person edited texts, the error blames the edits. Otherwise it
+ * reports that the proposal is outdated.
+ */
+function refuse(edits: Edits, message: string): ApprovalRefusal {
+  const hasEdits = Object.keys(edits).length > 0;
+  return hasEdits
+    ? { code: 'invalid_input', field: 'edits', message }
+    : { code: 'proposal_stale', field: 'proposal', message };
+}
+
+/**
+ * The messages that were appended after the last message of the context version, as one segment of unchanged messages.
+ */
+function segmentBehind({ base }: Proposal['version'], head: number, items: readonly ContextItem[]): readonly Segment[] {
+  if (head <= base) return [];
+  return [{ kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) }];
 }

@@ -9,15 +9,13 @@ import { delayIfUnserved } from '../agents-elsewhere.ts';
 import { requestPass } from '../pass-request.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
+import { postpone } from '../solo-lock.ts';
 import type { TakeoverResult } from '../turn/turn-ports.ts';
-import { findFirstUser } from '../user-messages.ts';
-import { postpone } from '../work-place.ts';
 import { act } from './pass-actions.ts';
-import { chooseChildJobs, isFinal, nextStep, startPass } from './pass-machine.ts';
-import { evaluateRequest } from './pass-snapshot.ts';
-import type { ChildJobs, FinalState, PassState, WorkStep } from './pass-states.ts';
-import { failPass, type RunningPass, reportLost } from './pass-writes.ts';
-import type { CompactionPorts } from './ports.ts';
+import { chooseChildJobs, isFinal, nextPassStep, startPass } from './pass-machine.ts';
+import { evaluateRequest, findFirstUser } from './pass-snapshot.ts';
+import type { ChildJobs, FinalState, PassState, PassStep } from './pass-states.ts';
+import { type CompactionPorts, failPass, type RunningPass, reportLost } from './pass-writes.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
 
 const DONE: PassDeliveryResult = { status: 'done' };
@@ -106,8 +104,8 @@ async function runPass(run: RunningPass, start: PassState): Promise<FinalState> 
   return state;
 }
 
-async function advance<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<PassState> {
-  return nextStep(state, await act(run, state));
+async function advance<Step extends PassStep>(run: RunningPass, state: PassState<Step>): Promise<PassState> {
+  return nextPassStep(state, await act(run, state));
 }
 
 async function failUnknown(ports: CompactionPorts, pass: ClaimedPass): Promise<DeliveredPass> {

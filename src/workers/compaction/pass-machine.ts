@@ -1,5 +1,5 @@
 /**
- * One pass (compaction) as a state machine. `nextStep` is pure: it derives the next state from a state and the facts that
+ * One pass (compaction) as a state machine. `nextPassStep` is pure: it derives the next state from a state and the facts that
  * the action of this state read or wrote. `pass-states.ts` has the types of states and facts. `pass-actions.ts` has one
  * action per state. `pass-delivery.ts` claims a pass and runs the loop: act, next step, act, until a final state.
  *
@@ -73,21 +73,21 @@ import { evaluateRequest, type PassSnapshot } from './pass-snapshot.ts';
 import type {
   ChildJobs,
   Evaluated,
-  Facts,
   FinalState,
   Measured,
+  PassFacts,
   PassProgress,
   PassReview,
   PassState,
+  PassStep,
   Recorded,
   ReplanCause,
-  WorkStep,
 } from './pass-states.ts';
 
 /** Number of new plans within one delivery of the job, after which the compaction pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
-export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<WorkStep> {
+export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<PassStep> {
   const { review, plan } = pass;
   const progress = { childJobs, claimed: pass.reasons, replans: 0, head: pass.conversation.head, review };
   if (review !== undefined) return { step: 'review', progress, review };
@@ -109,7 +109,7 @@ export function chooseChildJobs(
 }
 
 /** Returns the state that follows `state`, given the `facts` that the action of `state` returned. */
-export function nextStep<Step extends WorkStep>(state: PassState<Step>, facts: Facts[Step]): PassState {
+export function nextPassStep<Step extends PassStep>(state: PassState<Step>, facts: PassFacts[Step]): PassState {
   return TRANSITIONS[state.step](state, facts);
 }
 
@@ -118,7 +118,7 @@ export function isFinal(state: PassState): state is FinalState {
 }
 
 const TRANSITIONS: {
-  readonly [Step in WorkStep]: (state: PassState<Step>, facts: Facts[Step]) => PassState;
+  readonly [Step in PassStep]: (state: PassState<Step>, facts: PassFacts[Step]) => PassState;
 } = {
   evaluate: ({ progress }, facts) => {
     if (facts.status !== 'read') return lose(facts);
@@ -245,7 +245,7 @@ function fits(plan: PassPlan, planned: Version | undefined, live: Version): bool
 function afterSettling(
   evaluated: Evaluated,
   plan: PassPlan,
-  { settled, source, texts }: Extract<Facts['settle'], { readonly status: 'settled' }>,
+  { settled, source, texts }: Extract<PassFacts['settle'], { readonly status: 'settled' }>,
 ): PassState {
   if (settled.kind === 'refused') return { step: 'fail', ...evaluated, code: 'invalid_context' };
   if (settled.kind !== 'version') {

@@ -4,6 +4,7 @@ import type { Context } from '../../compaction/context.ts';
 import type { PlanRequest } from '../../compaction/plan.ts';
 import { evaluateThresholds } from '../../compaction/thresholds.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
 import { limitsAfterOverflow } from '../../domain/limits.ts';
 import type { Message, Weight } from '../../domain/message.ts';
 import { hasHardReason, REASONS, type Reason } from '../../domain/pass.ts';
@@ -103,4 +104,23 @@ export function planRequest(
   const limits = reasons.includes('overflow') ? limitsAfterOverflow(prepared.limits, refused) : prepared.limits;
   const first = firstUserSeq === undefined ? {} : { firstUserSeq };
   return { context, policy, limits, overhead, reasons, weigh, ...first };
+}
+
+const CHUNK = 16;
+
+/**
+ * Finds the seq of the log's first user message. The search starts at seq 1, because that message is nearly always
+ * among the first two.
+ */
+export async function findFirstUser(
+  contexts: Pick<ContextReader, 'readLog'>,
+  conversation: ConversationRef,
+  head: number,
+): Promise<number | undefined> {
+  for (let from = 1; from <= head; from += CHUNK) {
+    const entries = await contexts.readLog(conversation, [{ from, to: Math.min(head, from + CHUNK - 1) }]);
+    const user = entries.find((entry) => entry.message.role === 'user');
+    if (user !== undefined) return user.seq;
+  }
+  return undefined;
 }

@@ -15,7 +15,7 @@ import type { PassEndResult, VersionCommitResult } from '../../store/pass-ends.t
 import type { ClaimedPass, PassLost } from '../../store/pass-record.ts';
 import type { VersionProposalResult } from '../../store/proposals.ts';
 import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
-import type { RefusedVersion } from './settle-sendable.ts';
+import type { RefusedVersion } from './plan-and-settle.ts';
 
 /**
  * The sequences for which a delivery may create summarization jobs: those of any plan, only those of a plan made in
@@ -33,7 +33,7 @@ export type ReplanCause = 'reasons_added' | 'version_changed';
 export type PassReview = NonNullable<ClaimedPass['review']>;
 type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['children'];
 
-/** Facts that a worker carries from state to state while it runs a compaction pass. */
+/** PassFacts that a worker carries from state to state while it runs a compaction pass. */
 export interface PassProgress {
   readonly childJobs: ChildJobs;
   /** Reasons to compact when the worker claimed the pass. A new plan can add further reasons. */
@@ -131,14 +131,14 @@ interface States {
 }
 
 type FinalStep = 'ended' | 'parked' | 'waiting' | 'lost';
-export type WorkStep = Exclude<keyof States, FinalStep>;
+export type PassStep = Exclude<keyof States, FinalStep>;
 export type PassState<Step extends keyof States = keyof States> = {
   [Each in Step]: { readonly step: Each } & States[Each];
 }[Step];
 export type FinalState = PassState<FinalStep>;
 
-/** Facts that the actions return, by state of the compaction pass. `gone`: the conversation was erased. */
-export interface Facts {
+/** PassFacts that the actions return, by state of the compaction pass. `gone`: the conversation was erased. */
+export interface PassFacts {
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }

@@ -1,23 +1,35 @@
 import type { SettledContext } from '../../compaction/settle.ts';
 import type { EventScope, WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
-import type { Reason } from '../../domain/pass.ts';
-import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
+import { PASS_LIMITS, type PassOutcome, type Reason } from '../../domain/pass.ts';
 import type { PassFallback } from '../../domain/pass-events.ts';
 import type { PassPlan } from '../../domain/pass-plan.ts';
 import { idleTtlOf, type Policy } from '../../domain/policy.ts';
 import type { Summary, Version } from '../../domain/version.ts';
+import type { WakeQueue } from '../../jobs/ports.ts';
+import type { ContextReader } from '../../store/contexts.ts';
 import type { PassEnd, PassEndResult } from '../../store/pass-ends.ts';
 import type { ClaimedPass } from '../../store/pass-record.ts';
+import type { PassStore } from '../../store/passes.ts';
+import type { SummaryStore } from '../../store/summaries.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { backoffAfter } from './backoff-after.ts';
-import { buildVersion } from './build-version.ts';
+import type { WorkerPorts } from '../worker-ports.ts';
+import { backoffAfter, buildVersion } from './pass-results.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
-import type { Evaluated, Facts, PassState } from './pass-states.ts';
-import type { CompactionPorts } from './ports.ts';
+import type { Evaluated, PassFacts, PassState } from './pass-states.ts';
+import type { Shadow } from './shadow.ts';
+
+export interface CompactionPorts extends WorkerPorts {
+  readonly passes: PassStore;
+  readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
+  readonly summaries: Pick<SummaryStore, 'readSummaries'>;
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  /** A second policy that is measured, without effect, at every compaction pass that this worker ends. */
+  readonly shadow?: Shadow;
+}
 
 /** A compaction pass that this worker has claimed, with the ports that write its state. */
-export interface OwnedPass {
+interface OwnedPass {
   readonly ports: CompactionPorts;
   readonly pass: ClaimedPass;
 }
@@ -71,7 +83,7 @@ export async function failPass(
   return await finish(run, await ports.passes.endPass(pass.lease, end), { outcome, reasons, figures: {} });
 }
 
-export async function commitSettled(run: OwnedPass, state: PassState<'commit'>): Promise<Facts['commit']> {
+export async function commitSettled(run: OwnedPass, state: PassState<'commit'>): Promise<PassFacts['commit']> {
   const summaries = findUsedSummaries(state);
   const version = await versionOf(run, state, summaries);
   if (version === undefined) return { status: 'gone' };
@@ -85,7 +97,7 @@ export async function commitSettled(run: OwnedPass, state: PassState<'commit'>):
 export async function commitApproved(
   run: OwnedPass,
   state: PassState<'commit_approved'>,
-): Promise<Facts['commit_approved']> {
+): Promise<PassFacts['commit_approved']> {
   const { policy: policyHash, system: systemHash, tools: toolsHash, pins: pinsHash } = state.snapshot.prepared.hashes;
   const hashes = { policyHash, systemHash, toolsHash, pinsHash };
   const version = { ...state.proposal.version, ...hashes, at: run.ports.clock.now() };
@@ -99,7 +111,7 @@ export async function commitApproved(
 }
 
 /** Proposes the new context version to a person instead of committing it. */
-export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>): Promise<Facts['propose']> {
+export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>): Promise<PassFacts['propose']> {
   const { passes, ids, onEvent } = run.ports;
   const { plan, settled, reasons, snapshot } = state;
   const summaries = findUsedSummaries(state);
@@ -119,7 +131,7 @@ export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>
 export async function answerRefusal(
   run: OwnedPass,
   { refusal }: PassState<'refuse_approval'>,
-): Promise<Facts['refuse_approval']> {
+): Promise<PassFacts['refuse_approval']> {
   const { passes, onEvent } = run.ports;
   const { status } = await passes.refuseApproval(run.pass.lease, refusal);
   if (status === 'refused') onEvent({ type: 'approval_refused', ...scopeOf(run), ...refusal });
@@ -149,7 +161,7 @@ async function commitVersion(
   run: OwnedPass,
   { snapshot, reasons }: Evaluated,
   { version, summaries, outcome: kind, figures }: Commit,
-): Promise<Facts['commit']> {
+): Promise<PassFacts['commit']> {
   const outcome = { kind, version: version.number };
   const result = await run.ports.passes.commitVersion(run.pass.lease, {
     ...describeEnd(run, outcome, snapshot, version),

@@ -1,20 +1,26 @@
 import { type Context, messagesOf } from '../../compaction/context.ts';
 import { planInSlices } from '../../compaction/plan.ts';
-import type { SettleOutcome } from '../../compaction/settle.ts';
+import {
+  type SettledContext,
+  type SettleOutcome,
+  type SettleRequest,
+  settleInSlices,
+} from '../../compaction/settle.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
+import type { Quarantine } from '../../domain/conversation.ts';
 import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Reason } from '../../domain/pass.ts';
 import type { PassPlan } from '../../domain/pass-plan.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Violation } from '../../wire/wire-request.ts';
-import { waitsForAnswer } from '../thinking-loop.ts';
+import { hashSegments } from '../content-hash.ts';
+import { waitsForAnswer } from '../pass-request.ts';
 import { checkVersion } from './check-version.ts';
 import { type PassSnapshot, planRequest } from './pass-snapshot.ts';
 import type { AcceptedSummaries } from './sequence-summaries.ts';
-import { type Refusal, type RefusedVersion, settleSendable } from './settle-sendable.ts';
 
 /** Input for planning and settling, both for live compaction passes and for trials that write nothing. */
-export interface PlanInput {
+interface PlanInput {
   readonly snapshot: PassSnapshot;
   readonly reasons: readonly Reason[];
   readonly source: ContextSource;
@@ -24,18 +30,18 @@ export interface PlanInput {
   readonly firstUserSeq: number | undefined;
 }
 
-export interface SettleInput extends PlanInput {
+interface SettleInput extends PlanInput {
   readonly plan: PassPlan;
   readonly accepted: AcceptedSummaries;
 }
 
-export interface SettleChoices {
+interface SettleChoices {
   /**
    * If true, the new context is not checked against the formats of providers. That check takes longer than all other
    * work of a trial, and a trial commits nothing.
    */
   readonly isUnchecked?: boolean;
-  readonly onRefusal?: (refusal: Refusal) => void;
+  readonly onRefusal?: (refusal: VersionRefusal) => void;
 }
 
 /**
@@ -76,4 +82,68 @@ export async function settleContext(
 // oxlint-disable-next-line require-yield -- it returns at once, so nothing needs a yield
 function* withoutViolations(): Interruptible<Violation[]> {
   return [];
+}
+
+/** Why a new context version must not be committed. */
+export interface VersionRefusal {
+  /** Ids of the broken format rules, or `quarantined` if the provider refused the same segments before. */
+  readonly codes: readonly string[];
+  /** Explanation of the refusal, without contents of the conversation. */
+  readonly message: string;
+}
+
+const QUARANTINED: VersionRefusal = {
+  codes: ['quarantined'],
+  message: 'the provider refused an earlier context version that changed the log in the same way',
+};
+
+/** The outcome if every possible version breaks a rule, even the one without summaries. */
+export interface RefusedVersion {
+  readonly kind: 'refused';
+  readonly refusal: VersionRefusal;
+}
+
+interface Sendability {
+  readonly quarantine: Quarantine | undefined;
+  /** Returns the rules that a request over the new context would break. */
+  readonly check: (settled: SettledContext) => Interruptible<readonly Violation[]>;
+  /** Called for each context version that breaks a rule. */
+  readonly onRefusal?: (refusal: VersionRefusal) => void;
+}
+
+/**
+ * Builds a context version that the agent's provider accepts. Tries it with the summaries first, and then without any
+ * summary.
+ */
+export function* settleSendable(
+  request: SettleRequest,
+  sendability: Sendability,
+): Interruptible<SettleOutcome | RefusedVersion> {
+  const withSummaries = yield* settleAndCheck(request, sendability);
+  if (withSummaries.kind !== 'refused' || request.summaries.length === 0) return withSummaries;
+  return yield* settleAndCheck({ ...request, summaries: [] }, sendability);
+}
+
+function* settleAndCheck(
+  request: SettleRequest,
+  { quarantine, check, onRefusal = () => undefined }: Sendability,
+): Interruptible<SettleOutcome | RefusedVersion> {
+  const settled = yield* settleInSlices(request);
+  if (settled.kind !== 'version') return settled;
+  const refusal = yield* findRefusal(settled, quarantine, check);
+  if (refusal === undefined) return settled;
+  onRefusal(refusal);
+  return { kind: 'refused', refusal };
+}
+
+function* findRefusal(
+  settled: SettledContext,
+  quarantine: Sendability['quarantine'],
+  check: Sendability['check'],
+): Interruptible<VersionRefusal | undefined> {
+  if (quarantine?.segments === hashSegments(settled.segments)) return QUARANTINED;
+  const violations = yield* check(settled);
+  const [first] = violations;
+  if (first === undefined) return undefined;
+  return { codes: [...new Set(violations.map(({ rule }) => rule))], message: `${first.path}: ${first.message}` };
 }

@@ -6,9 +6,8 @@ import type { BudgetInfeasible } from '../../domain/pass-plan.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
 import type { PassNeed, Recount } from '../turn/turn-ports.ts';
-import { findFirstUser } from '../user-messages.ts';
-import { planRequest } from './pass-snapshot.ts';
-import type { CompactionPorts } from './ports.ts';
+import { findFirstUser, planRequest } from './pass-snapshot.ts';
+import type { CompactionPorts } from './pass-writes.ts';
 import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 

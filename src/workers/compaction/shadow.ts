@@ -10,10 +10,9 @@ import type { ContextItem, Segment } from '../../domain/version.ts';
 import type { ContextReader } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../prepared-agent.ts';
-import type { SummarizationPorts } from '../summarization/ports.ts';
+import type { SummarizationPorts } from '../worker-ports.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
-import { type TrialOutcome, tryPass } from './trial-pass.ts';
-import { summarizeInTrial } from './trial-summaries.ts';
+import { summarizeInTrial, type TrialOutcome, tryPass } from './trial-pass.ts';
 
 /** A compaction pass under the live policy that has ended or waits for approval, with the state that it last read. */
 export interface MeasuredPass extends PassSnapshot {

@@ -10,8 +10,8 @@ import { delayIfUnserved } from '../agents-elsewhere.ts';
 import { isRolledBack, sequenceKey, summaryPolicy } from '../compaction/sequence-summaries.ts';
 import { deferWrite } from '../deferred-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
-import { postpone } from '../work-place.ts';
-import type { SummarizationPorts } from './ports.ts';
+import { postpone } from '../solo-lock.ts';
+import type { SummarizationPorts } from '../worker-ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
 /**

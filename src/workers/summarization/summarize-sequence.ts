@@ -8,7 +8,7 @@ import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.
 import type { PaidRecord, SummaryRecord } from '../../store/summaries.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork } from '../shutdown.ts';
-import type { SummarizationPorts } from './ports.ts';
+import type { SummarizationPorts } from '../worker-ports.ts';
 import { createRequest, type EarlierSummaries, findPlace, type PreparedRequest } from './summary-request.ts';
 
 export interface SummarizedConversation {

@@ -13,8 +13,7 @@ import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.
 import type { ContextReader } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
-import { findUserTextBefore } from '../user-messages.ts';
-import type { SummarizationPorts } from './ports.ts';
+import type { SummarizationPorts } from '../worker-ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
 /** Tokens for copied texts of users, even if that exceeds their share. User texts that are not copied leave the context. */
@@ -235,4 +234,17 @@ function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['se
   // would count as one token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return Math.min(sequence.tokens - 1, sequence.maxTokens) - frameTokens;
+}
+
+const CHUNK = 16;
+
+/** Text of the last user message among the 16 log entries before `seq`. Undefined if none of them is a user message. */
+async function findUserTextBefore(
+  contexts: Pick<ContextReader, 'readLog'>,
+  conversation: ConversationRef,
+  seq: number,
+): Promise<string | undefined> {
+  if (seq <= 1) return undefined;
+  const entries = await contexts.readLog(conversation, [{ from: Math.max(1, seq - CHUNK), to: seq - 1 }]);
+  return entries.findLast((entry) => entry.message.role === 'user')?.message.content;
 }

@@ -47,7 +47,7 @@ export function withoutUserTexts(text: string): string {
 }
 
 /** Returns the texts of users that a summary copied, in order. A text that was clipped is returned as it was copied. */
-export function readUserTexts(text: string): string[] {
+export function readCopiedTexts(text: string): string[] {
   const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
   if (end === -1) return [];
   const list = text.slice(OPEN.length, end).trim();

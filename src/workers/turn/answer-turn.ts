@@ -5,19 +5,38 @@ import type { ClaimedTurn } from '../../store/turn-record.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
-import type { SoloHold } from '../solo-lock.ts';
-import { waitWithin } from '../work-place.ts';
-import type { ContextCache } from './context-cache.ts';
-import { Ending, LostTurn } from './ending.ts';
+import { type SoloHold, waitWithin } from '../solo-lock.ts';
+import { Ending, LostTurn, TurnTimeout } from './ending.ts';
+import { recordModelAnswer } from './model-answer.ts';
+import { askModel } from './model-request.ts';
 import { PieceStream, type StreamedTurn } from './piece-stream.ts';
-import type { RunningTurn } from './running-turn.ts';
-import { decideTurnEnd } from './threshold-check.ts';
-import { runTurn } from './turn-actions.ts';
+import {
+  compactHere,
+  countAgain,
+  explainTooLarge,
+  leaveIfNew,
+  leaveUnanswered,
+  noteRefusal,
+  requestUnderLease,
+  rollBackRefused,
+} from './refused-request.ts';
+import { decideStep, decideTurnEnd, mayWaitForPass } from './step-decision.ts';
+import { runTools } from './tool-round.ts';
 import { type ClaimedWork, endBrokenTurn, endTurn } from './turn-end.ts';
-import { TurnJournal } from './turn-journal.ts';
+import { type ContextCache, countModelSteps, countSteps, modelKey, TurnJournal } from './turn-journal.ts';
+import { CLAIMED, endWithin, nextTurnStep } from './turn-machine.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
-import { failTurn, HANDED_BACK } from './turn-states.ts';
-import { undoSettled } from './undo-canceled.ts';
+import { briefTurn, resumeTurn, startLimit, undoSettled } from './turn-start.ts';
+import {
+  failTurn,
+  HANDED_BACK,
+  mustHandBack,
+  type RunningTurn,
+  type RunState,
+  type TurnEnd,
+  type TurnFacts,
+  type TurnStep,
+} from './turn-states.ts';
 
 /** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
 const ALONE_WAIT_MS = 60_000;
@@ -36,7 +55,10 @@ export interface OpenDelivery {
  * Answers a claimed turn until the work or its `Ending` ends.
  * @returns the next turn, if it was claimed together with the settlement of this one
  */
-export async function answerTurn(delivery: OpenDelivery, claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+export async function answerClaimedTurn(
+  delivery: OpenDelivery,
+  claimed: ClaimedTurn,
+): Promise<ClaimedTurn | undefined> {
   const { ports, settings } = delivery;
   const startedAt = ports.clock.now();
   const ending = new Ending(claimed.lease, { ...ports, ...settings });
@@ -170,4 +192,83 @@ function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
     if (at > 0) return await prepared.counter.count(text);
     return (await prepared.weigh({ role: 'assistant', content: text })).tokens;
   };
+}
+
+/**
+ * Runs the state machine of a claimed turn until the turn must be settled, suspended or handed back.
+ * @throws LostTurn if the turn's lease was lost. StoppedWork if the worker stops.
+ */
+async function runTurn(run: RunningTurn): Promise<TurnEnd> {
+  const { ending, ports, prepared, claimed, settings } = run;
+  const rules = {
+    agent: prepared.agent,
+    isCompacting: prepared.policy.enabled,
+    maxTurnTokens: claimed.caps.maxTurnTokens ?? Number.POSITIVE_INFINITY,
+    providerWaitMs: settings.providerWaitMs,
+  };
+  let state: RunState = CLAIMED;
+  try {
+    while (state.step !== 'end') state = nextTurnStep(state, await act(run, state), rules);
+  } catch (error) {
+    if (!(error instanceof TurnTimeout) || run.limit === undefined) throw error;
+    return run.limit.failed;
+  } finally {
+    ending.unlimit();
+  }
+  if (run.limit === undefined) return state.end;
+  const { failed, until } = run.limit;
+  const isOver = ending.signal.reason instanceof TurnTimeout;
+  return endWithin(state.end, { failed, leftMs: until - ports.clock.now(), isOver });
+}
+
+/** Runs the action of a state. Returns the facts from which `nextTurnStep` decides the next state. */
+function act<Step extends TurnStep>(run: RunningTurn, state: RunState<Step>): Promise<TurnFacts[Step]> {
+  return ACTIONS[state.step](run, state);
+}
+
+const ACTIONS: {
+  readonly [Step in TurnStep]: (run: RunningTurn, state: RunState<Step>) => Promise<TurnFacts[Step]>;
+} = {
+  claimed: startLimit,
+  brief: briefTurn,
+  resume: resumeTurn,
+  check: checkStep,
+  ask: askModel,
+  record: recordModelAnswer,
+  tools: runTools,
+  request_pass: async (run, { need }) => ({ passId: await requestUnderLease(run, need) }),
+  compact: compactHere,
+  recount: countAgain,
+  note_refusal: noteRefusal,
+  roll_back: rollBack,
+  find_leaving: async (run, { which }) => ({
+    leaves: await (which === 'unanswered' ? leaveUnanswered(run) : leaveIfNew(run)),
+  }),
+  give_up: explainTooLarge,
+};
+
+async function checkStep(run: RunningTurn): Promise<TurnFacts['check']> {
+  const { journal, prepared } = run;
+  if (mustHandBack(run)) return { status: 'stopping' };
+  await journal.takeSteering();
+  const number = countModelSteps(journal.steps) + 1;
+  const key = modelKey(number);
+  const waits = journal.waitsOf(key);
+  const decision = decideStep(prepared, journal.conversation, mayWaitForPass(waits, 'threshold'));
+  const { steps, spentTokens } = journal;
+  return { status: 'checked', key, number, steps: countSteps(steps), spentTokens, decision, waits };
+}
+
+/**
+ * Replaces a version whose form the provider refused by its parent. If the older version is too large, and the step is
+ * not allowed to wait again, the turn fails with the provider's refusal.
+ */
+async function rollBack(
+  run: RunningTurn,
+  { key, version, failure }: RunState<'roll_back'>,
+): Promise<TurnFacts['roll_back']> {
+  if (!(await rollBackRefused(run, { step: key, version }, failure))) return { mayAsk: false };
+  const { journal, prepared } = run;
+  const mayWait = mayWaitForPass(journal.waitsOf(key), 'threshold');
+  return { mayAsk: decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse' };
 }

@@ -12,9 +12,8 @@ import type { StepOutcome } from '../../store/turn-steps.ts';
 import { countPictures } from '../../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { leaveUnanswered, requestUnderLease } from './make-room.ts';
-import type { RunningTurn } from './running-turn.ts';
-import type { Facts, TurnState } from './turn-states.ts';
+import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
+import type { RunningTurn, RunState, TurnFacts } from './turn-states.ts';
 
 /**
  * Text that is stored for a refusal without text, because providers refuse later requests that contain an empty message.
@@ -37,7 +36,7 @@ export interface JudgedRequest extends CountedRequest {
 }
 
 /** The request that a model answered, as turnfold sent it. */
-export interface AnsweredRequest extends JudgedRequest {
+export interface SentRequest extends JudgedRequest {
   readonly key: string;
   /** Seq of the last message in the log. The ids of new tool calls are derived from it. */
   readonly head: number;
@@ -50,10 +49,10 @@ export interface AnsweredRequest extends JudgedRequest {
 }
 
 /** Reads a model's answer and records it, unless the answer is the final one, which the settlement of the turn records. */
-export async function recordAnswer(
+export async function recordModelAnswer(
   run: RunningTurn,
-  { key, tokens, answer, sent }: TurnState<'record'>,
-): Promise<Facts['record']> {
+  { key, tokens, answer, sent }: RunState<'record'>,
+): Promise<TurnFacts['record']> {
   const { journal, prepared } = run;
   const { head } = journal.conversation;
   const { fingerprint } = prepared.overhead;
@@ -134,7 +133,7 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
  */
 export async function readAnswer(
   answer: ModelAnswer,
-  request: AnsweredRequest,
+  request: SentRequest,
   { weigh, agent, facts }: Pick<PreparedAgent, 'weigh' | 'agent' | 'facts'>,
 ): Promise<ReadAnswer> {
   const { key, head, version } = request;
@@ -186,7 +185,7 @@ function readUsage(answer: ModelAnswer, profile: ModelProfile): Pick<StepOutcome
  */
 function readAnchor(
   answer: ModelAnswer,
-  request: AnsweredRequest,
+  request: SentRequest,
   { outputCapTokens }: ModelProfile,
 ): Pick<StepOutcome, 'anchor'> {
   const { version, fingerprint, countFault } = request;

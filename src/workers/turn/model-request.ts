@@ -7,20 +7,16 @@ import { type ContentReference, readParts } from '../../domain/parts.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { hashOf } from '../content-hash.ts';
-import { reportBackoff } from '../pass-request.ts';
+import { reportBackoff, waitsForAnswer } from '../pass-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { waitsForAnswer } from '../thinking-loop.ts';
-import type { SentContext } from './context-cache.ts';
-import { requestUnderLease } from './make-room.ts';
 import { callModel } from './model-call.ts';
-import { isUnanswered } from './refused-version.ts';
-import type { RunningTurn } from './running-turn.ts';
-import type { SoftPass } from './threshold-check.ts';
-import { idempotencyKey } from './turn-journal.ts';
-import type { Facts, TurnState } from './turn-states.ts';
+import { isUnanswered, requestUnderLease } from './refused-request.ts';
+import type { SoftPass } from './step-decision.ts';
+import { idempotencyKey, type SentContext } from './turn-journal.ts';
+import type { RunningTurn, RunState, TurnFacts } from './turn-states.ts';
 
 /** Sends the turn's context to the model, and the pieces of its answer to readers. */
-export async function askModel(run: RunningTurn, state: TurnState<'ask'>): Promise<Facts['ask']> {
+export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<TurnFacts['ask']> {
   const { prepared, ending, ports, settings, journal } = run;
   const { clock, onEvent, onContent, tracing } = ports;
   const { tenant, id } = ending.lease.conversation;
@@ -81,7 +77,7 @@ async function requestSoftPass(
 
 function describeRequest(
   run: RunningTurn,
-  { key, tokens }: TurnState<'ask'>,
+  { key, tokens }: RunState<'ask'>,
   { messages, version }: SentContext,
 ): Omit<ModelRequest, 'signal'> {
   const { system, tools, answerSchema } = run.prepared;

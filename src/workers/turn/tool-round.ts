@@ -6,11 +6,10 @@ import { type CallToWaitFor, TURN_LIMITS } from '../../domain/turn.ts';
 import { hashOf } from '../content-hash.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { LostTurn, type StepTimeout } from './ending.ts';
-import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
 import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
-import { type Facts, failTurn, HANDED_BACK, type TurnState } from './turn-states.ts';
+import { failTurn, HANDED_BACK, mustHandBack, type RunningTurn, type RunState, type TurnFacts } from './turn-states.ts';
 
 /**
  * Number of tool calls that run at the same time. When all 4,000 calls of a message started at once, the event loop was
@@ -29,7 +28,7 @@ type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
  * Runs or answers the open tool calls of an assistant message, and records each result at once. After all other calls
  * have their results, calls that wait for an approval or for an outside result suspend the turn.
  */
-export async function runTools(run: RunningTurn, { answered }: TurnState<'tools'>): Promise<Facts['tools']> {
+export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>): Promise<TurnFacts['tools']> {
   const { journal, prepared, claimed } = run;
   if (mustHandBack(run)) return { status: 'ended', end: HANDED_BACK };
   const calls = (answered.message.toolCalls ?? []).filter(({ id }) => journal.openCalls.has(id));
@@ -62,7 +61,7 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
 }
 
 /** Suspends the turn for one kind of wait at a time: first for approvals, then for outside results. */
-function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): Facts['tools'] {
+function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): TurnFacts['tools'] {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.flatMap(({ decision }) =>
       decision.kind === 'wait' && decision.for === kind ? [nameWait(run, decision.call)] : [],

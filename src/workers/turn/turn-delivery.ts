@@ -7,12 +7,11 @@ import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
 import type { Postponed, TurnDeliveryResult, TurnHandler } from '../../jobs/ports.ts';
 import type { ClaimResult } from '../../store/turn-claims.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
-import type { SoloHold } from '../solo-lock.ts';
-import { enterPlace, postpone } from '../work-place.ts';
-import { answerTurn, type OpenDelivery } from './answer-turn.ts';
-import { ContextCache } from './context-cache.ts';
+import { enterSharedSlot, postpone, type SoloHold } from '../solo-lock.ts';
+import { answerClaimedTurn, type OpenDelivery } from './answer-turn.ts';
 import { Ending, LostTurn } from './ending.ts';
 import { endTurn, wakeUnlessFull } from './turn-end.ts';
+import { ContextCache } from './turn-journal.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 import type { TurnEnd } from './turn-states.ts';
 
@@ -78,7 +77,7 @@ export class TurnDelivery implements OpenDelivery {
    */
   async run(given?: ClaimedTurn): Promise<TurnDeliveryResult> {
     const { ports } = this;
-    this.hold = await enterPlace(ports);
+    this.hold = await enterSharedSlot(ports);
     if (this.hold === undefined) return postpone(ports);
     let turn = given;
     try {
@@ -127,7 +126,7 @@ export class TurnDelivery implements OpenDelivery {
     const end = await this.#answerSuspect(claimed);
     if (end === 'died') return await this.#claim();
     if (end === 'done') return undefined;
-    return await this.ports.tracing.inSpan(describeSpan(claimed), () => answerTurn(this, claimed));
+    return await this.ports.tracing.inSpan(describeSpan(claimed), () => answerClaimedTurn(this, claimed));
   }
 
   async #answerSuspect(claimed: ClaimedTurn): ReturnType<typeof answerApart> {

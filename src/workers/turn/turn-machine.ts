@@ -1,5 +1,5 @@
 /**
- * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextStep` is pure: it derives the next state
+ * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextTurnStep` is pure: it derives the next state
  * from a state and the facts that the action of this state read or wrote. `turn-states.ts` has the types of states and
  * facts. `turn-actions.ts` runs the loop: act, next step, act, until the end. `turn-delivery.ts` claims turns and calls it.
  *
@@ -44,19 +44,19 @@ import type { Leaving } from '../../domain/leaving.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { ModelFailure } from './model-call.ts';
-import { mayWaitForPass, type StepWaits, waitAtGate, waitForPass, waitForRetry } from './step-waits.ts';
+import { mayWaitForPass, type StepWaits, waitAtGate, waitForPass, waitForRetry } from './step-decision.ts';
 import type { PassNeed } from './turn-ports.ts';
 import {
-  type Facts,
   type FailedEnd,
   failTurn,
   HANDED_BACK,
   leaveContext,
+  type RunState,
   type TimeLimit,
   type TurnEnd,
+  type TurnFacts,
   type TurnRules,
-  type TurnState,
-  type WorkStep,
+  type TurnStep,
 } from './turn-states.ts';
 
 /**
@@ -68,21 +68,21 @@ const MAX_UNSETTLED = 3;
 /** Retries after an answer in which the model said nothing. Each retry costs the whole request. */
 const MAX_EMPTY_RETRIES = 2;
 
-const CHECK: TurnState<'check'> = { step: 'check' };
+const CHECK: RunState<'check'> = { step: 'check' };
 
-export const CLAIMED: TurnState<'claimed'> = { step: 'claimed' };
+export const CLAIMED: RunState<'claimed'> = { step: 'claimed' };
 
 /** Returns the state that follows `state`, given the `facts` that the action of `state` returned. */
-export function nextStep<Step extends WorkStep>(
-  state: TurnState<Step>,
-  facts: Facts[Step],
+export function nextTurnStep<Step extends TurnStep>(
+  state: RunState<Step>,
+  facts: TurnFacts[Step],
   rules: TurnRules,
-): TurnState {
+): RunState {
   return TRANSITIONS[state.step](state, facts, rules);
 }
 
 const TRANSITIONS: {
-  readonly [Step in WorkStep]: (state: TurnState<Step>, facts: Facts[Step], rules: TurnRules) => TurnState;
+  readonly [Step in TurnStep]: (state: RunState<Step>, facts: TurnFacts[Step], rules: TurnRules) => RunState;
 } = {
   claimed: (_, { limit }) => (limit !== undefined && limit.leftMs <= 0 ? end(limit.failed) : { step: 'brief' }),
   brief: (_, facts, { agent: { name } }) =>
@@ -130,11 +130,11 @@ const TRANSITIONS: {
   give_up: (_, { failed, leaves }) => end(leaveContext(failed, leaves)),
 };
 
-function end(how: TurnEnd): TurnState<'end'> {
+function end(how: TurnEnd): RunState<'end'> {
   return { step: 'end', end: how };
 }
 
-function afterCheck(_: TurnState<'check'>, facts: Facts['check'], rules: TurnRules): TurnState {
+function afterCheck(_: RunState<'check'>, facts: TurnFacts['check'], rules: TurnRules): RunState {
   if (facts.status === 'stopping') return end(HANDED_BACK);
   const { key, number, steps, spentTokens, decision, waits } = facts;
   const { agent, isCompacting, maxTurnTokens } = rules;
@@ -157,18 +157,18 @@ function afterCheck(_: TurnState<'check'>, facts: Facts['check'], rules: TurnRul
  * Waits for a compaction pass. If several passes ended without deciding on the context's size, the turn compacts the
  * context itself, without summaries. After that, the step does not wait again.
  */
-function makeRoom(key: string, { unsettledPasses }: StepWaits, need: PassNeed): TurnState {
+function makeRoom(key: string, { unsettledPasses }: StepWaits, need: PassNeed): RunState {
   if (unsettledPasses < MAX_UNSETTLED) return { step: 'request_pass', key, need };
   return { step: 'compact', key, need, isLastResort: false };
 }
 
-type FailedCall = Extract<Facts['ask'], { readonly status: 'failed' }>;
+type FailedCall = Extract<TurnFacts['ask'], { readonly status: 'failed' }>;
 
 function afterFailure(
-  { key, tokens }: Pick<TurnState<'ask'>, 'key' | 'tokens'>,
+  { key, tokens }: Pick<RunState<'ask'>, 'key' | 'tokens'>,
   call: FailedCall,
   rules: TurnRules,
-): TurnState {
+): RunState {
   const { failure, version, isUnanswered, waits } = call;
   const mayMakeRoom = rules.isCompacting && mayWaitForPass(waits, 'overflow');
   switch (failure.kind) {
@@ -196,7 +196,7 @@ function waitOrFail({ failure, waits, retryAfterMs, random }: FailedCall, rules:
 
 /** Ends the turn with its final answer, which must match the agent's schema, if it has one. */
 function endWithAnswer(
-  { answered, outcome: step, leaves }: Extract<Facts['record'], { readonly status: 'final' }>,
+  { answered, outcome: step, leaves }: Extract<TurnFacts['record'], { readonly status: 'final' }>,
   { agent }: TurnRules,
 ): TurnEnd {
   const { seq: answerSeq, end: how, message } = answered;

@@ -5,7 +5,6 @@ import type { BudgetInfeasible } from '../../domain/pass-plan.ts';
 import { PROCESS_DEFAULTS } from '../../domain/process-options.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { WakeQueue } from '../../jobs/ports.ts';
-import type { BusyTurnStore } from '../../store/busy-turns.ts';
 import type { ContextStore } from '../../store/contexts.ts';
 import type { PassIntake } from '../../store/passes.ts';
 import type { StreamWriter } from '../../store/streams.ts';
@@ -92,7 +91,7 @@ export const TURN_SETTINGS: TurnSettings = {
 };
 
 export interface TurnPorts extends WorkerPorts {
-  readonly turns: TurnStore & BusyTurnStore;
+  readonly turns: TurnStore;
   readonly contexts: Pick<
     ContextStore,
     'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion' | 'listVersions'

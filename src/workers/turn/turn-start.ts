@@ -1,24 +1,38 @@
+import {
+  endBefore,
+  evictNewer,
+  findVersionBefore,
+  keepBetween,
+  type LogEnd,
+  restoreVersion,
+  weighOutside,
+} from '../../compaction/restore.ts';
 import type { SystemFunction } from '../../domain/agent.ts';
+import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { isLost } from '../../domain/lease.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import { isLost, type TurnLease } from '../../domain/lease.ts';
+import type { LeaveCause } from '../../domain/leaving.ts';
 import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
-import { settlesSize } from '../../domain/pass.ts';
+import { PASS_LIMITS, settlesSize } from '../../domain/pass.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import { readContext } from '../../domain/turn-context.ts';
+import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
+import type { TurnUndo } from '../../store/turn-changes.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { LostTurn } from './ending.ts';
-import type { RunningTurn } from './running-turn.ts';
-import { countsAsRetry } from './step-waits.ts';
+import { countsAsRetry } from './step-decision.ts';
 import { countModelSteps, modelKey } from './turn-journal.ts';
-import { type Answered, type Facts, failTurn, type TimeLimit } from './turn-states.ts';
-import { undoCanceled } from './undo-canceled.ts';
+import type { TurnPorts } from './turn-ports.ts';
+import { type Answered, failTurn, type RunningTurn, type TimeLimit, type TurnFacts } from './turn-states.ts';
 
 /*
  * Actions of a turn before its first model step: `claimed`, `brief`, `resume`.
  */
 
 /** Starts the timer that ends the turn for lack of time. A suspension also ends at that limit. */
-export async function startLimit(run: RunningTurn): Promise<Facts['claimed']> {
+export async function startLimit(run: RunningTurn): Promise<TurnFacts['claimed']> {
   const limit = await findTimeLimit(run);
   if (limit === undefined || limit.leftMs <= 0) return { limit };
   const { leftMs, failed } = limit;
@@ -62,7 +76,7 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
  * between two steps.
  * @throws LostTurn if the turn's lease was lost
  */
-export async function briefTurn(run: RunningTurn): Promise<Facts['brief']> {
+export async function briefTurn(run: RunningTurn): Promise<TurnFacts['brief']> {
   const { claimed, prepared, ports } = run;
   const { conversation, turn } = claimed.lease;
   const { system } = prepared.agent;
@@ -100,7 +114,7 @@ async function writeSystem(
 }
 
 /** Continues after the last recorded step. */
-export async function resumeTurn(run: RunningTurn): Promise<Facts['resume']> {
+export async function resumeTurn(run: RunningTurn): Promise<TurnFacts['resume']> {
   await undoCanceled(run);
   await closeWait(run);
   return { last: await readLastAnswer(run) };
@@ -164,4 +178,93 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
 function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: 'done' }> | undefined): boolean {
   if (done?.seqs === undefined || done.end !== undefined || toolCalls !== undefined) return false;
   return done.seqs.to > done.seqs.from;
+}
+
+/**
+ * Removes the messages of earlier turns that must leave the context, before the first step of this turn. Restores the
+ * version that was live before those turns, like `rollBackTurn` of the client.
+ * @throws LostTurn if the turn's lease was lost
+ */
+async function undoCanceled(run: RunningTurn): Promise<void> {
+  const { claimed, journal, ports, ending } = run;
+  const { undo = [], left = [] } = claimed.conversation;
+  if (undo.length === 0) return;
+  for (;;) {
+    const { version } = journal.conversation.size;
+    const made = await makeUndo(ports, ending.lease.conversation, { version, undo, left });
+    const result = await ending.write('rollback', () => ports.turns.undoTurns(ending.lease, made));
+    if (result.status !== 'version_changed') return journal.adopt(result.conversation);
+    journal.adopt(await ports.contexts.readConversation(ending.lease.conversation));
+  }
+}
+
+type UndoPorts = Pick<TurnPorts, 'turns' | 'contexts' | 'clock'>;
+
+/**
+ * Removes the messages of a turn from the context, once the turn is settled and if no other turn is open. Readers of the
+ * context then see at once what the next turn will see. The next turn repeats this work if it was not done here.
+ */
+export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<void> {
+  const state = await ports.contexts.readConversation(lease.conversation);
+  if (state?.undo === undefined) return;
+  const { undo, left = [], size } = state;
+  await ports.turns.undoTurns(lease, await makeUndo(ports, lease.conversation, { version: size.version, undo, left }));
+}
+
+interface LeavingTurns {
+  /** Live version. */
+  readonly version: number;
+  readonly undo: readonly SeqRange[];
+  readonly left: readonly LeftRange[];
+}
+
+async function makeUndo(
+  ports: UndoPorts,
+  conversation: ConversationRef,
+  { version: expectedVersion, undo, left }: LeavingTurns,
+): Promise<TurnUndo> {
+  const versions = await ports.contexts.listVersions(conversation);
+  const live = versions.find(({ number }) => number === expectedVersion) ?? START_VERSION;
+  // Without the version that was live before, the whole log is shown. The next pass makes it smaller.
+  const target = findVersionBefore(versions, undo[0]?.from ?? 1) ?? START_VERSION;
+  const newer: Segment[] = [];
+  let end: LogEnd = { head: target.base, total: target.baseTotal };
+  const keepUntil = (next: LogEnd): void => {
+    newer.push(...keepBetween(end, next));
+    if (next.head > end.head) end = next;
+  };
+  for (const { from, to } of undo) {
+    const entries = await ports.contexts.readLog(conversation, [{ from, to }]);
+    const [before, last] = [endBefore(entries[0]), entries.at(-1)];
+    if (before === undefined || last?.seq !== to) throw await missingEntries(ports, conversation, { from, to });
+    keepUntil(before);
+    newer.push(...(await eventLoopShare.run(evictNewer(entries))));
+    end = { head: to, total: last.total };
+  }
+  // A pass may have committed a version over later messages. The new version shows these messages as the log has them.
+  keepUntil({ head: live.base, total: live.baseTotal });
+  const outside = weighOutside(versions);
+  const explained = [...new Set(undo.map(({ from }) => `turn_${findCause(left, from)}`))];
+  const parts = { cause: 'rollback', live, target, newer, log: end, outside, explained } as const;
+  const version = restoreVersion({ ...parts, now: ports.clock.now() });
+  const noGainBelowTokens = Math.ceil(version.tokensAfter * PASS_LIMITS.backoffGrowth);
+  const backoff = { ...NO_BACKOFF, noGainBelowTokens };
+  return { expectedVersion, version, backoff, keepVersions: PASS_LIMITS.keepVersions };
+}
+
+/** Earlier releases noted no cause, and only turns that were rolled back left the context. */
+function findCause(left: readonly LeftRange[], from: number): LeaveCause {
+  return left.findLast((range) => range.from === from)?.why ?? 'rolled_back';
+}
+
+/** An erase may have removed the log after the conversation was read. Otherwise the log is damaged. */
+async function missingEntries(
+  { contexts }: UndoPorts,
+  conversation: ConversationRef,
+  { from, to }: SeqRange,
+): Promise<Error> {
+  const { undo = [] } = (await contexts.readConversation(conversation)) ?? {};
+  if (!undo.some((range) => range.from === from)) return new LostTurn('gone');
+  const why = `the log does not hold messages ${from} to ${to} of a turn that left the context`;
+  return new TurnfoldError('not_found', why, { details: { from, to } });
 }

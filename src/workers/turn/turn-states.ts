@@ -1,18 +1,49 @@
 /**
  * Types of a turn's states, and of the facts that their actions return. `turn-machine.ts` defines the transitions.
  */
+
 import type { Agent } from '../../domain/agent.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Leaving } from '../../domain/leaving.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
+import type { TurnContext } from '../../domain/turn-context.ts';
+import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
-import type { SentContext } from './context-cache.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import type { Ending } from './ending.ts';
 import type { ModelFailure } from './model-call.ts';
-import type { StepWaits } from './step-waits.ts';
-import type { SoftPass, StepDecision } from './threshold-check.ts';
-import type { PassNeed, Recount } from './turn-ports.ts';
+import type { PieceStream } from './piece-stream.ts';
+import type { SoftPass, StepDecision, StepWaits } from './step-decision.ts';
+import type { ContextCache, SentContext, TurnJournal } from './turn-journal.ts';
+import type { PassNeed, Recount, TurnPorts, TurnSettings } from './turn-ports.ts';
+
+/** A turn that this worker has claimed and not yet settled, suspended or handed back. */
+export interface RunningTurn {
+  readonly claimed: ClaimedTurn;
+  /** The agent. The state `brief` adds the system prompt of this turn. */
+  prepared: PreparedAgent;
+  /** The `context` that the caller passed with the turn. Until `brief` has read it: `{}`. */
+  turnContext: TurnContext;
+  readonly journal: TurnJournal;
+  readonly context: ContextCache;
+  readonly ending: Ending;
+  /** Stream of what the turn's models write, for readers of the turn. */
+  readonly stream: PieceStream;
+  readonly ports: TurnPorts;
+  readonly settings: TurnSettings;
+  /** When and how the turn ends for lack of time, by this process's clock. */
+  limit?: { readonly until: number; readonly failed: FailedEnd };
+}
+
+/**
+ * True if the turn may begin no further step in this process: the process stops, or another turn waits for the
+ * process's exclusive lock.
+ */
+export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
+  return shutdown.begun.aborted || solo.isWanted;
+}
 
 /**
  * How the work on a claimed turn ends. Any step can decide this, but only `endTurn` writes the decision to the store.
@@ -126,9 +157,9 @@ interface States {
   end: { readonly end: TurnEnd };
 }
 
-export type WorkStep = Exclude<keyof States, 'end'>;
+export type TurnStep = Exclude<keyof States, 'end'>;
 
-export type TurnState<Step extends keyof States = keyof States> = {
+export type RunState<Step extends keyof States = keyof States> = {
   readonly [Each in Step]: { readonly step: Each } & States[Each];
 }[Step];
 
@@ -146,7 +177,7 @@ interface FailedCall {
 }
 
 /** The facts from which the machine decides the next state, by state. */
-export interface Facts {
+export interface TurnFacts {
   claimed: { readonly limit: TimeLimit | undefined };
   brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly why: string };
   /** `last`: the last recorded answer. Its calls may be open. */

@@ -9,14 +9,14 @@ import { completePolicy } from '../../../src/domain/policy.ts';
 import type { Proposal } from '../../../src/domain/proposal.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import type { ClaimedPass } from '../../../src/store/pass-record.ts';
-import { chooseChildJobs, isFinal, nextStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
+import { chooseChildJobs, isFinal, nextPassStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
 import type { PassSnapshot } from '../../../src/workers/compaction/pass-snapshot.ts';
 import type {
   ChildJobs,
-  Facts,
+  PassFacts,
   PassProgress,
   PassState,
-  WorkStep,
+  PassStep,
 } from '../../../src/workers/compaction/pass-states.ts';
 import { Fixture, ref } from './fixture.ts';
 
@@ -122,8 +122,8 @@ function replanned(why: 'reasons_added' | 'version_changed') {
 }
 
 /** A transition: a state, the facts of its action, and the expected fields of the next state. */
-type Row<Step extends WorkStep = WorkStep> = {
-  [Each in Step]: readonly [string, PassState<Each>, Facts[Each], object];
+type Row<Step extends PassStep = PassStep> = {
+  [Each in Step]: readonly [string, PassState<Each>, PassFacts[Each], object];
 }[Step];
 
 const ROWS: readonly Row[] = [
@@ -410,10 +410,10 @@ const ROWS: readonly Row[] = [
 ];
 
 /** States whose action only reads, so that it needs no lease. */
-const READ_ONLY: ReadonlySet<WorkStep> = new Set(['plan', 'find_missing', 'settle', 'check_approval']);
+const READ_ONLY: ReadonlySet<PassStep> = new Set(['plan', 'find_missing', 'settle', 'check_approval']);
 
-function take<Step extends WorkStep>([, state, facts]: Row<Step>): PassState {
-  return nextStep(state, facts);
+function take<Step extends PassStep>([, state, facts]: Row<Step>): PassState {
+  return nextPassStep(state, facts);
 }
 
 it.each(ROWS.map((row) => ({ title: row[0], row })))(
@@ -429,7 +429,7 @@ it.each(['fenced', 'superseded', 'gone'] as const)(
     const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
     expect(new Set(writes.map((state) => state.step)).size).toBe(11);
     // Each of these states accepts a lost pass as its facts, as `evaluate` does.
-    const next = writes.map((state) => nextStep(state as PassState<'evaluate'>, { status }));
+    const next = writes.map((state) => nextPassStep(state as PassState<'evaluate'>, { status }));
     expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
   },
 );

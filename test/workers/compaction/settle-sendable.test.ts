@@ -5,7 +5,7 @@ import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
-import { type Refusal, settleSendable } from '../../../src/workers/compaction/settle-sendable.ts';
+import { settleSendable, type VersionRefusal } from '../../../src/workers/compaction/plan-and-settle.ts';
 import { hashSegments } from '../../../src/workers/content-hash.ts';
 import { contextOf } from '../../domain/alphabet.ts';
 import { acceptedSummary, requestOver } from '../../domain/passes.ts';
@@ -22,7 +22,7 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
   });
   const plan = runToEnd(planInSlices(request));
   const summaries = plan.sequences.map((sequence) => acceptedSummary(sequence, 20));
-  const refusals: Refusal[] = [];
+  const refusals: VersionRefusal[] = [];
   const settling = settleSendable(
     { ...request, plan, summaries },
     {

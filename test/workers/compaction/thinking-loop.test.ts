@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
-import { isThinkingLoopOpen } from '../../../src/workers/thinking-loop.ts';
-import { decideTurnEnd } from '../../../src/workers/turn/threshold-check.ts';
+import { isThinkingLoopOpen } from '../../../src/workers/pass-request.ts';
+import { decideTurnEnd } from '../../../src/workers/turn/step-decision.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
 const thought = (type = 'thinking') => ({ format: 'anthropic', model: 'm', items: [{ type, thinking: 'hm' }] });

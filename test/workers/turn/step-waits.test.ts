@@ -12,7 +12,7 @@ import {
   type WaitEvent,
   waitForPass,
   waitForRetry,
-} from '../../../src/workers/turn/step-waits.ts';
+} from '../../../src/workers/turn/step-decision.ts';
 import { decideCall, waitForCalls } from '../../../src/workers/turn/tool-calls.ts';
 import { countModelSteps, countSteps } from '../../../src/workers/turn/turn-journal.ts';
 

@@ -3,7 +3,7 @@ import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversa
 import { resolveLimits } from '../../../src/domain/limits.ts';
 import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../../../src/domain/size.ts';
-import { decideStep, decideTurnEnd } from '../../../src/workers/turn/threshold-check.ts';
+import { decideStep, decideTurnEnd } from '../../../src/workers/turn/step-decision.ts';
 
 /** The usable window is 9,000 tokens: `ratio` applies from 7,650, `hard_limit` from 8,280. */
 const window = { windowTokens: 10_000, outputCapTokens: 1_000, upperBoundFactor: 1 };

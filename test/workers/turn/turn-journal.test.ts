@@ -5,9 +5,8 @@ import type { LogEntry, Message } from '../../../src/domain/message.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import type { StepOutcome, StepResult } from '../../../src/store/turn-steps.ts';
 import { Shutdown } from '../../../src/workers/shutdown.ts';
-import { ContextCache } from '../../../src/workers/turn/context-cache.ts';
 import { Ending } from '../../../src/workers/turn/ending.ts';
-import { TurnJournal } from '../../../src/workers/turn/turn-journal.ts';
+import { ContextCache, TurnJournal } from '../../../src/workers/turn/turn-journal.ts';
 import { ManualTimers } from './manual-timers.ts';
 
 const conversation = { tenant: '_', id: 'c' };

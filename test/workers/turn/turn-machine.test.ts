@@ -6,16 +6,21 @@ import { EMPTY_ANSWER } from '../../../src/domain/model-answer.ts';
 import type { StepRecord } from '../../../src/domain/turn.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import type { StepOutcome } from '../../../src/store/turn-steps.ts';
-import type { SentContext } from '../../../src/workers/turn/context-cache.ts';
-import { applyWaitEvent, mayWaitForPass, readStepWaits, type WaitEvent } from '../../../src/workers/turn/step-waits.ts';
-import { CLAIMED, endWithin, nextStep } from '../../../src/workers/turn/turn-machine.ts';
+import {
+  applyWaitEvent,
+  mayWaitForPass,
+  readStepWaits,
+  type WaitEvent,
+} from '../../../src/workers/turn/step-decision.ts';
+import type { SentContext } from '../../../src/workers/turn/turn-journal.ts';
+import { CLAIMED, endWithin, nextTurnStep } from '../../../src/workers/turn/turn-machine.ts';
 import {
   type Answered,
-  type Facts,
   failTurn,
+  type RunState,
+  type TurnFacts,
   type TurnRules,
-  type TurnState,
-  type WorkStep,
+  type TurnStep,
 } from '../../../src/workers/turn/turn-states.ts';
 
 const MAX_STEPS = 6;
@@ -58,85 +63,86 @@ class Journal {
 
 type Choose = (ways: number) => number;
 
-/** Facts as an action could return them: any choice of the world outside, but the journal as it was written. */
-const ACTIONS: { readonly [Step in WorkStep]: (log: Journal, state: TurnState<Step>, choose: Choose) => Facts[Step] } =
-  {
-    claimed: (_, __, choose) => ({ limit: choose(8) === 0 ? { leftMs: 0, failed: FAILED } : undefined }),
-    brief: (_, __, choose) => (choose(8) === 0 ? { status: 'failed', why: 'no' } : { status: 'briefed' }),
-    resume: (_, __, choose) => ({ last: choose(2) === 0 ? ANSWERED : undefined }),
-    check: (log, _, choose) => {
-      if (choose(30) === 0) return { status: 'stopping' };
-      const { key, models, steps, isTooLarge, mustCompact } = log;
-      const waits = readStepWaits(log.marks, key);
-      const size = { tokens: 1_000, bytes: 0 };
-      const facts = { status: 'checked', key, number: models + 1, steps, spentTokens: 0, waits } as const;
-      if (mustCompact && mayWaitForPass(waits, 'threshold')) {
-        return { ...facts, decision: { kind: 'wait', size, reasons: ['hard_limit'] } };
-      }
-      return { ...facts, decision: isTooLarge ? { kind: 'refuse', size } : { kind: 'send', size, reasons: [] } };
-    },
-    ask: (log, { key }, choose) => {
-      log.asked.push(key);
-      const kind = (['answered', 'overflow', 'retry', 'invalid', 'fatal'] as const)[choose(5)];
-      if (kind === 'answered' || kind === undefined) return { status: 'answered', answer: ANSWER, sent: SENT };
-      const failure = { kind, message: 'no', mayBeTooLong: choose(2) === 0, refusesContents: choose(2) === 0 };
-      const waits = readStepWaits(log.marks, key);
-      return {
-        status: 'failed',
-        failure,
-        version: 1,
-        isUnanswered: choose(2) === 0,
-        waits,
-        retryAfterMs: 0,
-        random: 0,
-      };
-    },
-    record: (log, _, choose) => {
-      log.models += 1;
-      log.steps += 1;
-      log.isTooLarge = choose(4) === 0;
-      // Without compaction, no threshold is met.
-      log.mustCompact = log.isCompacting && (log.isTooLarge || choose(4) === 0);
-      const status = (['unusable', 'final', 'recorded', 'to_correct'] as const)[choose(4)] ?? 'recorded';
-      if (status === 'unusable') return { status, why: 'no' };
-      return status === 'final' ? { status, answered: ANSWERED, outcome: OUTCOME } : { status, answered: ANSWERED };
-    },
-    tools: (log, _, choose) => {
-      log.steps += choose(3);
-      if (choose(6) === 0) return { status: 'ended', end: FAILED };
-      return { status: 'closed' };
-    },
-    request_pass: () => ({ passId: 'p' }),
-    compact: (log, { key, isLastResort }, choose) => {
-      if (!isLastResort) log.note(key, 'pass_settled');
-      log.isTooLarge = choose(2) === 0;
-      return { doesFit: !log.isTooLarge, waits: readStepWaits(log.marks, key), random: 0 };
-    },
-    recount: (log, { refusal }, choose) => {
-      if (refusal === undefined && choose(3) === 0) {
-        log.isTooLarge = false;
-        return { status: 'fits' };
-      }
-      const details = { fixed: 1, pinned: 0, open: 0, floor: 0, max: 1 } as never;
-      const recount =
-        choose(2) === 0 ? ({ status: 'fits' } as const) : ({ status: 'too_large', details, rules: [] } as const);
-      return { status: 'counted', recount };
-    },
-    note_refusal: (log, { key }) => {
-      log.note(key, 'size_refused');
-      return { need: { reasons: ['overflow'] }, waits: readStepWaits(log.marks, key) };
-    },
-    roll_back: (log, { key }, choose) => {
-      if (log.versions === 0) return { mayAsk: false };
-      log.versions -= 1;
-      if (readStepWaits(log.marks, key).overflow === 'used') log.note(key, 'rolled_back');
-      return { mayAsk: choose(4) > 0 };
-    },
-    find_leaving: (_, __, choose) => ({ leaves: choose(2) === 0 ? { from: 1, why: 'refused' } : undefined }),
-    give_up: () => ({ failed: FAILED, leaves: undefined }),
-  };
+/** TurnFacts as an action could return them: any choice of the world outside, but the journal as it was written. */
+const ACTIONS: {
+  readonly [Step in TurnStep]: (log: Journal, state: RunState<Step>, choose: Choose) => TurnFacts[Step];
+} = {
+  claimed: (_, __, choose) => ({ limit: choose(8) === 0 ? { leftMs: 0, failed: FAILED } : undefined }),
+  brief: (_, __, choose) => (choose(8) === 0 ? { status: 'failed', why: 'no' } : { status: 'briefed' }),
+  resume: (_, __, choose) => ({ last: choose(2) === 0 ? ANSWERED : undefined }),
+  check: (log, _, choose) => {
+    if (choose(30) === 0) return { status: 'stopping' };
+    const { key, models, steps, isTooLarge, mustCompact } = log;
+    const waits = readStepWaits(log.marks, key);
+    const size = { tokens: 1_000, bytes: 0 };
+    const facts = { status: 'checked', key, number: models + 1, steps, spentTokens: 0, waits } as const;
+    if (mustCompact && mayWaitForPass(waits, 'threshold')) {
+      return { ...facts, decision: { kind: 'wait', size, reasons: ['hard_limit'] } };
+    }
+    return { ...facts, decision: isTooLarge ? { kind: 'refuse', size } : { kind: 'send', size, reasons: [] } };
+  },
+  ask: (log, { key }, choose) => {
+    log.asked.push(key);
+    const kind = (['answered', 'overflow', 'retry', 'invalid', 'fatal'] as const)[choose(5)];
+    if (kind === 'answered' || kind === undefined) return { status: 'answered', answer: ANSWER, sent: SENT };
+    const failure = { kind, message: 'no', mayBeTooLong: choose(2) === 0, refusesContents: choose(2) === 0 };
+    const waits = readStepWaits(log.marks, key);
+    return {
+      status: 'failed',
+      failure,
+      version: 1,
+      isUnanswered: choose(2) === 0,
+      waits,
+      retryAfterMs: 0,
+      random: 0,
+    };
+  },
+  record: (log, _, choose) => {
+    log.models += 1;
+    log.steps += 1;
+    log.isTooLarge = choose(4) === 0;
+    // Without compaction, no threshold is met.
+    log.mustCompact = log.isCompacting && (log.isTooLarge || choose(4) === 0);
+    const status = (['unusable', 'final', 'recorded', 'to_correct'] as const)[choose(4)] ?? 'recorded';
+    if (status === 'unusable') return { status, why: 'no' };
+    return status === 'final' ? { status, answered: ANSWERED, outcome: OUTCOME } : { status, answered: ANSWERED };
+  },
+  tools: (log, _, choose) => {
+    log.steps += choose(3);
+    if (choose(6) === 0) return { status: 'ended', end: FAILED };
+    return { status: 'closed' };
+  },
+  request_pass: () => ({ passId: 'p' }),
+  compact: (log, { key, isLastResort }, choose) => {
+    if (!isLastResort) log.note(key, 'pass_settled');
+    log.isTooLarge = choose(2) === 0;
+    return { doesFit: !log.isTooLarge, waits: readStepWaits(log.marks, key), random: 0 };
+  },
+  recount: (log, { refusal }, choose) => {
+    if (refusal === undefined && choose(3) === 0) {
+      log.isTooLarge = false;
+      return { status: 'fits' };
+    }
+    const details = { fixed: 1, pinned: 0, open: 0, floor: 0, max: 1 } as never;
+    const recount =
+      choose(2) === 0 ? ({ status: 'fits' } as const) : ({ status: 'too_large', details, rules: [] } as const);
+    return { status: 'counted', recount };
+  },
+  note_refusal: (log, { key }) => {
+    log.note(key, 'size_refused');
+    return { need: { reasons: ['overflow'] }, waits: readStepWaits(log.marks, key) };
+  },
+  roll_back: (log, { key }, choose) => {
+    if (log.versions === 0) return { mayAsk: false };
+    log.versions -= 1;
+    if (readStepWaits(log.marks, key).overflow === 'used') log.note(key, 'rolled_back');
+    return { mayAsk: choose(4) > 0 };
+  },
+  find_leaving: (_, __, choose) => ({ leaves: choose(2) === 0 ? { from: 1, why: 'refused' } : undefined }),
+  give_up: () => ({ failed: FAILED, leaves: undefined }),
+};
 
-function act<Step extends WorkStep>(log: Journal, state: TurnState<Step>, choose: Choose): Facts[Step] {
+function act<Step extends TurnStep>(log: Journal, state: RunState<Step>, choose: Choose): TurnFacts[Step] {
   return ACTIONS[state.step](log, state, choose);
 }
 
@@ -150,11 +156,11 @@ function run(choices: readonly number[], unsettled: number, rules = RULES) {
     at += 1;
     return (choices[at % choices.length] ?? 0) % ways;
   };
-  const path: TurnState['step'][] = [];
-  let state: TurnState = CLAIMED;
+  const path: RunState['step'][] = [];
+  let state: RunState = CLAIMED;
   while (state.step !== 'end' && path.length < 1_000) {
     path.push(state.step);
-    state = nextStep(state, act(log, state, choose), rules);
+    state = nextTurnStep(state, act(log, state, choose), rules);
   }
   return { log, path, state };
 }
@@ -192,8 +198,8 @@ it('every state is reached, and each starts with claimed', () => {
 });
 
 it('a turn whose time is over or whose system prompt failed calls no model', () => {
-  expect(nextStep(CLAIMED, { limit: { leftMs: 0, failed: FAILED } }, RULES)).toEqual({ step: 'end', end: FAILED });
-  const failed = nextStep({ step: 'brief' }, { status: 'failed', why: 'it threw' }, RULES);
+  expect(nextTurnStep(CLAIMED, { limit: { leftMs: 0, failed: FAILED } }, RULES)).toEqual({ step: 'end', end: FAILED });
+  const failed = nextTurnStep({ step: 'brief' }, { status: 'failed', why: 'it threw' }, RULES);
   expect(failed).toMatchObject({ end: { failure: { code: 'system_failed', message: 'agent guide: it threw' } } });
 });
 
@@ -205,11 +211,11 @@ const checked = {
   spentTokens: 0,
   waits: readStepWaits(new Map(), 'model-1'),
   decision: { kind: 'send', size: { ...NO_WEIGHT, tokens: 10 }, reasons: [] },
-} as const satisfies Facts['check'];
+} as const satisfies TurnFacts['check'];
 const wait = { kind: 'wait', size: NO_WEIGHT, reasons: ['hard_limit'] } as const;
 const refuse = { kind: 'refuse', size: NO_WEIGHT } as const;
 
-it.each<[string, Partial<Extract<Facts['check'], { status: 'checked' }>>, Partial<TurnRules>, object]>([
+it.each<[string, Partial<Extract<TurnFacts['check'], { status: 'checked' }>>, Partial<TurnRules>, object]>([
   ['asks the model if the context fits', {}, {}, { step: 'ask', key: 'model-1', tokens: 10 }],
   ['requests a pass if the step may wait', { decision: wait }, {}, { step: 'request_pass' }],
   [
@@ -228,20 +234,20 @@ it.each<[string, Partial<Extract<Facts['check'], { status: 'checked' }>>, Partia
     { end: { failure: { code: 'token_limit' } } },
   ],
 ])('check: %s', (_, facts, rules, next) => {
-  expect(nextStep({ step: 'check' }, { ...checked, ...facts }, { ...RULES, ...rules })).toMatchObject(next);
+  expect(nextTurnStep({ step: 'check' }, { ...checked, ...facts }, { ...RULES, ...rules })).toMatchObject(next);
 });
 
-const ASK: TurnState<'ask'> = { step: 'ask', key: 'model-1', number: 1, tokens: 10, soft: { reasons: [] } };
+const ASK: RunState<'ask'> = { step: 'ask', key: 'model-1', number: 1, tokens: 10, soft: { reasons: [] } };
 
-function afterFailure(kind: ModelErrorKind, more: object = {}, call: object = {}): TurnState {
+function afterFailure(kind: ModelErrorKind, more: object = {}, call: object = {}): RunState {
   const failure = { kind, message: 'no', ...more };
   const facts = { status: 'failed', failure, version: 4, isUnanswered: true, retryAfterMs: 0, random: 1 } as const;
-  return nextStep(ASK, { ...facts, waits: checked.waits, ...call }, RULES);
+  return nextTurnStep(ASK, { ...facts, waits: checked.waits, ...call }, RULES);
 }
 
 const usedUp = { waits: { ...checked.waits, overflow: 'used' } };
 
-it.each<[string, TurnState, object]>([
+it.each<[string, RunState, object]>([
   ['an overflow waits for a pass', afterFailure('overflow'), { step: 'note_refusal', tokens: 10 }],
   [
     'a second overflow counts again',

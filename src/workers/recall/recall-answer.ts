@@ -1,23 +1,89 @@
+import { briefCall, clipAtWord } from '../../compaction/evidence/call-line.ts';
 import type { RankedLine } from '../../compaction/recall/line-ranking.ts';
-import { type MatchedMessage, matchMessage, rankMatched } from '../../compaction/recall/matched-message.ts';
+import type { MatchedMessage } from '../../compaction/recall/matched-message.ts';
 import type { LinePlace } from '../../compaction/recall/message-lines.ts';
-import { type RecallQuery, readQuery } from '../../compaction/recall/recall-query.ts';
-import type { ToolCall } from '../../domain/message.ts';
-import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { RecallQuery } from '../../compaction/recall/recall-query.ts';
+import { seqOfCallId } from '../../domain/ids.ts';
+import type { LogEntry, Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import type { IndexedLog, LineIndexes } from './line-indexes.ts';
-import { readEntries } from './log-batches.ts';
-import { frameText, readCalls, titleOf } from './recall-answer.ts';
+import { type LogPlace, readEntries } from './line-indexes.ts';
+
+/** Tokens of a recall answer if the model gives no `limit`. The limit for tool results may allow fewer. */
+export const ANSWER_TOKENS = 1_000;
+
+/** Tokens reserved for the last line of an answer. */
+const LAST_LINE_TOKENS = 40;
+const MAX_CALL_CHARS = 80;
+
+/** Tokens by which a part is made smaller still, because each attempt counts the whole answer. */
+const SPARE_TOKENS = 8;
+
+/** Composes a part of an answer that has about `room` tokens. */
+export type Compose = (room: number) => Promise<string>;
 
 /**
- * Lines of the index that are looked up in the log for exact matches, by the tokens of the answer. A line with its title
- * has about 40 tokens, so that an answer shows half of them.
+ * Composes an answer of at most `maxTokens`. The whole answer may have more tokens than its parts. In that case the parts
+ * are composed again with fewer tokens.
  */
-const TOKENS_A_LINE = 24;
-const MIN_LINES = 32;
-const MAX_LINES = 256;
-/** Bytes of messages that are read for them. The best message is read at any size. */
-const MAX_READ_BYTES = 1_048_576;
+export async function composeWithin(counter: TokenCounter, maxTokens: number, compose: Compose): Promise<string> {
+  for (let room = maxTokens - LAST_LINE_TOKENS; ; ) {
+    const answer = await compose(room);
+    const excess = (await counter.count(answer)) - maxTokens;
+    if (excess <= 0 || room <= 0) return answer;
+    room -= excess + SPARE_TOKENS;
+  }
+}
+
+/**
+ * Puts a text of the log under its title, between two lines of backticks. The text has no run of as many backticks. So it
+ * cannot end the frame, and no line of it can be read as the title of another message.
+ */
+export function frameText(title: string, text: string): string {
+  if (text === '') return `${title} no text`;
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${title}\n${fence}\n${text}\n${fence}`;
+}
+
+/** Names a message in one line: its number, its author, and the call that it answers. */
+export function titleOf({ seq, message }: LogEntry, calls: ReadonlyMap<string, ToolCall>, part = ''): string {
+  return `message ${seq} (${nameAuthor(message, calls)})${part}:`;
+}
+
+function nameAuthor(
+  { role, toolCallId = '', isError, stopped }: Message,
+  calls: ReadonlyMap<string, ToolCall>,
+): string {
+  if (role !== 'tool') return stopped === true ? `${role}, stopped` : role;
+  const call = calls.get(toolCallId);
+  const result = isError === true ? 'failed tool result' : 'tool result';
+  return call === undefined ? result : `${result} of ${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)}`;
+}
+
+/**
+ * Reads the calls that tool results answer. The id of a call names the message that made it.
+ * @param entries messages, the calls of which are known already
+ */
+export async function readCalls(
+  place: LogPlace,
+  entries: readonly LogEntry[],
+  how: Parameters<typeof readEntries>[2],
+): Promise<ReadonlyMap<string, ToolCall>> {
+  const calls = new Map<string, ToolCall>();
+  const addAll = (read: readonly LogEntry[]): void => {
+    for (const { message } of read) for (const call of message.toolCalls ?? []) calls.set(call.id, call);
+  };
+  addAll(entries);
+  const missing = new Set<number>();
+  for (const { seq, message } of entries) {
+    const { toolCallId } = message;
+    if (toolCallId === undefined || calls.has(toolCallId)) continue;
+    const from = seqOfCallId(toolCallId);
+    if (Number.isSafeInteger(from) && from >= 1 && from < seq) missing.add(from);
+  }
+  for await (const read of readEntries(place, [...missing], how)) addAll(read);
+  return calls;
+}
 
 /** Lines before and after a match that are shown if the answer has room. */
 const NEIGHBOURS = 2;
@@ -26,15 +92,7 @@ const GAP_TOKENS = 4;
 /** Characters around the match in a line that is too long for the answer, as a share of the answer's tokens. */
 const REACH_SHARE = 1 / 8;
 
-interface Search {
-  readonly query: string;
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-  /** Tokens of the answer. */
-  readonly maxTokens: number;
-}
-
-interface Found {
+export interface Found {
   readonly query: RecallQuery;
   /** Matching lines, best first. */
   readonly ranked: readonly RankedLine[];
@@ -46,56 +104,6 @@ interface Found {
   readonly counts: Map<string, number>;
   /** Sentences of the last line, after the number of further matches. */
   readonly notes: readonly string[];
-}
-
-/** Searches the log of a conversation. */
-export async function searchLog(
-  log: IndexedLog,
-  { query: text, from = 1, to = log.state.head, maxTokens }: Search,
-  { indexes, signal }: { readonly indexes: LineIndexes; readonly signal: AbortSignal },
-): Promise<Found> {
-  const query = readQuery(text);
-  const { index, segments, hidden } = await indexes.open(log, signal);
-  const most = Math.min(MAX_LINES, Math.max(MIN_LINES, Math.floor(maxTokens / TOKENS_A_LINE)));
-  const scope = { from, to: Math.min(to, log.state.head), segments, hidden, most };
-  const matches = await indexes.search(index, query, scope);
-  const bytesOf = (seq: number): number => index.bytesOf(seq);
-  const seqs = limitBytes(new Set(matches.ranked.map(({ seq }) => seq)), bytesOf);
-  const messages = new Map<number, MatchedMessage>();
-  for await (const entries of readEntries(log, seqs, { signal, bytesOf })) {
-    for (const entry of entries) {
-      messages.set(entry.seq, await eventLoopShare.run(matchMessage(entry, query, matches)));
-    }
-  }
-  const entries = [...messages.values()].map(({ entry }) => entry);
-  const calls = await readCalls(log, entries, { signal, bytesOf });
-  const notes = [
-    ...(query.words.length === 0 ? ['Search for a word, a number or more than one sign.'] : []),
-    ...(matches.count > 0 && !matches.areArchived ? ['You still see these messages in your context.'] : []),
-    ...(from < index.first
-      ? [`Messages before ${index.first} are too old to be searched. Read them with from and to.`]
-      : []),
-  ];
-  return {
-    query,
-    ranked: rankMatched(messages.values()),
-    messages,
-    calls,
-    count: matches.count,
-    counts: new Map(),
-    notes,
-  };
-}
-
-function limitBytes(seqs: Iterable<number>, bytesOf: (seq: number) => number): number[] {
-  const taken: number[] = [];
-  let bytes = 0;
-  for (const seq of seqs) {
-    bytes += bytesOf(seq);
-    if (bytes > MAX_READ_BYTES && taken.length > 0) break;
-    taken.push(seq);
-  }
-  return taken;
 }
 
 /** Writes the best lines that fit into `room` tokens, grouped by message, with a last line about the others. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readQuery } from '../../../src/compaction/recall/recall-query.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { SeqRange } from '../../../src/domain/version.ts';
-import { LineIndexes } from '../../../src/workers/turn/line-indexes.ts';
+import { LineIndexes } from '../../../src/workers/recall/line-indexes.ts';
 import { TestDatabase } from '../../store/test-database.ts';
 
 const { signal } = new AbortController();

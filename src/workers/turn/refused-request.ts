@@ -1,17 +1,19 @@
 import { endBefore } from '../../compaction/restore.ts';
+import type { StepState } from '../../domain/conversation.ts';
 import type { Leaving } from '../../domain/leaving.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
+import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import type { TurnFailure } from '../../domain/turn.ts';
-import { START_VERSION } from '../../domain/version.ts';
+import { START_VERSION, type Version, weighVersion } from '../../domain/version.ts';
 import type { PassIntake } from '../../store/passes.ts';
+import { hashSegments } from '../content-hash.ts';
 import { requestPass } from '../pass-request.ts';
 import { LostTurn } from './ending.ts';
 import type { ModelFailure } from './model-call.ts';
-import type { RunningTurn } from './running-turn.ts';
-import { decideStep } from './threshold-check.ts';
+import { decideStep, hasWaitedForPass } from './step-decision.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
-import { type Facts, type FailedEnd, failTurn, type TurnState } from './turn-states.ts';
+import { type FailedEnd, failTurn, type RunningTurn, type RunState, type TurnFacts } from './turn-states.ts';
 
 export async function requestUnderLease({ ending, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
   ending.signal.throwIfAborted();
@@ -30,8 +32,8 @@ export async function requestUnderLease({ ending, ports, prepared }: RunningTurn
  */
 export async function compactHere(
   run: RunningTurn,
-  { key, need, isLastResort }: TurnState<'compact'>,
-): Promise<Facts['compact']> {
+  { key, need, isLastResort }: RunState<'compact'>,
+): Promise<TurnFacts['compact']> {
   const { journal } = run;
   await requestUnderLease(run, need);
   await run.ports.takeover.settleNow(run.ending.lease.conversation);
@@ -43,8 +45,8 @@ export async function compactHere(
 /** Records that the provider refused the request as too long, so that the step waits only once for this cause. */
 export async function noteRefusal(
   { prepared, journal }: RunningTurn,
-  { key, tokens }: TurnState<'note_refusal'>,
-): Promise<Facts['note_refusal']> {
+  { key, tokens }: RunState<'note_refusal'>,
+): Promise<TurnFacts['note_refusal']> {
   await journal.recordWait(key, 'size_refused');
   const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   return { need: { reasons: ['overflow'], refusedTokens }, waits: journal.waitsOf(key) };
@@ -56,8 +58,8 @@ export async function noteRefusal(
  */
 export async function countAgain(
   run: RunningTurn,
-  { tokens, refusal }: TurnState<'recount'>,
-): Promise<Facts['recount']> {
+  { tokens, refusal }: RunState<'recount'>,
+): Promise<TurnFacts['recount']> {
   const { ports, ending, prepared } = run;
   if (refusal === undefined) {
     await refresh(run);
@@ -82,11 +84,11 @@ function doesFit({ prepared, journal }: RunningTurn): boolean {
  * Explains a request that is too large, with the sizes of all its parts. If the messages of this turn alone are the
  * cause, they leave the context.
  */
-export async function explainTooLarge(run: RunningTurn, large: TurnState<'give_up'>): Promise<Facts['give_up']> {
+export async function explainTooLarge(run: RunningTurn, large: RunState<'give_up'>): Promise<TurnFacts['give_up']> {
   return { failed: describeTooLarge(run, large), leaves: await leaveAsTooLarge(run, large.refusal !== undefined) };
 }
 
-function describeTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }: TurnState<'give_up'>): FailedEnd {
+function describeTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }: RunState<'give_up'>): FailedEnd {
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
   const upperBound = upperBoundTokens(tokens, upperBoundFactor);
@@ -182,4 +184,118 @@ async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn)
   const fits = (tokens: number): boolean => upperBoundTokens(tokens, upperBoundFactor) <= usable;
   // A system prompt that alone exceeds the window is no fault of the turn.
   return fits(overhead.tokens) && !fits(contextSize(own, overhead).tokens);
+}
+
+/**
+ * Marker in the field `explained` of a context version that replaced one whose form a provider refused. A rollback by a
+ * caller has another marker.
+ */
+const VERSION_REFUSED = 'version_refused';
+
+/** A request that the provider refused because of its form. */
+interface RefusedRequest {
+  readonly step: string;
+  /** Number of the context version that the request contains. */
+  readonly version: number;
+}
+
+/** Checks that a pass or a rollback made a version, and that no request over it was answered yet. */
+export function isUnanswered({ answeredVersion }: StepState, version: number): boolean {
+  return version > START_VERSION.number && (answeredVersion === undefined || answeredVersion < version);
+}
+
+/**
+ * After a provider refuses the form of a request, replaces the version in that request by its parent, if a compaction
+ * pass made the version. The refused segments are quarantined. If the provider refuses the parent, the parent's parent
+ * follows, until a version that was answered before or that no pass made. A step that has waited for a pass may wait
+ * once more, because the parent is as large as the context was before that pass.
+ * @returns false if no pass made the version's segments, or if a request with them was answered before: then their form
+ * is not at fault
+ * @throws LostTurn if the turn's lease was lost
+ */
+export async function rollBackRefused(
+  run: RunningTurn,
+  { step, version: refused }: RefusedRequest,
+  failure: ModelFailure,
+): Promise<boolean> {
+  const { ports, ending, journal } = run;
+  const { conversation } = ending.lease;
+  const shown = await findShown(run, await readVersion(run, refused));
+  // No request over a context version newer than `answeredVersion` was ever answered. The search for a replacement
+  // passes `answeredVersion` before any older version.
+  const { answeredVersion } = journal.conversation;
+  const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
+  if (shown.cause !== 'pass' || isAnswered) return false;
+  const version = copyOlder(run, refused, await readVersion(run, shown.parent));
+  ending.signal.throwIfAborted();
+  // The additional wait is recorded before the rollback. A crash between the two writes then leaves the step one wait
+  // too many. In the other order, a crash would make the turn fail.
+  if (hasWaitedForPass(journal.waitsOf(step))) await journal.recordWait(step, 'rolled_back');
+  const rollback = {
+    expectedVersion: refused,
+    shownVersion: shown.number,
+    version,
+    refusedSegments: hashSegments(shown.segments),
+    keepVersions: PASS_LIMITS.keepVersions,
+  };
+  const result = await ending.write('rollback', () => ports.turns.rollBackVersion(ending.lease, rollback));
+
+  if (result.status === 'answered') return false;
+  if (result.status === 'version_changed') {
+    journal.adopt(await ports.contexts.readConversation(conversation));
+    return true;
+  }
+  journal.adopt(result.conversation);
+  ports.onEvent({
+    type: 'version_refused',
+    by: 'provider',
+    ...ending.scope,
+    version: refused,
+    codes: failure.code === undefined ? [] : [failure.code],
+    message: failure.message,
+    ...(failure.form === undefined ? {} : { form: failure.form }),
+  });
+  return true;
+}
+
+/** Reads a version of the context. If the store no longer keeps it, the full log is returned, which no pass made. */
+async function readVersion({ ports, ending }: RunningTurn, number: number | null): Promise<Version> {
+  const version = number === null ? undefined : await ports.contexts.readVersion(ending.lease.conversation, number);
+  return version ?? START_VERSION;
+}
+
+/**
+ * Finds the context version from which a version copied its segments. A version that replaced a refused one has the
+ * segments of an older version.
+ */
+async function findShown(run: RunningTurn, version: Version): Promise<Version> {
+  if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
+  const refused = await findShown(run, await readVersion(run, version.parent));
+  return findShown(run, await readVersion(run, refused.parent));
+}
+
+/** Builds a new context version for the current log with the segments of the older version `shown`. */
+function copyOlder({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
+  const { baseTotal } = shown;
+  const weight = weighVersion(shown);
+  const { size, head } = journal.conversation;
+  const before = contextSize(size, prepared.overhead);
+  const after = contextSize({ version: refused + 1, weight, baseTotal, headTotal: size.headTotal }, prepared.overhead);
+  return {
+    ...shown,
+    number: refused + 1,
+    parent: refused,
+    cause: 'rollback',
+    reasons: [],
+    strategy: 'none',
+    measuredAt: { head, ...after },
+    tokensBefore: before.tokens,
+    tokensAfter: after.tokens,
+    archived: 0,
+    explained: [VERSION_REFUSED],
+    floorRelaxed: false,
+    at: ports.clock.now(),
+    durationMs: 0,
+    model: null,
+  };
 }

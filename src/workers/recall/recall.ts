@@ -1,13 +1,22 @@
 import { z } from 'zod';
+import { type MatchedMessage, matchMessage, rankMatched } from '../../compaction/recall/matched-message.ts';
 import { RECALL, recallText } from '../../compaction/recall/message-lines.ts';
+import { readQuery } from '../../compaction/recall/recall-query.ts';
 import type { Tool } from '../../domain/agent.ts';
 import { isWithin } from '../../domain/rolled-back.ts';
 import type { ContextStore } from '../../store/contexts.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import type { IndexedLog, LineIndexes } from './line-indexes.ts';
-import { readRange } from './log-batches.ts';
-import { ANSWER_TOKENS, composeWithin, frameText, readCalls, titleOf } from './recall-answer.ts';
-import { searchLog, writeFound } from './recall-search.ts';
+import { type IndexedLog, type LineIndexes, readEntries, readRange } from './line-indexes.ts';
+import {
+  ANSWER_TOKENS,
+  composeWithin,
+  type Found,
+  frameText,
+  readCalls,
+  titleOf,
+  writeFound,
+} from './recall-answer.ts';
 
 /** A message is not begun in an answer that has fewer tokens left. */
 const MIN_MESSAGE_TOKENS = 16;
@@ -157,4 +166,72 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   #limit(limit = ANSWER_TOKENS): number {
     return Math.min(limit, this.#maxTokens);
   }
+}
+
+/**
+ * Lines of the index that are looked up in the log for exact matches, by the tokens of the answer. A line with its title
+ * has about 40 tokens, so that an answer shows half of them.
+ */
+const TOKENS_A_LINE = 24;
+const MIN_LINES = 32;
+const MAX_LINES = 256;
+/** Bytes of messages that are read for them. The best message is read at any size. */
+const MAX_READ_BYTES = 1_048_576;
+
+interface Search {
+  readonly query: string;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** Tokens of the answer. */
+  readonly maxTokens: number;
+}
+
+/** Searches the log of a conversation. */
+async function searchLog(
+  log: IndexedLog,
+  { query: text, from = 1, to = log.state.head, maxTokens }: Search,
+  { indexes, signal }: { readonly indexes: LineIndexes; readonly signal: AbortSignal },
+): Promise<Found> {
+  const query = readQuery(text);
+  const { index, segments, hidden } = await indexes.open(log, signal);
+  const most = Math.min(MAX_LINES, Math.max(MIN_LINES, Math.floor(maxTokens / TOKENS_A_LINE)));
+  const scope = { from, to: Math.min(to, log.state.head), segments, hidden, most };
+  const matches = await indexes.search(index, query, scope);
+  const bytesOf = (seq: number): number => index.bytesOf(seq);
+  const seqs = limitBytes(new Set(matches.ranked.map(({ seq }) => seq)), bytesOf);
+  const messages = new Map<number, MatchedMessage>();
+  for await (const entries of readEntries(log, seqs, { signal, bytesOf })) {
+    for (const entry of entries) {
+      messages.set(entry.seq, await eventLoopShare.run(matchMessage(entry, query, matches)));
+    }
+  }
+  const entries = [...messages.values()].map(({ entry }) => entry);
+  const calls = await readCalls(log, entries, { signal, bytesOf });
+  const notes = [
+    ...(query.words.length === 0 ? ['Search for a word, a number or more than one sign.'] : []),
+    ...(matches.count > 0 && !matches.areArchived ? ['You still see these messages in your context.'] : []),
+    ...(from < index.first
+      ? [`Messages before ${index.first} are too old to be searched. Read them with from and to.`]
+      : []),
+  ];
+  return {
+    query,
+    ranked: rankMatched(messages.values()),
+    messages,
+    calls,
+    count: matches.count,
+    counts: new Map(),
+    notes,
+  };
+}
+
+function limitBytes(seqs: Iterable<number>, bytesOf: (seq: number) => number): number[] {
+  const taken: number[] = [];
+  let bytes = 0;
+  for (const seq of seqs) {
+    bytes += bytesOf(seq);
+    if (bytes > MAX_READ_BYTES && taken.length > 0) break;
+    taken.push(seq);
+  }
+  return taken;
 }

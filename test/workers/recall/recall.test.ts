@@ -5,13 +5,12 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { SeqRange, Version } from '../../../src/domain/version.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
-import type { TokenCounter } from '../../../src/wire/tokens/token-counter.ts';
-import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
-import { LineIndexes } from '../../../src/workers/turn/line-indexes.ts';
-import { Recall } from '../../../src/workers/turn/recall.ts';
+import { loadTokenCounter, type TokenCounter } from '../../../src/wire/tokens/token-counter.ts';
+import { LineIndexes } from '../../../src/workers/recall/line-indexes.ts';
+import { Recall } from '../../../src/workers/recall/recall.ts';
 import { holdsShortly } from '../../setup/held-loop.ts';
+import { Fixture, ref } from '../turn/fixture.ts';
 import { bindPort, ignoreCrash, WorkerDeath } from '../worker-death.ts';
-import { Fixture, ref } from './fixture.ts';
 import { type RecallAnswer, readRecallAnswer } from './recall-answers.ts';
 
 const other: ConversationRef = { tenant: '_', id: 'other' };
