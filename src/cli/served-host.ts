@@ -1,6 +1,6 @@
 import type { OpenClient } from '../api/client/index.ts';
 import { type AccessOptions, checkOpenAccess } from '../api/http/access.ts';
-import { authenticateByKey } from '../api/http/bearer-keys.ts';
+import { authenticateByKey } from '../api/http/caller.ts';
 import { readAllowedHosts, splitList } from '../domain/allowed-hosts.ts';
 import { fieldError } from '../domain/errors.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createInboxHandler } from '../api/inbox/inbox-handler.ts';
+import { createInboxHandler } from '../api/inbox/turn-job.ts';
 import type { EventListener } from '../domain/events.ts';
 import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../jobs/bullmq/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../jobs/bullmq/wake-queue.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { importConversation } from '../../src/api/client/import.ts';
 import type { TurnfoldClient } from '../../src/api/contract/client.ts';
-import type { InputPart } from '../../src/api/contract/input-parts.ts';
+import type { InputPart } from '../../src/api/contract/enqueue-input.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
 import { JPEG_PIXEL, PIXEL, SHORT_PDF } from '../fakes/contents.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { type HttpFixture, openHttpFixture, send } from './fixture.ts';
 
 let http: HttpFixture;

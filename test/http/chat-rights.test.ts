@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import type { Scope } from '../../src/domain/access-key.ts';
 import { fetchWithKey, openPage, type Page, textsOf } from './chat-page.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { fleetSchema } from '../../src/api/contract/server.ts';
 import { createHttpApp } from '../../src/api/http/app.ts';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { LOST_AFTER_MS } from '../../src/domain/lease.ts';
 import { type Fleet, type FleetOptions, openFleet } from '../../src/host/health/fleet.ts';
 import { SHARDS } from '../client/fixture.ts';

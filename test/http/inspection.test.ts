@@ -7,9 +7,9 @@ import {
   type OutlineAnswer,
   outlineSchema,
   reportSchema,
-} from '../../src/api/contract/inspection-answers.ts';
+} from '../../src/api/contract/inspection.ts';
 import { type CompactionAnswer, compactionSchema } from '../../src/api/contract/versions.ts';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import { routes } from '../../src/api/http/routes.ts';
 import { createTalker, makeVersions, talk } from '../client/fixture.ts';

@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { BOARD_PATH, type QueueBoardOptions, withQueueBoard } from '../../src/api/http/queue-board.ts';
 import { type Fleet, openFleet } from '../../src/host/health/fleet.ts';
 import { SHARDS } from '../client/fixture.ts';

@@ -1,7 +1,7 @@
 import { HttpAgent } from '@ag-ui/client';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import type { Scope } from '../../src/domain/access-key.ts';
 import { fetchWithKey, openPage } from './chat-page.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { createProtocols } from '../../src/api/http/protocols.ts';
 import { arbitraryRequest, type OpenApi, type RandomRequest } from './arbitrary-requests.ts';
 import { type HttpFixture, openHttpFixture, send } from './fixture.ts';

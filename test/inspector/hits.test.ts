@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hitsOf, readAhead } from '../../inspector/src/find/hits.ts';
-import type { ReportAnswer } from '../../src/api/contract/inspection-answers.ts';
+import type { ReportAnswer } from '../../src/api/contract/inspection.ts';
 
 function fatesOf(kept: readonly string[], lost: readonly string[]) {
   const list = (texts: readonly string[]) => texts.map((text, index) => ({ text, seq: index + 1 }));

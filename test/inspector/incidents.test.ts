@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnswerBody } from '../../src/api/contract/client.ts';
-import type { ReportAnswer } from '../../src/api/contract/inspection-answers.ts';
+import type { ReportAnswer } from '../../src/api/contract/inspection.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { findSubject, holds, INCIDENTS, type IncidentScene, openIncidents } from './incidents.ts';
 import { hasTraces, readText } from './recorded-log.ts';

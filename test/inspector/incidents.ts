@@ -1,4 +1,4 @@
-import type { OutlineAnswer, OutlineEntryAnswer } from '../../src/api/contract/inspection-answers.ts';
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../src/api/contract/inspection.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { authenticateByKey } from '../../src/api/http/bearer-keys.ts';
+import { authenticateByKey } from '../../src/api/http/caller.ts';
 import { compact, type Fixture, openFixture } from '../client/fixture.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 import { chromium, findViolations, holdAnswer, useInspector } from './inspector-page.ts';

@@ -1,9 +1,10 @@
 import { answerTurn } from '../../src/api/client/answers.ts';
 import { appendMessages } from '../../src/api/client/appends.ts';
+import { enqueueTurn } from '../../src/api/client/enqueue.ts';
 import { forkConversation } from '../../src/api/client/forks.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { approveProposal } from '../../src/api/client/proposals.ts';
-import { cancelTurn, enqueueTurn } from '../../src/api/client/turns.ts';
+import { cancelTurn } from '../../src/api/client/turns.ts';
 import { restoreConversation } from '../../src/api/client/versions.ts';
 import type { EnqueueInput } from '../../src/api/contract/enqueue-input.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';

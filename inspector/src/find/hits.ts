@@ -1,4 +1,4 @@
-import type { ReportAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 
 /** A word in messages that a version summarized, evicted or shortened. */
 export interface Hit {

@@ -1,4 +1,4 @@
-import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 import { exactNumber, Tokens } from '../parts/figures.tsx';
 import { linkToMessage } from '../shell/router.ts';
 import { CATEGORY_NAMES } from './category-names.ts';

@@ -1,4 +1,4 @@
-import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 import { shortPrice, Tokens } from '../parts/figures.tsx';
 
 /** Usage of the whole conversation so far: its turns and its summaries. */

@@ -1,4 +1,4 @@
-import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 import { exactNumber, shortTokens, Tokens } from '../parts/figures.tsx';
 import { CATEGORY_NAMES, THRESHOLD_NAMES } from './category-names.ts';
 import { placeTicks, type Tick } from './ticks.ts';

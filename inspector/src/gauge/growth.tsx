@@ -1,4 +1,4 @@
-import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 import { shortTokens } from '../parts/figures.tsx';
 import { LinePlot, type PlotPoint } from '../parts/line-plot.tsx';
 import type { Version } from '../shell/answers.ts';

@@ -1,4 +1,4 @@
-import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 
 type Threshold = BreakdownAnswer['thresholds'][number];
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ReportAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 import { exactNumber } from '../parts/figures.tsx';
 import type { ChosenSource } from './source-list.tsx';
 

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { ReportAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { exactNumber, Tokens } from '../parts/figures.tsx';
 import { IdentifierList } from './identifier-list.tsx';

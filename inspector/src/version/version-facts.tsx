@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ReportAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { exactNumber, shortDuration, shortPrice, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';

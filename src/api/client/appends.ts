@@ -10,14 +10,12 @@ import type { AppendResult } from '../../store/log.ts';
 import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
-import type { Appended } from '../contract/messages.ts';
-import { type AppendInput, appendSchema } from '../contract/messages.ts';
-import { readAppendedInSlices } from './append-input.ts';
+import { type Appended, type AppendInput, appendSchema } from '../contract/messages.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
-import { weighMessage } from './weigh-message.ts';
+import { readAppendedInSlices, weighMessage } from './weigh-message.ts';
 
 /**
  * How often an append is tried if other writers append first. Each try appends after the messages of those writers.

@@ -3,8 +3,8 @@ import { buildInSlices } from '../../compaction/context.ts';
 import { diffInSlices, type VersionChange } from '../../compaction/diff.ts';
 import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { type ConversationState, findLeft } from '../../domain/conversation.ts';
-import { isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
-import { type ConversationRef, nameConversation, seqOfCallId } from '../../domain/ids.ts';
+import type { TurnfoldError } from '../../domain/errors.ts';
+import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import type { LogEntry } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
@@ -12,7 +12,6 @@ import { parseInput } from '../../domain/parse.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { AgentSnapshot, ContextView } from '../contract/contexts.ts';
-import type { ConversationView } from '../contract/conversations.ts';
 import { type LogPart, logPartSchema } from '../contract/messages.ts';
 import {
   type ContextPoint,
@@ -21,7 +20,7 @@ import {
   readConversationName,
   versionNumberSchema,
 } from '../contract/names.ts';
-import { checkDurability, noConversation, noVersion, versionGone } from './client-errors.ts';
+import { noConversation, noVersion, versionGone } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
 
 /** @throws not_found if the conversation does not exist */
@@ -32,26 +31,6 @@ export async function readConversationState(
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined) throw noConversation(conversation);
   return state;
-}
-
-/** @throws not_found if the conversation does not exist */
-export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
-  const conversation = readConversationName(name);
-  const { openCalls, incarnation: _, ...state } = await readConversationState(ports, conversation);
-  const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
-  const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
-  const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
-  const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
-  // A concurrent erase may remove the message of an open call after the first read. Such a call is left out.
-  const turn = entries.at(-1)?.turn;
-  const { waiting } = (turn === undefined ? undefined : await ports.turns.readTurn(conversation, turn)) ?? {};
-  const waits = new Map(waiting?.calls.map((call) => [call.id, call]));
-  const known = openCalls.flatMap((open) => {
-    const call = calls.get(open.id);
-    if (call === undefined) return [];
-    return [{ ...open, name: call.name, arguments: call.arguments, ...waits.get(open.id) }];
-  });
-  return { ...state, openCalls: known };
 }
 
 /**
@@ -168,25 +147,4 @@ export async function diff(
   };
   const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];
   return await eventLoopShare.run(diffInSlices(earlier, later));
-}
-
-/** @throws invalid_input for an invalid name. accepted_unsure if too few replicas or disks confirmed the erase. */
-export async function eraseConversation(
-  { contexts, queues }: ClientPorts,
-  name: ConversationName,
-): Promise<{ readonly removedKeys: number }> {
-  const conversation = readConversationName(name);
-  // First the jobs that wait: a worker could take one in between, and create the conversation again. A full Redis refuses
-  // that until the erase has freed memory.
-  const rest = await queues.eraseJobs([conversation], 'all').then(
-    () => 'ended' as const,
-    (error: unknown) => {
-      if (!isTurnfoldError(error, 'redis_full')) throw error;
-      return 'all' as const;
-    },
-  );
-  const erased = await contexts.erase(conversation);
-  await queues.eraseJobs([conversation], rest);
-  checkDurability(erased, { field: 'conversation', id: conversation.id });
-  return { removedKeys: erased.removedKeys };
 }

@@ -6,8 +6,7 @@ import type { Message } from '../../domain/message.ts';
 import { HistoryNotes } from '../../wire/histories/notes.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TurnfoldClient } from '../contract/client.ts';
-import { readAppendedInSlices } from './append-input.ts';
-import { checkMessageBytes } from './weigh-message.ts';
+import { checkMessageBytes, readAppendedInSlices } from './weigh-message.ts';
 
 /** Recorded messages for a conversation that does not exist yet. */
 export interface ImportInput {

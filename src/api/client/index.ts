@@ -59,8 +59,8 @@ export type { Webhook, WebhookEventName, WebhookHealth } from '../../domain/webh
 export type { FailedTurn } from '../../store/failed-turns.ts';
 export type { ListedConversation, WaitingTurn } from '../../store/listings.ts';
 export type { OpenTurn, OpenTurns } from '../../store/open-turns.ts';
-export type { TurnClaim } from '../../store/recorded-steps.ts';
 export type { RedisTls } from '../../store/redis/address.ts';
+export type { TurnClaim } from '../../store/turns.ts';
 export type { HistoryNote } from '../../wire/histories/notes.ts';
 export type {
   AgentName,
@@ -86,8 +86,14 @@ export type {
   UsageInput,
 } from '../contract/conversations.ts';
 export type { EnqueueAnswer, EnqueuedTurn, EnqueueMethods, RedriveInput } from '../contract/enqueue.ts';
-export type { EnqueueInput } from '../contract/enqueue-input.ts';
-export type { ForeignPart, InputPart, ReferencedPart, StoredPart, WebPart } from '../contract/input-parts.ts';
+export type {
+  EnqueueInput,
+  ForeignPart,
+  InputPart,
+  ReferencedPart,
+  StoredPart,
+  WebPart,
+} from '../contract/enqueue-input.ts';
 export type {
   Breakdown,
   BreakdownInput,

@@ -3,8 +3,7 @@ import type { LogEntry, Message } from '../../domain/message.ts';
 import type { ModelCallKey, Piece, PieceBatch, StreamedCompaction } from '../../store/stream-entries.ts';
 import type { StreamPage } from '../../store/streams.ts';
 import type { TurnPart } from '../contract/turn-parts.ts';
-import { DeliveredMessage, type KnownMessage } from './delivered-message.ts';
-import { type StreamPosition, writePosition } from './stream-position.ts';
+import { DeliveredMessage, type KnownMessage, type StreamPosition, writePosition } from './stream-position.ts';
 
 type PartBody = TurnPart extends infer Part ? (Part extends TurnPart ? Omit<Part, 'id'> : never) : never;
 

@@ -6,14 +6,12 @@ import type { EventStore } from '../../store/events.ts';
 import type { ListingStore } from '../../store/listings.ts';
 import type { PassIntake } from '../../store/passes.ts';
 import type { ProposalStore } from '../../store/proposals.ts';
-import type { StepReader } from '../../store/recorded-steps.ts';
 import type { StreamNotices, StreamReader } from '../../store/streams.ts';
-import type { TurnIntake } from '../../store/turns.ts';
+import type { StepReader, TurnIntake } from '../../store/turns.ts';
 import type { VersionStore } from '../../store/versions.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
 type Store = TurnIntake &
-  StepReader &
   StreamReader &
   ContextStore &
   PassIntake &
@@ -24,7 +22,7 @@ type Store = TurnIntake &
 
 /** Stores that the client needs, one per noun such as turns or versions. A test can replace a single one. */
 export interface ClientStores {
-  readonly turns: TurnIntake & StepReader;
+  readonly turns: TurnIntake;
   readonly streams: StreamReader;
   readonly contexts: ContextStore;
   readonly passes: PassIntake;

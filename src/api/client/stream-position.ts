@@ -72,3 +72,114 @@ export function hashText(text: string, before = EMPTY_HASH): number {
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93);
   return hash >>> 0;
 }
+
+/** A message as far as it is known: from the pieces of a model call, or from the log. */
+export interface KnownMessage {
+  readonly text: string;
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+}
+
+/** Hashes of the delivered text, of the names of the started calls, and of the last started call's arguments. */
+interface Hashes {
+  text: number;
+  names: number;
+  arguments: number;
+}
+
+const NOTHING = { text: 0, reasoning: 0, calls: 0, arguments: 0, complete: 0 };
+
+/**
+ * How much of one message a reader has. Each `take` returns what the reader does not have yet, and counts it as
+ * delivered.
+ */
+export class DeliveredMessage {
+  /** The model call whose pieces were delivered. Undefined if a reader resumed and the call is not known yet. */
+  call: string | undefined;
+  readonly #counts: Omit<OpenMessage, 'hash'>;
+  #hashes: Hashes = { text: EMPTY_HASH, names: EMPTY_HASH, arguments: EMPTY_HASH };
+  /** Hash in the id from which a reader resumed. */
+  #resumed: string | undefined;
+
+  constructor(call: string | undefined, resumed?: OpenMessage) {
+    const { hash, ...counts } = resumed ?? { ...NOTHING, hash: undefined };
+    this.call = call;
+    this.#counts = counts;
+    this.#resumed = hash;
+  }
+
+  get isEmpty(): boolean {
+    return Object.values(this.#counts).every((count) => count === 0);
+  }
+
+  /** The counts of this message for the id of the next part. */
+  get open(): OpenMessage {
+    return { ...this.#counts, hash: this.#resumed ?? joinHashes(this.#hashes) };
+  }
+
+  /** Compares a message with what was delivered of it. `short`: the recorded message is shorter. */
+  compare(message: KnownMessage): 'same' | 'other' | 'short' {
+    const hashes = this.#hash(message);
+    if (hashes === undefined) return 'short';
+    if (joinHashes(hashes) !== this.open.hash) return 'other';
+    this.#hashes = hashes;
+    this.#resumed = undefined;
+    return 'same';
+  }
+
+  takeText({ text }: KnownMessage): string {
+    const piece = text.slice(this.#counts.text);
+    this.#counts.text = text.length;
+    this.#hashes.text = hashText(piece, this.#hashes.text);
+    return piece;
+  }
+
+  takeReasoning(reasoning: string): string {
+    const piece = reasoning.slice(this.#counts.reasoning);
+    this.#counts.reasoning += piece.length;
+    return piece;
+  }
+
+  /** Takes further arguments of the call that was started last. */
+  takeArguments({ calls }: KnownMessage): string {
+    const written = calls[this.#counts.calls - 1]?.arguments ?? '';
+    const piece = written.slice(this.#counts.arguments);
+    this.#counts.arguments += piece.length;
+    this.#hashes.arguments = hashText(piece, this.#hashes.arguments);
+    return piece;
+  }
+
+  /** Takes the name of the next call that was not started. */
+  takeStart({ calls }: KnownMessage): string | undefined {
+    const next = calls[this.#counts.calls];
+    if (next === undefined) return undefined;
+    this.#counts.calls += 1;
+    this.#counts.arguments = 0;
+    this.#hashes.names = hashText(`${next.name}\n`, this.#hashes.names);
+    this.#hashes.arguments = EMPTY_HASH;
+    return next.name;
+  }
+
+  /** Takes the index of the next call that is complete in the log. */
+  takeComplete({ calls }: KnownMessage): number | undefined {
+    const index = this.#counts.complete;
+    if (index >= calls.length) return undefined;
+    this.#counts.complete += 1;
+    return index;
+  }
+
+  #hash(message: KnownMessage): Hashes | undefined {
+    const { text, calls, arguments: written } = this.#counts;
+    const last = message.calls[calls - 1]?.arguments ?? '';
+    if (message.text.length < text || message.calls.length < calls || last.length < written) return undefined;
+    const names = message.calls.slice(0, calls).map(({ name }) => `${name}\n`);
+    return {
+      text: hashText(message.text.slice(0, text)),
+      names: hashText(names.join('')),
+      arguments: hashText(last.slice(0, written)),
+    };
+  }
+}
+
+function joinHashes({ text, names, arguments: written }: Hashes): string {
+  return hashText(`${text} ${names} ${written}`).toString(36);
+}

@@ -1,130 +1,29 @@
-import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
-import { nameConversation } from '../../domain/ids.ts';
+import { z } from 'zod';
+import { fieldError } from '../../domain/errors.ts';
+import { type ConversationRef, idSchema, seqOfCallId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../../domain/turn.ts';
-import { writeContext } from '../../domain/turn-context.ts';
-import type { AcceptRequest, AcceptResult } from '../../store/turn-intake.ts';
-import type { TurnIntake } from '../../store/turns.ts';
-import type { EnqueuedTurn } from '../contract/enqueue.ts';
-import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
-import { followSchema } from '../contract/follow-options.ts';
-import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
-import type { ResultOptions } from '../contract/turns.ts';
-import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
-import { hashPayload } from './payload-hash.ts';
+import { ANSWER_KINDS, isSettled, type StepRecord, type TurnState, type TurnView } from '../../domain/turn.ts';
+import type { FailedTurn } from '../../store/failed-turns.ts';
+import type { WaitingPosition } from '../../store/listings.ts';
+import type { OpenTurns } from '../../store/open-turns.ts';
+import type { RecordedSteps } from '../../store/turns.ts';
+import { type ConversationName, followSchema, readConversationName, readTurnId } from '../contract/names.ts';
+import type { TurnStep, TurnSteps } from '../contract/turn-steps.ts';
+import {
+  type FailedInput,
+  failedSchema,
+  type OpenTurnsInput,
+  openTurnsSchema,
+  type ResultOptions,
+  type WaitingInput,
+  type WaitingPage,
+  waitingInputSchema,
+} from '../contract/turns.ts';
+import { checkDurability, noConversation, noTurn } from './client-errors.ts';
 import type { ClientPorts } from './ports.ts';
-import { checkContents, weighMessage } from './weigh-message.ts';
-
-/** Ports that the acceptance of a turn needs. The inbox of a worker process has no more than that. */
-export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' | 'ids' | 'currentTrace'> {
-  readonly turns: Pick<TurnIntake, 'accept'>;
-}
 
 /** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
-
-/**
- * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
- * (invariant I2).
- * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, message_too_large, turn_conflict,
- * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, conversation_busy, accepted_unsure,
- * redis_unavailable, redis_full
- */
-export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<EnqueuedTurn> {
-  return await acceptPrepared(ports, await prepareTurn(ports, input));
-}
-
-/** A turn whose input was checked and weighed. */
-export interface PreparedTurn {
-  readonly request: TurnToAccept;
-  /** True if the caller named the turn. */
-  readonly isNamed: boolean;
-}
-
-export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<PreparedTurn> {
-  const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
-  const context = rest.context === undefined ? undefined : writeContext(rest.context);
-  const { parts } = rest;
-  checkContents({ parts }, '');
-  const message = { role: 'user' as const, content: rest.input, ...(parts !== undefined && { parts }) };
-  const request = {
-    conversation: { tenant, id },
-    turn: named ?? ports.ids.next(),
-    agent,
-    input: await weighMessage(await ports.counterFor(agent), message, 'input'),
-    payloadHash: hashPayload([agent, { ...rest, context }]),
-    context,
-    maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
-    delayMs: rest.delayMs,
-    onBusy: rest.onBusy,
-    busyTurn: rest.busyTurn,
-    caps: { deadlineMs: rest.deadlineMs, maxTurnTokens: rest.maxTurnTokens },
-    priority: rest.priority,
-  };
-  return { request, isNamed: named !== undefined };
-}
-
-export async function acceptPrepared(ports: EnqueuePorts, prepared: PreparedTurn): Promise<EnqueuedTurn> {
-  const accepted = await acceptTurn(ports, prepared.request);
-  // A generated turn id is known only to this call. So if Redis reports the turn as known, an earlier attempt of this
-  // call stored it.
-  return prepared.isNamed ? accepted : { ...accepted, isNew: true };
-}
-
-export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'> {
-  readonly priority: number | undefined;
-}
-
-/**
- * Adds a turn to the mailbox of its conversation and wakes a worker.
- * @throws the errors of enqueueTurn, and turn_not_failed if the turn to repeat has not failed
- */
-export async function acceptTurn(ports: EnqueuePorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
-  const { conversation, turn } = request;
-  const wake = ports.ids.next();
-  const name = { field: 'turn', id: turn } as const;
-  const result = await nameRepeatable(name, () =>
-    ports.turns.accept({ ...request, wake, traceParent: ports.currentTrace() }),
-  );
-  if (!('needsWake' in result)) throw refuseTurn(request, result);
-  if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
-  checkDurability(result, name);
-  return { ...nameConversation(conversation), turn, state: result.state, isNew: result.status === 'accepted' };
-}
-
-type Refused = Exclude<AcceptResult, { readonly status: 'accepted' | 'known' }>;
-
-function refuseTurn(
-  { conversation, turn, redriveOf = turn, maxQueuedTurns }: Omit<TurnToAccept, 'priority'>,
-  refused: Refused,
-): TurnfoldError {
-  switch (refused.status) {
-    case 'conflict':
-      return fieldError(
-        'turn_conflict',
-        'turn',
-        `${turn} was accepted before with another input, context or option. Use a new turn id`,
-      );
-    case 'forking':
-      return beingCopied(conversation, refused);
-    case 'other_agent':
-      return agentConflict(conversation, refused.agent);
-    case 'full': {
-      const { queued } = refused;
-      const why =
-        `${queued} turns are queued, running or waiting, and maxQueuedTurns is ${maxQueuedTurns}. ` +
-        'Try again once turns have settled';
-      return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
-    }
-    case 'busy': {
-      const { queued } = refused;
-      const why = `${queued} turns are queued or in flight, and onBusy is reject. Try again once they have settled`;
-      return fieldError('conversation_busy', 'conversation', why, { details: { queued } });
-    }
-    case 'not_failed':
-      return refused.state === undefined ? noTurn(conversation, redriveOf) : notFailed(redriveOf, refused.state);
-  }
-}
 
 /**
  * Polls a turn until it is settled or `waitMs` has passed.
@@ -165,4 +64,147 @@ export async function cancelTurn(ports: ClientPorts, name: ConversationName, tur
   }
   checkDurability(result, { field: 'turn', id: turn });
   return result.status === 'settled' ? result.state : 'canceled';
+}
+
+/** @throws invalid_input for an invalid id. not_found if the turn does not exist. */
+export async function readTurnSteps(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnSteps> {
+  const conversation = readConversationName(name);
+  const [view, recorded] = await Promise.all([
+    ports.turns.readTurn(conversation, readTurnId(turn)),
+    ports.turns.readSteps(conversation, turn),
+  ]);
+  if (view === undefined || recorded === undefined) throw noTurn(conversation, turn);
+  const { inputSeq } = view;
+  const range = inputSeq === undefined ? [] : [{ from: inputSeq, to: inputSeq }];
+  const [input] = range.length === 0 ? [] : await ports.contexts.readLog(conversation, range);
+  return {
+    ...(input !== undefined && { begunAt: input.at }),
+    steps: orderSteps(recorded.steps, input?.at),
+    ...(recorded.claim !== undefined && { claim: recorded.claim }),
+  };
+}
+
+const MODEL = 'model-';
+const TOOL = 'tool-';
+
+interface ModelCall {
+  readonly number: number;
+  readonly record: StepRecord;
+}
+
+/** Orders the records of calls. Markers of waits are left out. */
+function orderSteps(records: RecordedSteps['steps'], begunAt: number | undefined): TurnStep[] {
+  const calls: { readonly id: string; readonly record: StepRecord }[] = [];
+  const models: ModelCall[] = [];
+  for (const [key, record] of records) {
+    if (key.startsWith(TOOL)) calls.push({ id: key.slice(TOOL.length), record });
+    else if (key.startsWith(MODEL)) models.push({ number: Number(key.slice(MODEL.length)), record });
+  }
+  models.sort((one, other) => one.number - other.number);
+  const steps: TurnStep[] = [];
+  let before = begunAt;
+  for (const { number, record } of models) {
+    steps.push(describeStep({ step: number }, record, before));
+    before = record.at;
+    const made = calls.filter(({ id }) => makes(record, id)).toSorted((one, other) => one.record.at - other.record.at);
+    for (const { id, record: result } of made) {
+      steps.push(describeStep({ step: number, call: id }, result, record.at));
+      before = Math.max(before, result.at);
+    }
+  }
+  return steps;
+}
+
+function makes(model: StepRecord, call: string): boolean {
+  if (model.status === 'started' || model.seqs === undefined) return false;
+  const seq = seqOfCallId(call);
+  return seq >= model.seqs.from && seq <= model.seqs.to;
+}
+
+function describeStep(name: Pick<TurnStep, 'step' | 'call'>, record: StepRecord, before: number | undefined): TurnStep {
+  const { status, at } = record;
+  if (status === 'started') return { ...name, status, at };
+  return {
+    ...name,
+    status,
+    at,
+    ...(before !== undefined && { tookMs: Math.max(0, at - before) }),
+    ...record.seqs,
+  };
+}
+
+/** @throws invalid_input for an invalid filter */
+export async function listFailedTurns(ports: ClientPorts, input: FailedInput = {}): Promise<FailedTurn[]> {
+  const { since = 0, ...query } = parseInput(failedSchema, input);
+  return await ports.turns.listFailed({ since, ...query });
+}
+
+/** @throws invalid_input for an invalid filter or cursor */
+export async function listWaiting(ports: ClientPorts, input: WaitingInput = {}): Promise<WaitingPage> {
+  const { after, ...query } = parseInput(waitingInputSchema, input);
+  const position = after === undefined ? undefined : readWaitingCursor(after);
+  const { items, next } = await ports.listings.listWaiting({ ...query, after: position });
+  return { turns: items, ...(next && { next: writeWaitingCursor(next) }) };
+}
+
+function writeWaitingCursor({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
+  return [tenant, kind, id, turn].join('/');
+}
+const waitingCursor = z.tuple([idSchema, z.enum(ANSWER_KINDS), idSchema, idSchema]);
+
+function readWaitingCursor(after: string): WaitingPosition {
+  const [tenant, kind, id, turn] = readCursor(waitingCursor, after);
+  return { conversation: { tenant, id }, for: kind, turn };
+}
+
+/** @throws invalid_input for a text that no page returned as `next` */
+export function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
+  const parts = schema.safeParse(after.split('/'));
+  if (parts.success) return parts.data;
+  throw fieldError('invalid_input', 'after', 'expected the value `next` that the previous page returned');
+}
+
+/** Inputs that are read at once, and the characters after which no more are read. */
+const INPUT_BATCH = 20;
+const INPUT_CHARS = 4_000_000;
+
+/**
+ * Reads the open turns of a conversation in one snapshot.
+ * @throws invalid_input for an invalid limit. not_found if the conversation does not exist.
+ */
+export async function listOpenTurns(
+  ports: ClientPorts,
+  name: ConversationName,
+  input: OpenTurnsInput = {},
+): Promise<OpenTurns> {
+  const conversation = readConversationName(name);
+  const { limit, inputs: needsInputs = false } = parseInput(openTurnsSchema, input);
+  const open = await ports.turns.listOpen(conversation, limit);
+  if (open === undefined) throw noConversation(conversation);
+  if (!needsInputs) return open;
+  const inputs = await readInputs(ports, conversation, open);
+  return {
+    ...open,
+    turns: open.turns.map((turn) => {
+      const text = inputs.get(turn.turn);
+      return text === undefined ? turn : { ...turn, input: text };
+    }),
+  };
+}
+
+async function readInputs(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  { turns }: OpenTurns,
+): Promise<ReadonlyMap<string, string>> {
+  const unclaimed = turns.flatMap(({ turn, state }) => (state === 'queued' || state === 'scheduled' ? [turn] : []));
+  const read = new Map<string, string>();
+  let chars = 0;
+  for (let at = 0; at < unclaimed.length && chars < INPUT_CHARS; at += INPUT_BATCH) {
+    for (const [turn, text] of await ports.turns.readInputs(conversation, unclaimed.slice(at, at + INPUT_BATCH))) {
+      read.set(turn, text);
+      chars += text.length;
+    }
+  }
+  return read;
 }

@@ -5,8 +5,7 @@ import { TURN_STATES, type TurnState } from '../../domain/turn.ts';
 import type { AnyAgents, EnqueueFor } from './agent-types.ts';
 import { enqueueSchema, turnListSchema } from './enqueue-input.ts';
 import type { ConversationName } from './names.ts';
-import { CONVERSATION, listOf, type Operations, TURN } from './operation.ts';
-import { problemSchema } from './problem.ts';
+import { CONVERSATION, listOf, type Operations, problemSchema, TURN } from './operation.ts';
 
 /** Methods of the client that accept turns. */
 export interface EnqueueMethods<Agents extends AnyAgents = AnyAgents> {

@@ -1,12 +1,159 @@
 import { z } from 'zod';
 import type { CategorySize } from '../../compaction/inspection/breakdown.ts';
 import type { Cost } from '../../compaction/inspection/cost.ts';
+import { CATEGORIES, ENTRY_STATES } from '../../compaction/inspection/names.ts';
 import type { OutlineEntry } from '../../compaction/inspection/outline.ts';
 import type { CompactionReport } from '../../compaction/inspection/report.ts';
-import type { NamedThreshold, PlanningPolicy } from '../../domain/request-facts.ts';
-import { breakdownSchema, outlineSchema, reportSchema } from './inspection-answers.ts';
+import { idSchema } from '../../domain/ids.ts';
+import { LEAVE_CAUSES } from '../../domain/leaving.ts';
+import {
+  type NamedThreshold,
+  type PlanningPolicy,
+  planningPolicySchema,
+  THRESHOLDS,
+} from '../../domain/request-facts.ts';
 import { type ConversationName, versionNumberSchema } from './names.ts';
-import { CONVERSATION, limitOf, type Operations } from './operation.ts';
+import { CONVERSATION, limitOf, listOf, type Operations } from './operation.ts';
+
+const seq = z.number().describe('Position in the log, from 1.');
+
+const outlineEntrySchema = z
+  .looseObject({
+    seq,
+    role: z.enum(['system', 'user', 'assistant', 'tool', 'summary']),
+    tokens: z.number(),
+    bytes: z.number(),
+    turn: idSchema.optional().describe('Turn that wrote the message.'),
+    at: z.number().describe('Time of the write, in ms since epoch.'),
+    start: z.string().describe('First 160 characters of the text, on one line.'),
+    calls: listOf(z.string()).optional().describe('Names of the called tools.'),
+    isError: z.literal(true).optional().describe('Present for the result of a failed tool call.'),
+    stopped: z.literal(true).optional().describe('Present if the turn was canceled while the model wrote the message.'),
+    thinking: z.literal(true).optional().describe('Present if the message holds thinking of the model.'),
+    pinned: z.literal(true).optional().describe('Present if compaction never removes the message.'),
+    state: z.enum(ENTRY_STATES).describe('How the context of the version shows the message.'),
+    by: z.number().optional().describe('Oldest kept version that shows the message in this way. Absent for `live`.'),
+    left: z.enum(LEAVE_CAUSES).optional().describe('Why the message left the context when its turn was settled.'),
+  })
+  .meta({ id: 'OutlineEntry' });
+
+export const outlineSchema = z
+  .looseObject({
+    version: z.number().describe('Number of the version that decides the states.'),
+    head: z.number().describe('Position (seq) of the last log entry.'),
+    entries: listOf(outlineEntrySchema),
+    next: z.number().optional().describe('Send as `after` for the next page. Absent on the last page.'),
+  })
+  .meta({ id: 'Outline', description: 'One page of the log without its texts, and what became of each message.' });
+
+export type OutlineEntryAnswer = z.infer<typeof outlineEntrySchema>;
+export type OutlineAnswer = z.infer<typeof outlineSchema>;
+
+const costSchema = z.looseObject({
+  microdollars: z.number().optional().describe('Price in millionths of a US dollar. Absent if no price is known.'),
+  inputTokens: z.number(),
+  cachedTokens: z.number().describe('Part of inputTokens that providers read from their caches.'),
+  outputTokens: z.number(),
+});
+
+export const breakdownSchema = z
+  .looseObject({
+    version: z.number(),
+    head: z.number(),
+    window: z.looseObject({
+      maxTokens: z.number().optional().describe('Context window of the model. Absent before a worker recorded it.'),
+      reservedTokens: z.number().optional().describe('Part of the window that is reserved for the answer.'),
+      usedTokens: z
+        .number()
+        .describe('Tokens of a request, counted by turnfold: the sum of all categories and framing.'),
+      providerTokens: z
+        .number()
+        .optional()
+        .describe(
+          'Tokens of the last request and answer, counted by the provider, and of all later messages, counted by turnfold.',
+        ),
+      freeTokens: z.number().optional().describe('Window without reserved and used tokens, at least 0.'),
+    }),
+    thresholds: listOf(
+      z.looseObject({
+        name: z.enum(THRESHOLDS).describe('Setting of the policy that the threshold follows from.'),
+        tokens: z.number(),
+      }),
+    ),
+    policy: planningPolicySchema
+      .loose()
+      .optional()
+      .describe(
+        'Settings of the policy at the last model call that change a plan and differ from their defaults. Absent before a worker recorded them.',
+      ),
+    categories: listOf(
+      z.looseObject({
+        name: z.enum(CATEGORIES),
+        tokens: z.number(),
+        count: z.number(),
+        largest: listOf(
+          z.looseObject({
+            seq: seq.optional(),
+            name: z.string().optional().describe('Name of a tool.'),
+            tokens: z.number(),
+            start: z.string().describe('First 160 characters of the text, on one line.'),
+          }),
+        ).max(5),
+      }),
+    ),
+    cost: costSchema.describe('Usage of all settled turns and summaries of the conversation.'),
+  })
+  .meta({ id: 'Breakdown', description: 'Sizes of all that fills the context of a version.' });
+
+export type BreakdownAnswer = z.infer<typeof breakdownSchema>;
+
+const identifiersSchema = listOf(
+  z.looseObject({ text: z.string(), seq: seq.describe('Last position in the range that holds the identifier.') }),
+).describe('The identifiers that the agent most likely needs again come first.');
+
+const identifierFatesSchema = z.looseObject({
+  kept: identifiersSchema,
+  lost: identifiersSchema,
+  keptCount: z.number().describe('Number of all kept identifiers. The list has at most 200 of them.'),
+  lostCount: z.number().describe('Number of all lost identifiers. The list has at most 200 of them.'),
+});
+
+const reportedRangeSchema = z.looseObject({
+  from: seq,
+  to: seq,
+  identifiers: identifierFatesSchema
+    .optional()
+    .describe('With `find`: the found words of the range that the context still shows, and those that it lost.'),
+});
+
+export const reportSchema = z
+  .looseObject({
+    version: z.number(),
+    parent: z.number().nullable(),
+    cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
+    reasons: listOf(z.string()),
+    at: z.number().describe('Time of the commit, in ms since epoch.'),
+    durationMs: z.number().optional().describe('Time from the request for the compaction to its commit.'),
+    before: z.looseObject({ messages: z.number(), tokens: z.number() }),
+    after: z.looseObject({ messages: z.number(), tokens: z.number() }),
+    cost: costSchema.optional().describe('Usage of the model calls that wrote new summaries. Absent if no model did.'),
+    parts: listOf(
+      z.looseObject({
+        from: seq,
+        to: seq,
+        strategy: z.string().describe('Id of the summarizer that wrote the text, e.g. `structural`.'),
+        tokens: z.number().describe('Tokens of the summary in the context.'),
+        sourceTokens: z.number().describe('Tokens of the replaced messages in the log.'),
+        text: z.string(),
+        identifiers: identifierFatesSchema,
+      }),
+    ).describe('Summaries that are new in this version.'),
+    evicted: listOf(reportedRangeSchema).describe('Ranges that left the context with this version, without a summary.'),
+    shortened: listOf(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
+  })
+  .meta({ id: 'VersionReport', description: 'Differences of a version from the context of its parent.' });
+
+export type ReportAnswer = z.infer<typeof reportSchema>;
 
 /** Methods of the client that explain a context. */
 export interface InspectionMethods {

@@ -62,3 +62,11 @@ export const pageFields = {
   /** Maximum number of items on a page (100, at most 1,000). */
   limit: limitOf(1_000),
 };
+
+export const waitSchema = z.number().min(0);
+
+/** Options of the methods that follow one turn or the events of a conversation. */
+export const followSchema = z.object({
+  waitMs: waitSchema.optional(),
+  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
+});

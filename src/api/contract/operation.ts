@@ -102,3 +102,16 @@ export function mapOf<Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodS
 
 /** Schema of a time in an answer. */
 export const timeSchema = z.number().describe('ms since epoch, by the clock of Redis');
+
+/** Schema of `Problem`. */
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    code: z.string().describe('Error code for programs, as in docs/reference/errors.md and docs/reference/http.md.'),
+    detail: z.string().describe('Explanation for people.'),
+    field: z.string().optional().describe('Path of the wrong field, header or parameter.'),
+    details: mapOf(z.unknown()).optional().describe('Figures and ids that explain the error.'),
+  })
+  .meta({ id: 'Problem' });

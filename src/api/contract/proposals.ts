@@ -4,8 +4,7 @@ import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { idSchema, type NamedConversation } from '../../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { REASONS, type Reason } from '../../domain/pass.ts';
-import { waitSchema } from './follow-options.ts';
-import type { ConversationName } from './names.ts';
+import { type ConversationName, waitSchema } from './names.ts';
 import { CONVERSATION, listOf, MAX_WAIT_MS, type Operations } from './operation.ts';
 import { changesSchema } from './versions.ts';
 

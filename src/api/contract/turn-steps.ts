@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TurnClaim } from '../../store/recorded-steps.ts';
+import type { TurnClaim } from '../../store/turns.ts';
 import { listOf, timeSchema } from './operation.ts';
 
 /** A model or tool call of a turn. Times are in ms since epoch, by the clock of Redis. */

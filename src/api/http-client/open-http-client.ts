@@ -13,8 +13,7 @@ import {
 import { callOperation } from './requests.ts';
 import { followEvents, streamTurn } from './streams.ts';
 import { Transport } from './transport.ts';
-import { enqueueTurns } from './turn-list.ts';
-import { decideProposal, enqueueTurn, readResult, redriveTurn } from './turns.ts';
+import { decideProposal, enqueueTurn, enqueueTurns, readResult, redriveTurn } from './turns.ts';
 
 /** The client over HTTP. Keys and webhooks are the business of operators, who reach Redis. */
 export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<Agents>, 'keys' | 'webhooks'>;

@@ -1,8 +1,12 @@
+import { z } from 'zod';
+import { TurnfoldError } from '../../domain/errors.ts';
+import { parseInput } from '../../domain/parse.ts';
 import { cancelable } from '../client/cancelable.ts';
 import type { ConversationName, EventOptions, EventOrLoss, StreamOptions, TurnPart } from '../client/index.ts';
-import { followEventStream, type ReceivedEvent } from './event-stream.ts';
+import { followSchema } from '../contract/names.ts';
+import { readFrames } from './event-frames.ts';
 import { describeCall } from './requests.ts';
-import type { Transport } from './transport.ts';
+import { type HttpCall, LASTING_MS, PassingFailure, type Transport, toFailure } from './transport.ts';
 
 export function streamTurn(
   transport: Transport,
@@ -38,5 +42,140 @@ export function followEvents(
 async function* readEvents(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<EventOrLoss, void, void> {
   for await (const { id, type, data } of events) {
     if (type !== 'end') yield { ...data, ...(id !== undefined && { id }) } as EventOrLoss;
+  }
+}
+
+/** Options of `stream` and `events`. */
+interface FollowOptions {
+  readonly after?: string;
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const optionsSchema = followSchema.extend({ after: z.string().min(1, 'expected the id of an event').optional() });
+
+/** An event with its data. `id` is absent if the event sets no position. */
+export interface ReceivedEvent {
+  readonly id?: string;
+  readonly type: string;
+  readonly data: object;
+}
+
+interface Followed {
+  readonly options: FollowOptions;
+  /** Makes the call. It runs at the first read, so that its errors belong to the iteration. */
+  readonly describe: () => HttpCall;
+}
+
+/**
+ * Follows a stream of server-sent events. After a cut, the stream continues behind the last received event. The last
+ * event of the server is `end`. Any other end of a connection is a cut.
+ * @param left aborts when the caller leaves the iteration
+ * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
+ */
+export async function* followEventStream(
+  transport: Transport,
+  { options, describe }: Followed,
+  left: AbortSignal,
+): AsyncGenerator<ReceivedEvent, void, void> {
+  const { after, waitMs, signal } = parseInput(optionsSchema, options);
+  const call = describe();
+  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
+  const until = waitMs === undefined ? undefined : performance.now() + waitMs;
+  const retries = transport.newRetries();
+  let last: string | undefined;
+  for (;;) {
+    signal?.throwIfAborted();
+    const leftMs = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
+    const connection = new Connection(ended);
+    let failure = new PassingFailure(new TurnfoldError('server_unavailable', 'the server ended the stream early'));
+    try {
+      for await (const event of connection.read(transport, resume(call, { after, last, leftMs }))) {
+        signal?.throwIfAborted();
+        if (event.isNews) retries.reset();
+        last = event.id ?? last;
+        if (event.data === undefined) continue;
+        const { id, type } = event;
+        yield { ...(id !== undefined && { id }), type, data: JSON.parse(event.data) as object };
+        if (type === 'end') return;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (left.aborted) return;
+      const thrown = toFailure(error);
+      if (!(thrown instanceof PassingFailure)) throw thrown;
+      failure = thrown;
+    }
+    if (connection.hasLasted) retries.reset();
+    const hasTime = await retries.wait(failure.pauseMs, ended);
+    signal?.throwIfAborted();
+    if (left.aborted) return;
+    if (!hasTime) throw failure.error;
+  }
+}
+
+interface Position {
+  readonly after: string | undefined;
+  readonly last: string | undefined;
+  readonly leftMs: number | undefined;
+}
+
+function resume(call: HttpCall, { after, last, leftMs }: Position): HttpCall {
+  return {
+    ...call,
+    query: { ...call.query, after: last === undefined ? after : undefined, waitMs: leftMs },
+    headers: { accept: 'text/event-stream', ...(last !== undefined && { 'last-event-id': last }) },
+  };
+}
+
+interface ConnectionEvent {
+  readonly id?: string;
+  readonly type: string;
+  readonly data?: string;
+  /** True for an event of the conversation. False for what every connection begins with. */
+  readonly isNews: boolean;
+}
+
+/** One connection of a stream. Owns the request and the timer that ends it when nothing arrives. */
+class Connection {
+  #openedAt = Number.POSITIVE_INFINITY;
+  /** Time of the last bytes of the stream. */
+  #heardAt = 0;
+  readonly #ended: AbortSignal;
+  readonly #silent = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ended: AbortSignal) {
+    this.#ended = ended;
+  }
+
+  /** True if the server answered, and the connection then lasted. A proxy may have cut it because nothing happened. */
+  get hasLasted(): boolean {
+    const lastedUntil = this.#silent.signal.aborted ? this.#heardAt : performance.now();
+    return lastedUntil - this.#openedAt > LASTING_MS;
+  }
+
+  async *read(transport: Transport, call: HttpCall): AsyncGenerator<ConnectionEvent, void, void> {
+    try {
+      this.#watch(transport.silentMs);
+      const cut = AbortSignal.any([this.#ended, this.#silent.signal]);
+      const { body } = await transport.open(call, cut);
+      this.#openedAt = performance.now();
+      if (body === null) return;
+      for await (const frame of readFrames(body)) {
+        // The time that the caller takes for an event is no silence of the server.
+        clearTimeout(this.#timer);
+        this.#heardAt = performance.now();
+        yield { ...frame, isNews: frame.data !== undefined };
+        this.#watch(transport.silentMs);
+      }
+    } finally {
+      clearTimeout(this.#timer);
+    }
+  }
+
+  #watch(limitMs: number): void {
+    const silence = new Error(`the server sent nothing for ${limitMs} ms`);
+    this.#timer = setTimeout(() => this.#silent.abort(silence), limitMs);
   }
 }

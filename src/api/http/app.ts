@@ -16,10 +16,10 @@ import {
 } from './app-options.ts';
 import { readQuery } from './call-client.ts';
 import { type Caller, TENANT_HEADER } from './caller.ts';
+import { answerWithContext } from './contexts.ts';
 import { allowOrigins } from './cors.ts';
 import type { Connection } from './event-stream.ts';
 import { explainReusedKey } from './idempotency-key.ts';
-import { answerWithContext } from './large-context.ts';
 import { describeRoute, describeRoutes } from './openapi.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { ServerReaders } from './readers.ts';

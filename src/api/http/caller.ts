@@ -1,5 +1,6 @@
 import { SCOPES, type Scope } from '../../domain/access-key.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
+import type { AccessKeys } from '../client/index.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Header of each answer: the tenant of the caller. In a request: the tenant that the caller means. */
@@ -51,3 +52,24 @@ export function checkOperator({ tenant }: Caller): void {
 
 /** Gives every caller all rights in the default tenant, for a server that only this machine reaches. */
 export const trustEveryone: Authenticate = async () => ({ tenant: DEFAULT_TENANT, scopes: SCOPES });
+
+const BEARER = /^Bearer +(?<token>\S+)$/i;
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="turnfold"' };
+
+/**
+ * Finds the caller by the access key in the header `Authorization: Bearer …`. The caller does not learn why a key is
+ * refused.
+ */
+export function authenticateByKey(keys: Pick<AccessKeys, 'authenticate'>): Authenticate {
+  return async ({ headers }) => {
+    const token = BEARER.exec(headers.get('authorization') ?? '')?.groups?.['token'];
+    if (token === undefined) throw unauthorized('expected an access key: Authorization: Bearer <key>');
+    const answer = await keys.authenticate(token);
+    if (answer.status === 'refused') throw unauthorized('the access key is not accepted');
+    return { tenant: answer.tenant, scopes: answer.scopes };
+  };
+}
+
+function unauthorized(why: string): HttpProblem {
+  return new HttpProblem('unauthorized', why, { field: 'authorization', headers: CHALLENGE });
+}

@@ -28,8 +28,7 @@ export type {
   ProtocolRoute,
   ServerFacts,
 } from './app-options.ts';
-export { authenticateByKey } from './bearer-keys.ts';
-export type { Authenticate, Caller } from './caller.ts';
+export { type Authenticate, authenticateByKey, type Caller } from './caller.ts';
 export { type CompactOptions, type CompactServices, compactApp } from './compact/compact-app.ts';
 export type { Connection, StreamLimits } from './event-stream.ts';
 export type { BackendOptions, FrontEndOptions } from './front-end/backend.ts';

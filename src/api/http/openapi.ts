@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import { pathParameters } from '../contract/operation.ts';
-import { problemSchema } from '../contract/problem.ts';
+import { pathParameters, problemSchema } from '../contract/operation.ts';
 import type { ProtocolRoute } from './app-options.ts';
 import { EVENT_STREAM } from './event-stream.ts';
 import { IDEMPOTENCY_HEADER, idempotencyKeySchema } from './idempotency-key.ts';

@@ -6,7 +6,7 @@ import { aiSdkRoutes } from './ai-sdk/routes.ts';
 import type { AnswerError, MountedProtocol, ProtocolRoute } from './app-options.ts';
 import { compactRoutes, openCompact } from './compact/compact-app.ts';
 import type { BackendOptions } from './front-end/backend.ts';
-import { answerResponseError } from './responses/response-error.ts';
+import { answerResponseError } from './responses/response-object.ts';
 import { openResponses } from './responses/responses-app.ts';
 import { responsesRoutes } from './responses/routes.ts';
 

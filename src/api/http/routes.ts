@@ -1,10 +1,210 @@
+import type { z } from 'zod';
+import type { LogEntry } from '../../domain/message.ts';
+import { isMapping, parseInput } from '../../domain/parse.ts';
+import { readHistoryInSlices } from '../../wire/histories/history.ts';
+import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import { eventIdSchema } from '../client/events.ts';
+import { importConversation } from '../client/import.ts';
+import type { EnqueueAnswer, EnqueuedTurn, EnqueueInput, EventOrLoss, TurnPart } from '../client/index.ts';
+import { positionSchema } from '../client/stream-position.ts';
 import { type OperationName, operations } from '../contract/client.ts';
-import { answerByClient } from './call-client.ts';
-import { contextHandlers } from './handlers/contexts.ts';
-import { conversationHandlers } from './handlers/conversations.ts';
-import { streamHandlers } from './handlers/streams.ts';
-import { turnHandlers } from './handlers/turns.ts';
-import type { Handlers, Route } from './route.ts';
+import { STATE_HEADER } from '../contract/enqueue.ts';
+import { answerByClient, callClient } from './call-client.ts';
+import { checkOperator, foreignTenant } from './caller.ts';
+import { contextHandlers } from './contexts.ts';
+import { answerEvents, refuseHead, type ServerSentEvent } from './event-stream.ts';
+import { readOperation } from './idempotency-key.ts';
+import { answerJson } from './json-answer.ts';
+import { explainError, HttpProblem, type Problem } from './problem.ts';
+import { type Call, type Handlers, type JsonAnswer, locate, type Route } from './route.ts';
+
+export const streamHandlers: Handlers = {
+  stream: async (call) => {
+    const { client, name, param } = call;
+    const wait = readWait(call);
+    const turn = param('turn');
+    const position = readPosition(call, positionSchema);
+    // Reports a missing turn as a problem, because the status of a stream is sent before its first event.
+    await client.result(name, turn);
+    return answer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, ...wait, signal })));
+  },
+  events: async (call) => {
+    const { client, name } = call;
+    const wait = readWait(call);
+    const { after: given } = readPosition(call, eventIdSchema);
+    const last = await findLastEvent(call, given !== undefined);
+    return answer(call, async function* follow(signal) {
+      // A client that is cut off before the first event continues from here, and misses nothing.
+      if (given === undefined) yield { id: last };
+      yield* eventsOf(client.events(name, { after: given ?? last, ...wait, signal }));
+      if (!signal.aborted) yield { type: 'end', data: { type: 'end' } };
+    });
+  },
+};
+
+/**
+ * Finds the position behind the last event, which is at most about the 500th.
+ * @param needsOnlyCheck true: the position does not matter
+ * @throws not_found if neither the conversation nor an event exists
+ */
+async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
+  let last = '0';
+  for await (const event of client.events(name, { after: last, waitMs: 0 })) {
+    if (needsOnlyCheck) break;
+    if ('id' in event) last = event.id;
+  }
+  return last;
+}
+
+function readWait({ query: { waitMs: ms } }: Call<{ waitMs?: number | undefined }>): { readonly waitMs?: number } {
+  return ms === undefined ? {} : { waitMs: ms };
+}
+
+/** Reads the id of the last handled event, which `schema` validates before the stream begins. */
+function readPosition(
+  { request, query }: Call<{ after?: string | undefined }>,
+  schema: z.ZodType,
+): { readonly after?: string } {
+  const header = request.headers.get('last-event-id');
+  const [id, field] = header === null ? [query.after, 'after'] : [header, 'last-event-id'];
+  if (id === undefined || id === '') return {};
+  parseInput(schema, id, field);
+  return { after: id };
+}
+
+async function* eventsOf(parts: AsyncIterable<TurnPart | EventOrLoss>): AsyncGenerator<ServerSentEvent> {
+  for await (const part of parts) {
+    const { id, ...data } = { id: undefined, ...part };
+    yield { ...(id !== undefined && { id }), type: part.type, data };
+  }
+}
+
+function answer(
+  { request, cut, readers, streams }: Call,
+  follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
+): Response {
+  refuseHead(request);
+  return answerEvents({ request, cut, readers, limits: streams, follow });
+}
+
+export const conversationHandlers: Handlers = {
+  describe: async ({ client, name }) => ({
+    body: { conversation: name.conversation, ...(await client.describe(name)) },
+  }),
+  fork: async (call) => {
+    const { to, operation: given, ...input } = call.body;
+    const operation = readOperation(call, given);
+    const target = { tenant: call.caller.tenant, conversation: to };
+    const { head } = await call.client.fork(call.name, target, { ...input, operation });
+    return { body: { conversation: to, head }, headers: { location: locate(call, to) } };
+  },
+  proposal: async ({ client, name }) => {
+    const { tenant: _, ...proposal } = { tenant: '', ...(await client.proposal(name)) };
+    return { body: { proposals: 'proposal' in proposal ? [proposal] : [] } };
+  },
+  exportConversation: async (call) => {
+    const { request, cut, readers, streams: limits } = call;
+    // Read before the answer begins, so that a missing conversation is a problem.
+    const first = await readBatch(call, 0);
+    return answerJson({ request, cut, readers, limits, pieces: writeExport(call, first) });
+  },
+  importConversation: async (call) => {
+    const { agent, messages: given, strict } = call.body;
+    const { messages, notes } = await eventLoopShare.run(
+      readHistoryInSlices({ messages: given }, { isStrict: strict }),
+    );
+    await importConversation(call.client, { ...call.name, agent, messages });
+    const { conversation } = call.name;
+    const body = { conversation, messages: messages.length, ...(notes.length > 0 && { notes }) };
+    return { body, headers: { location: locate(call, conversation) } };
+  },
+  showAccess: async ({ caller: { tenant, scopes }, isReadOnly }) => ({
+    body: { tenant, scopes, ...(isReadOnly && { isReadOnly }) },
+  }),
+  showFleet: async ({ fleet, caller }) => {
+    checkOperator(caller);
+    if (fleet !== undefined) return { body: await fleet() };
+    const why = 'this server does not read the fleet. turnfold serve and turnfold inspect do';
+    throw new HttpProblem('not_offered', why, { field: 'fleet' });
+  },
+};
+
+/** Bytes and entries that an export reads at once, and holds while a client reads slowly. */
+const EXPORT_BATCH = { maxBytes: 1_000_000, limit: 500 };
+
+async function readBatch({ client, name }: Call, after: number): Promise<LogEntry[]> {
+  return await client.log(name, { after, ...EXPORT_BATCH });
+}
+
+/** Writes the export batch by batch, because a log may be larger than the memory of the server. */
+async function* writeExport(call: Call, first: LogEntry[]): AsyncGenerator<string> {
+  yield `{"id":${JSON.stringify(call.name.conversation)},"messages":[`;
+  let after = 0;
+  for (let batch = first; batch.length > 0; batch = await readBatch(call, after)) {
+    for (const { message } of batch) {
+      yield `${after === 0 ? '' : ','}${JSON.stringify(message)}`;
+      after += 1;
+    }
+  }
+  yield ']}';
+}
+
+export const turnHandlers: Handlers = {
+  enqueueTurn: async (call) => accepted(call, await callClient<'enqueueTurn'>(call)),
+  redrive: async (call) => accepted(call, await callClient<'redrive'>(call)),
+  enqueueTurns: async (call) => {
+    const { client, caller, body } = call;
+    const isOwn = (turn: unknown): boolean =>
+      !isMapping(turn) || turn['tenant'] === undefined || turn['tenant'] === caller.tenant;
+    const own = body.turns.filter(isOwn);
+    const answers = (await client.enqueueTurns(own.map((turn) => bindTenant(turn, caller.tenant)))).values();
+    const turns = body.turns.map((turn) => {
+      const answer = isOwn(turn) ? answers.next().value : undefined;
+      return answer === undefined
+        ? { problem: explain(call, foreignTenant(caller.tenant)) }
+        : describeAnswer(call, answer);
+    });
+    return { body: { turns } };
+  },
+  showTurn: async ({ client, name, param }) => ({ body: await client.result(name, param('turn')) }),
+  result: async ({ client, name, param, query: { waitMs }, readers, request }) => {
+    const turn = param('turn');
+    return await readers.run(request, async (signal) => {
+      try {
+        return { body: await client.result(name, turn, { waitMs, signal }) };
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        return { body: await client.result(name, turn) };
+      }
+    });
+  },
+};
+
+function accepted(call: Call, { conversation, turn, state, isNew }: EnqueuedTurn): JsonAnswer {
+  return {
+    body: { conversation, turn },
+    headers: {
+      location: locate(call, conversation, 'turns', turn),
+      [STATE_HEADER]: state,
+      ...(!isNew && { 'idempotency-replayed': 'true' }),
+    },
+  };
+}
+
+/** The client checks the turn. */
+function bindTenant(turn: unknown, tenant: string): EnqueueInput {
+  return (isMapping(turn) ? { ...turn, tenant } : turn) as EnqueueInput;
+}
+
+function describeAnswer(call: Pick<Call, 'onError'>, answer: EnqueueAnswer): object {
+  if (answer.status === 'refused') return { problem: explain(call, answer.error) };
+  const { conversation, turn, state, isNew } = answer;
+  return { conversation, turn, state, isNew };
+}
+
+function explain({ onError }: Pick<Call, 'onError'>, error: unknown): Problem {
+  return explainError(error, onError).problem;
+}
 
 const handlers: Handlers = { ...turnHandlers, ...streamHandlers, ...contextHandlers, ...conversationHandlers };
 

@@ -6,8 +6,9 @@ import { idSchema } from '../../domain/ids.ts';
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { MAX_CONTEXT_BYTES } from '../../domain/turn-context.ts';
-import type { InboxJob } from '../../jobs/ports.ts';
+import type { InboxHandler, InboxJob } from '../../jobs/ports.ts';
 import { INBOX_LIMITS } from '../../jobs/queues.ts';
+import { type EnqueuePorts, enqueueTurn } from '../client/enqueue.ts';
 import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 /** Name of the jobs in the inbox queue. */
@@ -81,5 +82,13 @@ export function describeTurnJob(): object {
     title: 'turnfold inbox job',
     description: `Data of a BullMQ job named "${JOB_NAME}" in the queue "inbox".`,
     properties: Object.fromEntries(described) as object,
+  };
+}
+
+/** Creates the handler of the inbox queue: validates each job, and accepts its turn as the client does. */
+export function createInboxHandler(ports: EnqueuePorts): InboxHandler {
+  return async (job) => {
+    const { tenant, conversation, turn, state, isNew } = await enqueueTurn(ports, readTurnJob(job));
+    return { tenant, conversation, turn, state, isNew };
   };
 }

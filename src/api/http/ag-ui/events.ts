@@ -1,7 +1,6 @@
 import type { TurnView } from '../../../domain/turn.ts';
 import type { CallPart, CallPreviewPart, PiecePart, TurnPart } from '../../client/index.ts';
-import { writeInterrupt } from './interrupt.ts';
-import { nameMessage } from './message-names.ts';
+import { nameMessage, writeInterrupt } from './message-names.ts';
 
 /** An event of AG-UI 1.0. */
 export type AgUiEvent = { readonly type: string } & Readonly<Record<string, unknown>>;

@@ -1,3 +1,6 @@
+import type { WaitingCall } from '../../../domain/turn.ts';
+import { nameCall } from '../front-end/call-names.ts';
+
 /** Id of a message of a turn: the front-end returns the id, and so the turn. */
 export function nameMessage(turn: string, rest: string): string {
   return `${turn}/${rest}`;
@@ -11,4 +14,24 @@ export function turnOf(id: string): string {
 /** Returns the name of the call of an interrupt, as `nameCall` wrote it. */
 export function callOf(interrupt: string): string {
   return interrupt.slice(interrupt.indexOf('/') + 1);
+}
+
+const DECISION = {
+  type: 'object',
+  properties: { approved: { type: 'boolean' }, why: { type: 'string' } },
+  required: ['approved'],
+};
+
+/** Writes a call that waits for approval as an interrupt. */
+export function writeInterrupt(turn: string, call: WaitingCall): object {
+  const { id, name, arguments: written, input = written, until } = call;
+  return {
+    id: nameMessage(turn, nameCall(call)),
+    reason: 'tool_approval',
+    message: `The tool ${name} needs approval.`,
+    toolCallId: id,
+    metadata: { name, input },
+    responseSchema: DECISION,
+    expiresAt: new Date(until).toISOString(),
+  };
 }

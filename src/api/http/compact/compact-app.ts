@@ -12,8 +12,7 @@ import { loadTokenCounter } from '../../../wire/tokens/token-counter.ts';
 import type { AccessOptions } from '../access.ts';
 import type { ProtocolRoute } from '../app-options.ts';
 import { guardApp, openApp, readBody, readServerFacts } from '../front-end/server-facts.ts';
-import { answerResponseError } from '../responses/response-error.ts';
-import { writeUsage } from '../responses/response-object.ts';
+import { answerResponseError, writeUsage } from '../responses/response-object.ts';
 import { type CompactRequest, compactSchema, type Item, readCompactRequest, readText } from './compact-request.ts';
 import { shortenMessages } from './shorten.ts';
 

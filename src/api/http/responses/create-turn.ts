@@ -6,8 +6,7 @@ import { isSettled, type TurnView } from '../../../domain/turn.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { checkMessages } from '../front-end/check-messages.ts';
-import { readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { type CreateRequest, isAnswer, type PlacedItem, readMessage } from './create-request.ts';
 import type { ResponseName } from './response-object.ts';
 

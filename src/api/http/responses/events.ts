@@ -1,13 +1,17 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnPart, TurnView } from '../../client/index.ts';
-import { writeApproval, writeCall, writeResult } from './call-items.ts';
-import { logprobs, type Mode, writePart } from './output-part.ts';
 import {
+  logprobs,
+  type Mode,
   type OutputItem,
   type ResponseBlock,
   type ResponseFacts,
   type ResponseStatus,
+  writeApproval,
+  writeCall,
+  writePart,
   writeResponse,
+  writeResult,
 } from './response-object.ts';
 
 export type ResponseEvent = {

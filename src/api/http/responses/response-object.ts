@@ -1,8 +1,10 @@
 import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
-import type { Waiting } from '../../../domain/turn.ts';
-import type { TurnView } from '../../client/index.ts';
+import type { Waiting, WaitingCall } from '../../../domain/turn.ts';
+import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
+import type { AnswerError } from '../app-options.ts';
 import { nameCall } from '../front-end/call-names.ts';
+import { explainError, writeProblem } from '../problem.ts';
 
 export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -129,4 +131,76 @@ export function writeUsage({ inputTokens, outputTokens }: { inputTokens: number;
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: inputTokens + outputTokens,
   };
+}
+
+const SERVER = { server_label: 'turnfold' };
+
+/** Writes a call that a worker ran, so that the caller does not run it again. */
+export function writeResult(
+  { call, name, arguments: written }: CallPart,
+  { content, isError }: Pick<ResultPart, 'content' | 'isError'>,
+): OutputItem {
+  return {
+    id: `mcp_${call}`,
+    type: 'mcp_call',
+    ...SERVER,
+    name,
+    arguments: written,
+    output: isError ? null : content,
+    error: isError ? content : null,
+    status: isError ? 'failed' : 'completed',
+  };
+}
+
+/** Writes a call that waits for the caller's result. */
+export function writeCall(call: WaitingCall): OutputItem & Pick<WaitingCall, 'name' | 'arguments'> {
+  const { id, name, arguments: written } = call;
+  return {
+    id: `fc_${id}`,
+    type: 'function_call',
+    call_id: nameCall(call),
+    name,
+    arguments: written,
+    status: 'completed',
+  };
+}
+
+/** Writes the request for a decision, with the input that will run, and the decision if someone has taken it. */
+export function writeApproval(call: WaitingCall): OutputItem[] {
+  const { name, arguments: written, input = written, decision } = call;
+  const id = nameCall(call);
+  const request = { id, type: 'mcp_approval_request', ...SERVER, name, arguments: input };
+  if (decision?.approved === undefined) return [request];
+  const { approved: approve } = decision;
+  return [request, { id: `mcpr_${id}`, type: 'mcp_approval_response', approval_request_id: id, approve }];
+}
+
+/** Kind of an item that a model writes. */
+export type Mode = 'reasoning' | 'text';
+
+/** Writes the only part of an item. */
+export function writePart(mode: Mode, text: string): object {
+  return mode === 'text'
+    ? { type: 'output_text', text, annotations: [], logprobs: [] }
+    : { type: 'summary_text', text };
+}
+
+/** Clients expect this field in events of text. */
+export function logprobs(mode: Mode): object {
+  return mode === 'text' ? { logprobs: [] } : {};
+}
+
+/** Answers an error as a problem that also has the error object of the Responses API, which its clients read. */
+export const answerResponseError: AnswerError = (error, onDefect) => {
+  const { problem, headers } = explainError(error, onDefect);
+  const { status, code, detail: message, field: param = null } = problem;
+  const body = { ...problem, error: { type: typeOf(status), code, message, param } };
+  return writeProblem(body, headers);
+};
+
+/** Types of errors by Open Responses. */
+function typeOf(status: number): string {
+  if (status === 404) return 'not_found';
+  if (status === 429) return 'too_many_requests';
+  return status >= 500 ? 'server_error' : 'invalid_request';
 }

@@ -8,8 +8,7 @@ import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { createTurn } from './create-turn.ts';
 import { type ResponseEvent, ResponseTable } from './events.ts';
-import { answerResponseError } from './response-error.ts';
-import { type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
+import { answerResponseError, type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
 import { skipRead } from './resume.ts';
 import { readKeyHeader, responsesRoutes, retrieveSchema } from './routes.ts';
 

@@ -1,0 +1,219 @@
+import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { nameConversation } from '../../domain/ids.ts';
+import { parseInput } from '../../domain/parse.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import { writeContext } from '../../domain/turn-context.ts';
+import type { AcceptRequest, AcceptResult } from '../../store/turn-intake.ts';
+import type { TurnIntake } from '../../store/turns.ts';
+import { type EnqueueAnswer, type EnqueuedTurn, type RedriveInput, redriveSchema } from '../contract/enqueue.ts';
+import { type EnqueueInput, enqueueSchema, turnListSchema } from '../contract/enqueue-input.ts';
+import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
+import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
+import { hashPayload } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
+import { checkContents, weighMessage } from './weigh-message.ts';
+
+/** Ports that the acceptance of a turn needs. The inbox of a worker process has no more than that. */
+export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' | 'ids' | 'currentTrace'> {
+  readonly turns: Pick<TurnIntake, 'accept'>;
+}
+
+/**
+ * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
+ * (invariant I2).
+ * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, message_too_large, turn_conflict,
+ * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, conversation_busy, accepted_unsure,
+ * redis_unavailable, redis_full
+ */
+export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<EnqueuedTurn> {
+  return await acceptPrepared(ports, await prepareTurn(ports, input));
+}
+
+/** A turn whose input was checked and weighed. */
+export interface PreparedTurn {
+  readonly request: TurnToAccept;
+  /** True if the caller named the turn. */
+  readonly isNamed: boolean;
+}
+
+export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<PreparedTurn> {
+  const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
+  const context = rest.context === undefined ? undefined : writeContext(rest.context);
+  const { parts } = rest;
+  checkContents({ parts }, '');
+  const message = { role: 'user' as const, content: rest.input, ...(parts !== undefined && { parts }) };
+  const request = {
+    conversation: { tenant, id },
+    turn: named ?? ports.ids.next(),
+    agent,
+    input: await weighMessage(await ports.counterFor(agent), message, 'input'),
+    payloadHash: hashPayload([agent, { ...rest, context }]),
+    context,
+    maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
+    delayMs: rest.delayMs,
+    onBusy: rest.onBusy,
+    busyTurn: rest.busyTurn,
+    caps: { deadlineMs: rest.deadlineMs, maxTurnTokens: rest.maxTurnTokens },
+    priority: rest.priority,
+  };
+  return { request, isNamed: named !== undefined };
+}
+
+export async function acceptPrepared(ports: EnqueuePorts, prepared: PreparedTurn): Promise<EnqueuedTurn> {
+  const accepted = await acceptTurn(ports, prepared.request);
+  // A generated turn id is known only to this call. So if Redis reports the turn as known, an earlier attempt of this
+  // call stored it.
+  return prepared.isNamed ? accepted : { ...accepted, isNew: true };
+}
+
+export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'> {
+  readonly priority: number | undefined;
+}
+
+/**
+ * Adds a turn to the mailbox of its conversation and wakes a worker.
+ * @throws the errors of enqueueTurn, and turn_not_failed if the turn to repeat has not failed
+ */
+export async function acceptTurn(ports: EnqueuePorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
+  const { conversation, turn } = request;
+  const wake = ports.ids.next();
+  const name = { field: 'turn', id: turn } as const;
+  const result = await nameRepeatable(name, () =>
+    ports.turns.accept({ ...request, wake, traceParent: ports.currentTrace() }),
+  );
+  if (!('needsWake' in result)) throw refuseTurn(request, result);
+  if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
+  checkDurability(result, name);
+  return { ...nameConversation(conversation), turn, state: result.state, isNew: result.status === 'accepted' };
+}
+
+type Refused = Exclude<AcceptResult, { readonly status: 'accepted' | 'known' }>;
+
+function refuseTurn(
+  { conversation, turn, redriveOf = turn, maxQueuedTurns }: Omit<TurnToAccept, 'priority'>,
+  refused: Refused,
+): TurnfoldError {
+  switch (refused.status) {
+    case 'conflict':
+      return fieldError(
+        'turn_conflict',
+        'turn',
+        `${turn} was accepted before with another input, context or option. Use a new turn id`,
+      );
+    case 'forking':
+      return beingCopied(conversation, refused);
+    case 'other_agent':
+      return agentConflict(conversation, refused.agent);
+    case 'full': {
+      const { queued } = refused;
+      const why =
+        `${queued} turns are queued, running or waiting, and maxQueuedTurns is ${maxQueuedTurns}. ` +
+        'Try again once turns have settled';
+      return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
+    }
+    case 'busy': {
+      const { queued } = refused;
+      const why = `${queued} turns are queued or in flight, and onBusy is reject. Try again once they have settled`;
+      return fieldError('conversation_busy', 'conversation', why, { details: { queued } });
+    }
+    case 'not_failed':
+      return refused.state === undefined ? noTurn(conversation, redriveOf) : notFailed(redriveOf, refused.state);
+  }
+}
+
+/**
+ * Stores many turns durably. All scripts that accept turns are sent together, and then all wakes, so the call takes about two
+ * round trips.
+ * Turns of one conversation keep the order of the list, and are therefore sent one after the other.
+ * @returns the answer to each turn, in the order of the list. A refused turn does not stop the others.
+ * @throws invalid_input if the list is no list or has too many turns
+ */
+export async function enqueueTurns(ports: EnqueuePorts, inputs: readonly EnqueueInput[]): Promise<EnqueueAnswer[]> {
+  const list = parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]; // `prepareTurn` checks each turn
+  const answers = new Map<number, EnqueueAnswer>();
+  const prepared: { readonly at: number; readonly turn: PreparedTurn }[] = [];
+  for (const [at, input] of list.entries()) {
+    try {
+      prepared.push({ at, turn: await prepareTurn(ports, input) });
+    } catch (error) {
+      answers.set(at, refused(error));
+    }
+  }
+  const byConversation = Map.groupBy(prepared, ({ turn: { request } }) => {
+    const { tenant, id } = request.conversation;
+    return `${tenant}/${id}`;
+  });
+  const ends = await Promise.allSettled(
+    [...byConversation.values()].map(async (turns) => {
+      let outage: EnqueueAnswer | undefined;
+      for (const { at, turn } of turns) {
+        // A later turn must not overtake an earlier turn whose acceptance is unknown.
+        const answer = outage ?? (await accept(ports, turn));
+        answers.set(at, answer);
+        if (answer.status === 'refused' && answer.error.code === 'redis_unavailable') outage ??= notTried(answer.error);
+      }
+    }),
+  );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  return [...answers].toSorted(([a], [b]) => a - b).map(([, answer]) => answer);
+}
+
+async function accept(ports: EnqueuePorts, turn: PreparedTurn): Promise<EnqueueAnswer> {
+  try {
+    return { status: 'enqueued', ...(await acceptPrepared(ports, turn)) };
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+/**
+ * Makes the answer of a refused turn from its error.
+ * @throws the given error, if it is no TurnfoldError and therefore no refusal of this turn
+ */
+function refused(error: unknown): EnqueueAnswer {
+  if (isTurnfoldError(error)) return { status: 'refused', error };
+  throw error;
+}
+
+function notTried({ code }: TurnfoldError): EnqueueAnswer {
+  const why = 'the turn was not sent, because Redis did not answer to an earlier turn of its conversation';
+  return { status: 'refused', error: new TurnfoldError(code, why) };
+}
+
+/**
+ * Enqueues the input of a failed turn again, byte for byte. The log keeps the messages of the failed attempt, and the
+ * agent sees them.
+ * @throws not_found if the turn does not exist. turn_not_failed if it has not failed. gone if its input was erased.
+ * @throws the errors of enqueueTurn
+ */
+export async function redriveTurn(
+  ports: ClientPorts,
+  name: ConversationName,
+  turn: string,
+  input: RedriveInput = {},
+): Promise<EnqueuedTurn> {
+  const conversation = readConversationName(name);
+  const { operation, priority, context: contextInput } = parseInput(redriveSchema, input);
+  const context = contextInput === undefined ? undefined : writeContext(contextInput);
+  const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
+  if (failed === undefined) throw noTurn(conversation, turn);
+  const { state, agent, inputSeq: seq } = failed;
+  // The state read here may be out of date, because the Redis script checks the state of the turn again. The log
+  // contains the input of every failed turn, because each of them has started.
+  if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
+  const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
+  if (entry === undefined)
+    throw fieldError('gone', 'turn', `the input of turn ${turn} was erased, so it cannot be enqueued again`);
+  const { message, tokens, bytes } = entry;
+  return await acceptTurn(ports, {
+    conversation,
+    turn: `redrive-${hashPayload(operation === undefined ? { turn } : { operation })}`,
+    agent,
+    input: { message, tokens, bytes },
+    payloadHash: hashPayload([agent, message.content, turn, { context, priority }]),
+    context,
+    maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
+    redriveOf: turn,
+    priority,
+  });
+}

@@ -1,0 +1,225 @@
+import { includesScope } from '../../../domain/access-key.ts';
+import { isTurnfoldError } from '../../../domain/errors.ts';
+import { omitRolledBack } from '../../../domain/rolled-back.ts';
+import { isAnswerKind, isSettled, type Waiting } from '../../../domain/turn.ts';
+import type { CallAnswer } from '../../client/index.ts';
+import type { Backend } from '../front-end/backend.ts';
+import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { HttpProblem } from '../problem.ts';
+import {
+  type ChatMessage,
+  type ChatRequest,
+  listKnown,
+  readAnswers,
+  readNamedDecisions,
+  readUserText,
+} from './chat-request.ts';
+import { beginTurn, type ChatPlan, type ChatTurn, findLastAttempt, nameTurn, splitTurnName } from './turn-names.ts';
+
+/** The last log entries among which a message is looked for. */
+const LOG_TAIL = 500;
+
+/**
+ * Does what a page asks: begin a turn, answer calls, edit a message or regenerate an answer. Decisions on open calls count in
+ * any message, and each user message behind the last answer is a turn. The agent, the mailbox and all fields are checked
+ * first, then decisions are stored, then messages. So a refused request changes nothing, and the same request again does what
+ * an outage left undone.
+ * @throws forbidden, the errors of checkMessages, enqueueTurn, answer, cancel and rollBackTurn
+ */
+export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
+  const { id, message } = request;
+  const { turn, known, input, replaced } = await plan(backend, request);
+  const others = await listMissing(backend, request);
+  const texts = others.map(readUserText);
+  // A turn that takes the place of another one finds room.
+  if (input !== undefined && replaced === undefined) texts.push(input);
+  await checkMessages(backend, { conversation: id, agent: backend.agent, texts, field: 'id', textField: 'messages' });
+  if (message.role === 'assistant') await repeatDecisions(backend, id, message);
+  await takeDecisions(backend, request);
+  if (replaced !== undefined) await takeOut(backend, id, { ...replaced, next: turn });
+  for (const other of others) await beginTurn(backend, id, nameTurn(other.id, 1), readUserText(other));
+  if (input !== undefined) await beginTurn(backend, id, turn, input);
+  return { turn, ...(known && { known }) };
+}
+
+async function plan(backend: Backend, request: ChatRequest): Promise<ChatPlan> {
+  const { id, trigger, messageId, message } = request;
+  if (trigger === 'regenerate-message') return await planRegeneration(backend, request);
+  if (message.role === 'assistant') return { turn: message.id, known: listKnown(message) };
+  if (messageId === message.id) return await planEdit(backend, request);
+  const input = readUserText(message);
+  const turn = nameTurn(message.id, 1);
+  if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
+  // The turn exists, so this changes nothing. It refuses another text under the id of the message.
+  await beginTurn(backend, id, turn, input);
+  return { turn };
+}
+
+/**
+ * Lists the other user messages without a turn, e.g. one whose request was lost. A turn that is no longer kept has left its
+ * message in the log.
+ */
+async function listMissing(backend: Backend, { id, others }: ChatRequest): Promise<ChatMessage[]> {
+  const missing: ChatMessage[] = [];
+  for (const other of others) {
+    if ((await readTurn(backend, id, nameTurn(other.id, 1))) === undefined) missing.push(other);
+  }
+  if (missing.length === 0) return [];
+  const logged = await listLoggedMessages(backend, id);
+  return missing.filter((one) => !logged.has(one.id));
+}
+
+/** Ids of the user messages at the end of the log. */
+async function listLoggedMessages({ client, nameOf }: Backend, id: string): Promise<Set<string | undefined>> {
+  const { head } = (await readIfAny(client.describe(nameOf(id)))) ?? { head: 0 };
+  const log = head === 0 ? [] : await client.log(nameOf(id), { after: Math.max(0, head - LOG_TAIL) });
+  return new Set(log.map(({ turn }) => splitTurnName(turn ?? '')?.message));
+}
+
+/** An edited message begins the next attempt, unless the last attempt has its text. */
+export async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise<ChatPlan> {
+  const input = readUserText(message);
+  const last = await findLastAttempt(backend, id, message.id);
+  const turn = nameTurn(message.id, last);
+  if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
+  try {
+    // The turn exists, so this changes nothing.
+    await beginTurn(backend, id, turn, input);
+    return { turn };
+  } catch (error) {
+    if (!isTurnfoldError(error, 'turn_conflict')) throw error;
+    return await planNext(backend, { id, message: message.id, last, input });
+  }
+}
+
+/**
+ * The next attempt takes the place of the last one. With the id of the message to regenerate, a repeated request finds that
+ * attempt. Without the id, a request joins an attempt that is not settled yet.
+ */
+export async function planRegeneration(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatPlan> {
+  // The page has removed the answer, unless the id names the user message.
+  const named = messageId === undefined ? undefined : splitTurnName(messageId);
+  const isAnswer = named?.message === message.id;
+  const input = readUserText(message);
+  const last = isAnswer ? named.attempt : await findLastAttempt(backend, id, message.id);
+  const view = await readTurn(backend, id, nameTurn(message.id, last));
+  if (view === undefined) return { turn: nameTurn(message.id, last), input };
+  if (!isAnswer && last > 1 && !isSettled(view.state)) return { turn: view.turn };
+  return await planNext(backend, { id, message: message.id, last, input });
+}
+
+interface Replaced {
+  readonly id: string;
+  readonly message: string;
+  readonly last: number;
+  readonly input: string;
+}
+
+/** @throws forbidden if the key may not take the last attempt out of the context */
+async function planNext(backend: Backend, { id, message, last, input }: Replaced): Promise<ChatPlan> {
+  const { client, nameOf } = backend;
+  const turn = nameTurn(message, last + 1);
+  if ((await readTurn(backend, id, turn)) !== undefined) {
+    await beginTurn(backend, id, turn, input);
+    return { turn };
+  }
+  const replaced = nameTurn(message, last);
+  const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
+  const from = turns.findIndex((open) => open.turn === replaced);
+  const open = turns.slice(Math.max(0, from)).map((one) => one.turn);
+  if (!includesScope(backend.scopes, 'admin')) await checkIsLast(backend, { id, message, replaced, open });
+  return { turn, input, replaced: { turn: replaced, open } };
+}
+
+interface LastMessage {
+  readonly id: string;
+  readonly message: string;
+  readonly replaced: string;
+  /** Open turns, from the replaced one on. */
+  readonly open: readonly string[];
+}
+
+/**
+ * Checks that only attempts of the message itself leave the context. To take back a person's own last message is an
+ * ordinary act of a chat. Anything more is a rollback.
+ * @throws forbidden
+ */
+async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced, open }: LastMessage): Promise<void> {
+  const isOther = (turn: string | undefined): boolean => splitTurnName(turn ?? '')?.message !== message;
+  const { inputSeq } = await client.result(nameOf(id), replaced);
+  const newer = inputSeq === undefined ? [] : await client.log(nameOf(id), { after: inputSeq });
+  const shown = omitRolledBack(newer, await client.versions(nameOf(id)));
+  const isLast = !open.some(isOther) && !shown.some((entry) => entry.message.role === 'user' && isOther(entry.turn));
+  if (isLast) return;
+  const why = 'this key may edit or regenerate the last user message only. For an earlier one it needs the scope admin';
+  throw new HttpProblem('forbidden', why, { field: 'messageId' });
+}
+
+interface TakenOut {
+  readonly turn: string;
+  readonly open: readonly string[];
+  /** Turn that takes the place. */
+  readonly next: string;
+}
+
+/** Takes an attempt out of the context with all later turns. Turns that are open since then are canceled. */
+export async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, next }: TakenOut): Promise<void> {
+  // The last one first, so that no queued turn begins. The same request may have come twice at once.
+  for (const one of open.toReversed()) if (one !== next) await client.cancel(nameOf(id), one);
+  await client.rollBackTurn(nameOf(id), turn, { operation: `rollback.${next}` }).catch((error: unknown) => {
+    // A turn that never began changed nothing.
+    if (!isTurnfoldError(error, 'conflict') || error.field !== 'turn') throw error;
+  });
+}
+
+/**
+ * Stores the answers to open calls that a page has sent with its messages. The turn that waits names the message, which may
+ * stand before others: a person may answer one of two calls and then ask something else.
+ * @throws conflict if a decision is contrary to the one that counts
+ */
+export async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
+  const { client, nameOf } = backend;
+  const open = await readOpenTurns(backend, request.id, { limit: 1 });
+  const [first] = open?.turns ?? [];
+  const answers = first?.waiting && findAnswers(request, first.turn, first.waiting);
+  if (answers !== undefined) await client.answer(nameOf(request.id), first?.turn ?? '', answers);
+}
+
+/**
+ * Repeats the decisions of a message whose turn no longer waits for them. A repeated decision changes nothing.
+ * @throws conflict if another decision counts
+ */
+export async function repeatDecisions({ client, nameOf }: Backend, id: string, message: ChatMessage): Promise<void> {
+  const { waiting } = await client.result(nameOf(id), message.id);
+  const decided = Object.entries(readNamedDecisions(message));
+  const gone = decided.filter(([call]) => waiting?.calls.some((one) => one.id === call) !== true);
+  if (gone.length > 0) await client.answer(nameOf(id), message.id, Object.fromEntries(gone));
+}
+
+/**
+ * Answers a wait that begins after the request, if the page has sent every answer. A page may send the results of calls together
+ * with the approval of others, for which the turn waits first.
+ */
+export async function answerWait(
+  { client, nameOf }: Backend,
+  request: ChatRequest,
+  turn: string,
+  waiting: Waiting,
+): Promise<boolean> {
+  const answers = findAnswers(request, turn, waiting) ?? {};
+  const isWhole = waiting.calls.every(({ id, decision }) => decision !== undefined || Object.hasOwn(answers, id));
+  if (Object.keys(answers).length === 0 || !isWhole) return false;
+  await client.answer(nameOf(request.id), turn, answers);
+  return true;
+}
+
+function findAnswers(
+  { findAnswer }: ChatRequest,
+  turn: string,
+  { for: kind, calls }: Waiting,
+): Record<string, CallAnswer> | undefined {
+  const message = isAnswerKind(kind) ? findAnswer(turn) : undefined;
+  if (message === undefined || !isAnswerKind(kind)) return undefined;
+  const answers = readAnswers(message, kind, calls);
+  return Object.keys(answers).length === 0 ? undefined : answers;
+}
