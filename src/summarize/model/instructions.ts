@@ -1,7 +1,7 @@
 import type { EarlierSummary } from '../../domain/summarizer.ts';
-import { tagOf } from './answer-sections.ts';
 import { hashTexts } from './model-call.ts';
 import { ASKED_SECTIONS, SECTIONS } from './sections.ts';
+import { tagOf } from './summary-answer.ts';
 import {
   renderEvidence,
   renderRecord,

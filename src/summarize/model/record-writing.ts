@@ -2,12 +2,11 @@ import { subtractRanges } from '../../domain/seq-ranges.ts';
 import type { EarlierSummary, SummaryRequest } from '../../domain/summarizer.ts';
 import type { SeqRange } from '../../domain/version.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import { findAnswerFault } from './answer-check.ts';
-import { readAnswerSections, withoutTags } from './answer-sections.ts';
 import type { Evidence } from './evidence.ts';
 import { renderClosing, renderTask, type SummaryPrompt, type SummaryTask } from './instructions.ts';
 import { callSummaryModel, hashTexts, type ModelCallInput, type ModelCallPorts } from './model-call.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
+import { findAnswerFault, readAnswerSections, withoutTags } from './summary-answer.ts';
 import {
   renderEvidenceLine,
   renderRecord,

@@ -6,31 +6,100 @@ const SPEECH = [...PEOPLE, 'agent'] as const;
 const ALL = [...SPEECH, 'call', 'result'] as const;
 
 /**
- * Sections of a summary in their order. `asks` tells the model what to choose. `from` says whose words a section may hold,
- * because no tool or file states a rule or the next step. Code writes the sections without `asks`.
+ * Sections of a summary in their order. Code writes those without `asks`.
+ * - `asks` tells the model what to choose.
+ * - `from` says whose words a section may hold, because no tool or file states a rule or the next step.
+ * - `names`: headings that models write although they were asked for tags, in the language of the conversation. In lower
+ *   case, separated by `|`.
  */
 export const SECTIONS = {
-  goal: { heading: '## Goal', asks: 'the end that the user has in mind', from: PEOPLE },
-  requests: { heading: '## User requests', asks: 'every request of the user', from: PEOPLE },
+  goal: {
+    heading: '## Goal',
+    asks: 'the end that the user has in mind',
+    from: PEOPLE,
+    names: [
+      'goal|goals|objective|purpose|ziel|ziele|zweck|objectif|but|objetivo|meta|obiettivo|цель|目标|目標|目的|ゴール',
+      '목표',
+    ],
+  },
+  requests: {
+    heading: '## User requests',
+    asks: 'every request of the user',
+    from: PEOPLE,
+    names: [
+      'requests|user requests|user request|anfragen|nutzeranfragen|anfragen des nutzers|wünsche',
+      "anforderungen|demandes|demandes de l'utilisateur|demandes de l’utilisateur|solicitudes|peticiones",
+      'solicitudes del usuario|pedidos|pedidos do usuário|richieste|запросы|запросы пользователя|用户请求|用户要求',
+      '用戶請求|请求|ユーザーの要望|ユーザーの依頼|要望|依頼|사용자 요청|요청',
+    ],
+  },
   constraints: {
     heading: '## Constraints',
     asks: 'permissions, refusals and rules of security, in the words of the user',
     from: PEOPLE,
+    names: [
+      'constraints|security constraints|permissions|einschränkungen|vorgaben|sicherheitsvorgaben',
+      'contraintes|restricciones|restrições|vincoli|ограничения|约束|限制|約束|制約|제약',
+    ],
   },
-  decisions: { heading: '## Decisions', asks: 'every decision with its reason', from: SPEECH },
-  state: { heading: '## State', asks: 'finished work, unfinished work, and how things stand now', from: ALL },
+  decisions: {
+    heading: '## Decisions',
+    asks: 'every decision with its reason',
+    from: SPEECH,
+    names: [
+      'decisions|decision|entscheidungen|décisions|decisiones|decisões|decisioni|решения|决定|决策|決定|決定事項|결정',
+    ],
+  },
+  state: {
+    heading: '## State',
+    asks: 'finished work, unfinished work, and how things stand now',
+    from: ALL,
+    names: [
+      'state|status|current state|progress|stand|zustand|aktueller stand|état|avancement|estado|stato',
+      'состояние|статус|状态|现状|当前状态|狀態|進捗|状況|状態|상태',
+    ],
+  },
   facts: {
     heading: '## Facts',
     asks: 'findings that may be needed again: names, figures, ids, error texts',
     from: ALL,
+    names: [
+      'facts|findings|key facts|fakten|erkenntnisse|faits|hechos|datos|fatos|fatti|факты|事实|事實|事実|発見|사실',
+    ],
   },
   effects: { heading: '## Side effects already done' },
   lines: { heading: '## Lines from the log' },
-  failures: { heading: '## Failed attempts', asks: 'attempts that did not work, and why', from: ALL },
-  open: { heading: '## Open questions', asks: 'questions without an answer yet', from: SPEECH },
-  next: { heading: '## Next step', asks: 'the next thing that the agent was about to do', from: SPEECH },
+  failures: {
+    heading: '## Failed attempts',
+    asks: 'attempts that did not work, and why',
+    from: ALL,
+    names: [
+      'failures|failed attempts|fehlversuche|fehlgeschlagene versuche|échecs|tentatives échouées',
+      'intentos fallidos|fallos|tentativas falhas|falhas|tentativi falliti|неудачные попытки|失败的尝试|失败尝试',
+      '失敗的嘗試|失敗した試み|失敗|실패한 시도',
+    ],
+  },
+  open: {
+    heading: '## Open questions',
+    asks: 'questions without an answer yet',
+    from: SPEECH,
+    names: [
+      'open|open questions|offene fragen|questions ouvertes|preguntas abiertas|perguntas em aberto',
+      'domande aperte|открытые вопросы|未解决的问题|待解决问题|未決問題|未解決の問題|未解決の質問|미해결 질문',
+    ],
+  },
+  next: {
+    heading: '## Next step',
+    asks: 'the next thing that the agent was about to do',
+    from: SPEECH,
+    names: [
+      'next|next step|next steps|nächster schritt|nächste schritte|étape suivante|prochaine étape',
+      'prochaines étapes|siguiente paso|próximo paso|próximos pasos|próximo passo|próximos passos',
+      'prossimo passo|следующий шаг|下一步|下一步骤|後續步驟|次のステップ|次の手順|다음 단계',
+    ],
+  },
 } as const satisfies Readonly<
-  Record<string, { readonly heading: string; readonly asks?: string; readonly from?: readonly Speaker[] }>
+  Record<string, { heading: string; asks?: string; from?: readonly Speaker[]; names?: readonly string[] }>
 >;
 
 export type Section = keyof typeof SECTIONS;
@@ -101,4 +170,34 @@ export function fitSections(
     section.taken.push(line);
   }
   return orderSections(new Map(open.map(({ name, taken }) => [name, taken.join('\n')])));
+}
+
+/** Names of the sections that only code may write, as a model might spell them. */
+const CODE_WRITTEN = /^(?:artifacts?|side effects?|lines from the log)(?![\p{L}\p{N}])/u;
+
+const sectionOf = new Map(
+  names.flatMap((section) => {
+    const row = SECTIONS[section];
+    const lines: readonly string[] = 'names' in row ? row.names : [];
+    return lines.flatMap((line) => line.split('|').map((name) => [name, section] as const));
+  }),
+);
+
+/** @returns undefined if no section has that name */
+export function sectionNamed(name: string): Section | undefined {
+  return sectionOf.get(foldName(name));
+}
+
+export function isCodeWritten(name: string): boolean {
+  return CODE_WRITTEN.test(foldName(name));
+}
+
+/** Removes marks of headings and lists, numbers before a name, and brackets around it. */
+function foldName(name: string): string {
+  return name
+    .replace(/[#*_:：【】[\]«»<>]+/gu, ' ')
+    .replace(/^\s*\d{1,2}[.)、]/u, ' ')
+    .trim()
+    .replace(/\s+/gu, ' ')
+    .toLowerCase();
 }

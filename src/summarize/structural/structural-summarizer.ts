@@ -6,8 +6,9 @@ import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import { renderLines } from './summary-lines.ts';
-import { leadFor, readSource, type SummarySource, showFragments } from './summary-source.ts';
+import { leadFor } from './call-places.ts';
+import { renderLines, showFragments } from './summary-lines.ts';
+import { readSource, type SummarySource } from './summary-source.ts';
 
 type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
 

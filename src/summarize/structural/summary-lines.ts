@@ -1,12 +1,12 @@
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP, type RecordLine, writeLines } from '../../compaction/evidence/record-lines.ts';
-import { MARK, MARKS } from '../../compaction/evidence/summary-records.ts';
+import { MARK, MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
+import { headFor } from './call-places.ts';
+import type { SummarySource } from './summary-source.ts';
 import { foldRecord } from './text.ts';
 
 /** turnfold's own tags. Data cannot open or close them. */
 const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
-/** Lines around an earlier summary. */
-const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
 
 /** One fragment of the source, as a summary shows it. */
 export interface ShownFragment extends Fragment {
@@ -56,12 +56,49 @@ function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: b
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
-/** Returns a line without the signs that a summary adds. */
-export function withoutMark(line: string): string {
-  const bare = line.replace(MARK, '');
-  return bare.endsWith(GAP) ? bare.slice(0, -GAP.length).trimEnd() : bare;
+/** Puts chosen fragments in the order of events, each result behind its call. A failed call never stands without its status. */
+export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
+  const { ledger, calls } = source;
+  const placed = chosen.map((index) => ({ at: headFor(source, index) ?? index, shown: showFragment(source, index) }));
+  const shownMessages = new Set(placed.map(({ shown }) => shown.message));
+  const shownIndexes = new Set(chosen);
+  for (const [message, status] of calls.failures) {
+    const head = calls.headOf.get(message);
+    if (head === undefined || !shownIndexes.has(head) || shownMessages.has(message)) continue;
+    const place = { message, part: 'result', partIndex: 0, start: 0, end: 0, owner: -1, line: 0, depth: 0 } as const;
+    const shown = {
+      ...place,
+      terms: [],
+      text: status,
+      status: undefined,
+      isSummary: false,
+      index: ledger.fragments.length,
+    };
+    placed.push({ at: head, shown });
+  }
+  placed.sort((a, b) => a.at - b.at || a.shown.index - b.shown.index);
+  return placed.map(({ shown }) => shown);
 }
 
-export function isFrame(line: string): boolean {
-  return FRAME.test(line.trim());
+function showFragment(source: SummarySource, index: number): ShownFragment {
+  const { ledger, messages, calls } = source;
+  const fragment = ledger.fragments[index] as Fragment;
+  const { role, stopped } = messages[fragment.message] ?? {};
+  const said = stopped === true ? 'stopped' : undefined;
+  return {
+    ...fragment,
+    index,
+    status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
+    isSummary: role === 'summary',
+    ...(fragment.part === 'user' && { person: quotePerson(source, fragment) }),
+  };
+}
+
+function quotePerson({ messages, firstSeq }: SummarySource, { message, start, end }: Fragment) {
+  const { role, content = '' } = messages[message] ?? {};
+  return {
+    mark: markSpeaker(role === 'system' ? 'system' : 'user', firstSeq + message),
+    isCutBefore: content.slice(0, start).trim() !== '',
+    isCutBehind: content.slice(end).trim() !== '',
+  };
 }

@@ -1,14 +1,15 @@
+import type { Part } from '../../compaction/evidence/fragments.ts';
 import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
-import { readOutcome } from '../../compaction/evidence/outcome.ts';
-import { markSpeaker } from '../../compaction/evidence/summary-records.ts';
+import { GAP } from '../../compaction/evidence/record-lines.ts';
+import { MARK } from '../../compaction/evidence/summary-records.ts';
 import { valueTermsInSlices } from '../../compaction/evidence/use-probability.ts';
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Message, ToolCall } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
-import { READ_ONLY_NAME } from '../model/effects.ts';
+import { parseObject } from '../../wire/calls.ts';
+import { type CallPlaces, findCalls } from './call-places.ts';
 import { estimateTokens } from './line-tokens.ts';
-import { findStale } from './stale-lines.ts';
-import { isFrame, type ShownFragment } from './summary-lines.ts';
+import { foldLine } from './text.ts';
 
 /** Fragments that a summary may be made of, each named by its index in the ledger. */
 export interface SummarySource {
@@ -101,119 +102,122 @@ function isCopied({ start, end }: Fragment, message: Message | undefined, userTe
   return userTexts.includes(content.slice(Math.max(0, start - CONTEXT_CHARS), end));
 }
 
-/** Calls of a source with their results. */
-export interface CallPlaces {
-  /** First fragment of each call, by the index of its result's message. */
-  readonly headOf: ReadonlyMap<number, number>;
-  /** First fragments of calls that changed something or failed, and the last lines of failed results. */
-  readonly effects: ReadonlySet<number>;
-  /** Status of each failed call, by the index of its result's message. */
-  readonly failures: ReadonlyMap<number, string>;
-}
+/** Shorter lines of results, such as `status: paid`, may be said of several things. */
+const MIN_REPEATED_CHARS = 24;
+/** A line `key: value` in the words of the agent. A longer value is a sentence. */
+const STATED_VALUE =
+  /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
+/** Keys of a result: `"status":`, `status: `, `status=`. */
+const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
+/** Both patterns need one of these characters. Most lines have none. */
+const SEPARATOR = /[:=：]/;
+/** An argument value that may name what a call is about: one word, such as a path or the id of an order. */
+const NAME = /^\S{1,200}$/;
 
-/** Fewer terms say nothing about an error. */
-const MIN_ERROR_TERMS = 2;
-
-function findCalls({ fragments, superseded }: Ledger, messages: readonly Message[]): CallPlaces {
-  /** First fragments of the parts of each message. */
-  const firstOf = new Map<number, number[]>();
-  const lastOf = new Map<number, number>();
-  for (const [index, { message, partIndex, start, terms }] of fragments.entries()) {
-    if (start === 0) {
-      const firsts = firstOf.get(message) ?? [];
-      firsts[partIndex] = index;
-      firstOf.set(message, firsts);
-    }
-    if (terms.length >= MIN_ERROR_TERMS) lastOf.set(message, index);
-  }
-  const headOfCall = new Map<string, number>();
-  const headOf = new Map<number, number>();
-  const effects = new Set<number>();
-  const failures = new Map<number, string>();
-  for (const [index, message] of messages.entries()) {
-    const { content, toolCalls = [], toolCallId = '' } = message;
-    for (const [position, { id, name }] of toolCalls.entries()) {
-      const head = firstOf.get(index)?.[position + (content === '' ? 0 : 1)];
-      if (head === undefined) continue;
-      headOfCall.set(id, head);
-      if (!READ_ONLY_NAME.test(name)) effects.add(head);
-    }
-    const head = headOfCall.get(toolCallId);
-    if (head === undefined) continue;
-    headOf.set(index, head);
-    const { status } = readOutcome(message);
-    if (status === 'ok' || superseded.has(index)) continue;
-    failures.set(index, status);
-    effects.add(head);
-    const line = lastOf.get(index);
-    if (line !== undefined) effects.add(line);
-  }
-  return { headOf, effects, failures };
-}
-
-/** First fragment of the call that a fragment of a result answers. */
-function headFor({ ledger, calls }: Pick<SummarySource, 'ledger' | 'calls'>, index: number): number | undefined {
-  const { message, part } = ledger.fragments[index] as Fragment;
-  return part === 'result' ? calls.headOf.get(message) : undefined;
+/** Messages of a source, and those among them that will not stay in the context as they are. */
+interface StaleSource {
+  readonly messages: readonly Message[];
+  readonly fragments: readonly Fragment[];
+  /** Decides whether the lines of a message stay, so that another line need not repeat them. */
+  readonly mayStay: (message: number) => boolean;
 }
 
 /**
- * Fragment that is shown with a fragment: its owner, or the call of a result. A call that names all that the owner names
- * stands for the owner.
+ * Finds the fragments that later ones make useless: repeated lines, and values that a later line of the same key
+ * replaces. Users' lines stay where they were first, other lines where they are last.
+ * @returns 1 for each useless fragment, by its index
  */
-export function leadFor(source: Pick<SummarySource, 'ledger' | 'calls'>, index: number): number | undefined {
-  const { fragments } = source.ledger;
-  const { owner } = fragments[index] as Fragment;
-  const head = headFor(source, index);
-  if (owner < 0) return head;
-  const named = head === undefined ? undefined : (fragments[head] as Fragment).terms;
-  const { terms, owner: outer } = fragments[owner] as Fragment;
-  return outer < 0 && named !== undefined && terms.every((term) => named.includes(term)) ? head : owner;
-}
-
-/** Puts chosen fragments in the order of events, each result behind its call. A failed call never stands without its status. */
-export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
-  const { ledger, calls } = source;
-  const placed = chosen.map((index) => ({ at: headFor(source, index) ?? index, shown: showFragment(source, index) }));
-  const shownMessages = new Set(placed.map(({ shown }) => shown.message));
-  const shownIndexes = new Set(chosen);
-  for (const [message, status] of calls.failures) {
-    const head = calls.headOf.get(message);
-    if (head === undefined || !shownIndexes.has(head) || shownMessages.has(message)) continue;
-    const place = { message, part: 'result', partIndex: 0, start: 0, end: 0, owner: -1, line: 0, depth: 0 } as const;
-    const shown = {
-      ...place,
-      terms: [],
-      text: status,
-      status: undefined,
-      isSummary: false,
-      index: ledger.fragments.length,
-    };
-    placed.push({ at: head, shown });
+function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptible<Uint8Array> {
+  const stale = new Uint8Array(fragments.length);
+  const lines = new Set<string>();
+  for (const [index, { message, part, text }] of fragments.entries()) {
+    if (part === 'user' && mayStay(message) && isRepeated(lines, part, text)) stale[index] = 1;
+    if (endsSlice(index)) yield;
   }
-  placed.sort((a, b) => a.at - b.at || a.shown.index - b.shown.index);
-  return placed.map(({ shown }) => shown);
+  const subjects = findSubjects(messages);
+  const values = new NewestValues();
+  for (let index = fragments.length - 1; index >= 0; index -= 1) {
+    if (endsSlice(index)) yield;
+    const { message, part, text, owner } = fragments[index] as Fragment;
+    if (part === 'user') continue;
+    const subject = part === 'result' ? subjects.get(message) : '';
+    const keys = part === 'call' || subject === undefined ? [] : keysOf(part === 'result', text);
+    const isReplaced = values.areReplaced(ownedText(fragments, subject ?? '', owner), keys, message);
+    const said = part === 'result' ? ownedText(fragments, text, owner) : text;
+    if (isReplaced || (mayStay(message) && isRepeated(lines, part, said))) stale[index] = 1;
+  }
+  return stale;
 }
 
-function showFragment(source: SummarySource, index: number): ShownFragment {
-  const { ledger, messages, calls } = source;
-  const fragment = ledger.fragments[index] as Fragment;
-  const { role, stopped } = messages[fragment.message] ?? {};
-  const said = stopped === true ? 'stopped' : undefined;
-  return {
-    ...fragment,
-    index,
-    status: fragment.part === 'result' ? calls.failures.get(fragment.message) : said,
-    isSummary: role === 'summary',
-    ...(fragment.part === 'user' && { person: quotePerson(source, fragment) }),
-  };
+/** A value says something else under another owner. */
+function ownedText(fragments: readonly Fragment[], text: string, owner: number): string {
+  return owner < 0 ? text : `${text}\n${(fragments[owner] as Fragment).text}`;
 }
 
-function quotePerson({ messages, firstSeq }: SummarySource, { message, start, end }: Fragment) {
-  const { role, content = '' } = messages[message] ?? {};
-  return {
-    mark: markSpeaker(role === 'system' ? 'system' : 'user', firstSeq + message),
-    isCutBefore: content.slice(0, start).trim() !== '',
-    isCutBehind: content.slice(end).trim() !== '',
-  };
+function isRepeated(lines: Set<string>, part: Part, text: string): boolean {
+  // Folding only shortens a line.
+  if (part === 'result' && text.length < MIN_REPEATED_CHARS) return false;
+  const line = withoutMark(foldLine(text));
+  if (part === 'result' && line.length < MIN_REPEATED_CHARS) return false;
+  if (lines.has(line)) return true;
+  lines.add(line);
+  return false;
+}
+
+function keysOf(isResult: boolean, text: string): string[] {
+  if (!SEPARATOR.test(text)) return [];
+  if (isResult) return [...text.matchAll(KEYS)].map(([, key = '']) => key);
+  const key = STATED_VALUE.exec(text.trim())?.[1];
+  return key === undefined ? [] : [key];
+}
+
+/** Last message that gives each key of a subject a value. Messages are read from the last to the first. */
+class NewestValues {
+  readonly #messageOf = new Map<string, Map<string, number>>();
+
+  /** Notes the keys of a line. @returns true if each has a value in a later message */
+  areReplaced(subject: string, keys: readonly string[], message: number): boolean {
+    const messageOf = this.#messageOf.get(subject) ?? new Map<string, number>();
+    this.#messageOf.set(subject, messageOf);
+    let replaced = 0;
+    for (const key of keys) {
+      const newest = messageOf.get(key) ?? message;
+      messageOf.set(key, newest);
+      if (newest > message) replaced += 1;
+    }
+    return keys.length > 0 && replaced === keys.length;
+  }
+}
+
+/** Returns the one-word values of the arguments behind each result, by the index of its message. */
+function findSubjects(messages: readonly Message[]): Map<number, string> {
+  const subjectOf = new Map<string, string>();
+  const subjects = new Map<number, string>();
+  for (const [index, { toolCalls = [], toolCallId = '' }] of messages.entries()) {
+    for (const call of toolCalls) subjectOf.set(call.id, describeSubject(call));
+    const subject = subjectOf.get(toolCallId) ?? '';
+    if (subject !== '') subjects.set(index, subject);
+  }
+  return subjects;
+}
+
+/** @returns '' if the arguments name nothing */
+function describeSubject({ arguments: text }: ToolCall): string {
+  const names = Object.values(parseObject(text) ?? {})
+    .map(String)
+    .filter((value) => NAME.test(value));
+  return names.toSorted().join(' ');
+}
+
+/** Lines around an earlier summary. */
+const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
+
+/** Returns a line without the signs that a summary adds. */
+function withoutMark(line: string): string {
+  const bare = line.replace(MARK, '');
+  return bare.endsWith(GAP) ? bare.slice(0, -GAP.length).trimEnd() : bare;
+}
+
+function isFrame(line: string): boolean {
+  return FRAME.test(line.trim());
 }

@@ -1,9 +1,3 @@
-import { readJsonText } from '../../../domain/json-text.ts';
-import type { Message, ToolCall } from '../../../domain/message.ts';
-import { isMapping } from '../../../domain/parse.ts';
-import { type Part, readParts } from '../../../domain/parts.ts';
-import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../../domain/raw-items.ts';
-
 /**
  * Writers of other programs' formats share this skeleton. turnfold has five kinds of parts that a format can hold, and each
  * format has a table with a function for each kind (`PARTS`). A new kind of part, or a new format, is thus one row that the
@@ -13,6 +7,12 @@ import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../..
  * Requests to providers are not made here. Their layouts (`wire/<format>/layout.ts`) obey the wire rules, while an exported
  * history keeps all that the format has a place for.
  */
+
+import { readJsonText } from '../../../domain/json-text.ts';
+import type { Message, ToolCall } from '../../../domain/message.ts';
+import { isMapping } from '../../../domain/parse.ts';
+import { type Part, readParts } from '../../../domain/parts.ts';
+import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../../domain/raw-items.ts';
 
 /** A JSON object of another program's format. */
 export type Written = Record<string, unknown>;
