@@ -1,4 +1,4 @@
-import { plotReplay } from '../src/cli/commands/replay/report.ts';
+import { plotReplay } from '../src/cli/reports/file-reports.ts';
 import { writePicture } from '../src/cli/reports/report-page.ts';
 import { drawSizePlot } from '../src/cli/reports/size-plot.ts';
 import type { Message } from '../src/domain/message.ts';

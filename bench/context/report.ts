@@ -1,4 +1,4 @@
-import { plotReplay } from '../../src/cli/commands/replay/report.ts';
+import { plotReplay } from '../../src/cli/reports/file-reports.ts';
 import { drawBarPlot } from '../../src/cli/reports/bar-plot.ts';
 import { type Markup, markup } from '../../src/cli/reports/markup.ts';
 import { drawTable, figure, placeWide, writePage } from '../../src/cli/reports/report-page.ts';

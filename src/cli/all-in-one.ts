@@ -6,7 +6,7 @@ import type { EventListener } from '../domain/events.ts';
 import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import type { Config } from '../host/config.ts';
-import { findActiveWork } from '../host/health/active-work.ts';
+import { findActiveWork } from '../host/health/inspect-database.ts';
 import type { LocalRedis } from '../host/local-redis/local-redis.ts';
 import { SOURCES } from '../host/local-redis/local-redis.ts';
 import { provideRedis } from '../host/local-redis/provide-redis.ts';

@@ -1,7 +1,7 @@
 import tab from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
 import { TurnfoldError } from '../domain/errors.ts';
-import { addPrefixOption, withJsonOption } from './command-options.ts';
+import { addPrefixOption } from './command-options.ts';
 import { addCheckCommands, addOfflineCommands, addProcessCommands } from './local-commands.ts';
 import { type Output, reportError } from './output.ts';
 import { readPackageFacts } from './package-facts.ts';
@@ -73,7 +73,6 @@ export async function runCommandLine(args: readonly string[], output: Output): P
 export function addCommands(program: Command, runner: CommandRunner): void {
   addProcessCommands(program, runner);
   addRedisCommands(program, runner);
-  addAccessCommands(program, runner);
   addPrefixOption(program.commands);
   addOfflineCommands(program, runner);
   addCheckCommands(program, runner);
@@ -100,55 +99,4 @@ function reportUsage(output: Output, error: unknown, isJson: boolean): number {
     reportError(output, new TurnfoldError('invalid_input', message, field === undefined ? {} : { field }), isJson);
   }
   return error.exitCode;
-}
-
-/** Defines the commands for other services: keys with which they call us, and webhooks with which we call them. */
-function addAccessCommands(program: Command, runner: CommandRunner): void {
-  program.commandsGroup('Other services:');
-  addKeyCommands(program, runner);
-  addWebhookCommands(program, runner);
-}
-
-function addKeyCommands(program: Command, runner: CommandRunner): void {
-  const keys = program.command('keys').description('create, list, rotate or revoke the access keys of services');
-  withJsonOption(keys.command('create'))
-    .description('create a key for one tenant, and print its token once')
-    .requiredOption('--scopes <list>', 'rights of the key, comma-separated: read, enqueue, answer, admin (required)')
-    .option('--tenant <id>', 'tenant that the key reaches', '_')
-    .option('--expires <time>', 'time until the key expires: 90s, 30m, 2h or 90d (default: never)')
-    .option('--name <text>', 'name for people who list keys')
-    .action(runner.onRedis(async () => (await import('./commands/keys.ts')).createKey, { expiresInMs: '--expires' }));
-  withJsonOption(keys.command('list'), 'JSON lines')
-    .description('list the keys, without secrets')
-    .option('--tenant <id>', 'only keys of this tenant (default: all tenants)')
-    .action(runner.onRedis(async () => (await import('./commands/keys.ts')).listKeys));
-  withJsonOption(keys.command('rotate <key>'))
-    .description('give a key a new secret, and print its new token once')
-    .option('--grace <time>', 'time for which the previous secret stays valid', '1d')
-    .action(
-      runner.onRedis(async () => (await import('./commands/keys.ts')).rotateKey, { id: 'key', graceMs: '--grace' }),
-    );
-  withJsonOption(keys.command('revoke <key>'))
-    .description('revoke a key for good')
-    .action(runner.onRedis(async () => (await import('./commands/keys.ts')).revokeKey, { id: 'key' }));
-}
-
-function addWebhookCommands(program: Command, runner: CommandRunner): void {
-  const webhooks = program.command('webhooks').description('add, list, remove or retry the webhooks of tenants');
-  withJsonOption(webhooks.command('add <url>'))
-    .description('send the events of a tenant to an address, and print the secret of the signatures once')
-    .option('--tenant <id>', 'tenant whose events are sent', '_')
-    .option('--events <list>', 'comma-separated: turn.settled, turn.waiting, version.committed (default: all)')
-    .option('--agent <name>', 'only conversations of this agent')
-    .action(runner.onRedis(async () => (await import('./commands/webhooks.ts')).addWebhook));
-  withJsonOption(webhooks.command('list'), 'JSON lines')
-    .description('list the webhooks with their failures, without secrets')
-    .option('--tenant <id>', 'only webhooks of this tenant (default: all tenants)')
-    .action(runner.onRedis(async () => (await import('./commands/webhooks.ts')).listWebhooks));
-  withJsonOption(webhooks.command('remove <webhook>'))
-    .description('remove a webhook with its unsent events')
-    .action(runner.onRedis(async () => (await import('./commands/webhooks.ts')).removeWebhook, { id: 'webhook' }));
-  withJsonOption(webhooks.command('retry <webhook>'))
-    .description('send events again to a webhook that was set aside after failures')
-    .action(runner.onRedis(async () => (await import('./commands/webhooks.ts')).retryWebhook, { id: 'webhook' }));
 }

@@ -1,8 +1,14 @@
-import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import type { ReadHistory } from '../wire/histories/history.ts';
+import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { runToEnd } from '../domain/interruptible.ts';
+import { parseJsonText, readJsonText } from '../domain/json-text.ts';
+import { isMapping } from '../domain/parse.ts';
+import { LINE_BOUNDS, type OpenedConversation, openConversationLine } from '../wire/histories/conversation-line.ts';
+import { isReadByLine } from '../wire/histories/formats/chat-lists.ts';
+import { detectFormat, FORMAT_NAMES, findFormat } from '../wire/histories/formats/detect.ts';
+import type { FileRecord, ForeignConversation, HistoryFormat } from '../wire/histories/formats/format.ts';
+import { type HistoryOptions, type ReadHistory, readHistoryInSlices } from '../wire/histories/history.ts';
 import type { HistoryNote } from '../wire/histories/notes.ts';
-import { nameFile } from './files.ts';
-import { openHistories } from './history-file.ts';
+import { nameFile, readLines } from './files.ts';
 import { type Output, reportRefusal } from './output.ts';
 
 /** Options of the commands that read a file of conversations. */
@@ -14,7 +20,7 @@ export interface FileOptions {
   readonly json?: boolean;
 }
 
-export interface ConversationFile {
+interface ConversationFile {
   readonly path: string;
   readonly output: Output;
   readonly options?: FileOptions;
@@ -22,7 +28,7 @@ export interface ConversationFile {
   readonly onRefusal?: (error: unknown) => unknown;
 }
 
-export interface FileConversation extends ReadHistory {
+interface FileConversation extends ReadHistory {
   readonly id: string;
 }
 
@@ -73,4 +79,147 @@ function describeNotes(id: string, notes: readonly HistoryNote[]): string[] {
   });
   const more = notes.length - shown.length;
   return more > 0 ? [...shown, `${id}: ${more} more notes, which --json prints`] : shown;
+}
+
+/** Name of turnfold's own format for `--from`. */
+const OWN = 'turnfold';
+const FILE_FORMATS: readonly string[] = [OWN, ...FORMAT_NAMES];
+
+/** A conversation of a file, which is read when it is opened. */
+interface FileEntry {
+  /** Id for errors of an entry that cannot be opened. */
+  readonly id: string;
+  /** Text that was read since the entry before. */
+  readonly text: string;
+  readonly open: () => OpenedConversation;
+}
+
+/**
+ * Finds the conversations of a file. turnfold's own format has one conversation per line, and is read line by line. Files
+ * of other programs are read whole.
+ * @param from format that the caller names. Default: what the file looks like
+ * @throws invalid_input for a file in no known format, or in another format than `from`
+ */
+async function* openHistories(path: string, from?: string): AsyncGenerator<FileEntry> {
+  if (from !== undefined && !FILE_FORMATS.includes(from)) {
+    throw fieldError('invalid_input', '--from', `expected ${FILE_FORMATS.join(', ')}`);
+  }
+  const foreign: string[] = [];
+  let isOwn: boolean | undefined;
+  for await (const { number, line } of readLines(path)) {
+    isOwn ??= from === undefined ? isOwnLine(line) : from === OWN;
+    if (isOwn) yield { id: `line-${number}`, text: `${line}\n`, open: () => openConversationLine(line, number) };
+    else foreign[number - 1] = line;
+  }
+  if (isOwn !== false) return;
+  // Blank lines were skipped. Some formats need them, and places name lines by their numbers.
+  const lines = Array.from(foreign, (line: string | undefined) => line ?? '');
+  const { records, problem } = readRecords(lines.join('\n'));
+  const format = chooseFormat(records, from);
+  if (format.status === 'chosen')
+    yield* openForeign(path, lines.join('\n'), { format: format.format, records, problem });
+  // A conversation file may have a wrong line before the first conversation.
+  else if (from === undefined && lines.some(isOwnLine)) yield* openLines(lines);
+  else throw new TurnfoldError('invalid_input', `${nameFile(path)}: ${format.why}`, { field: path });
+}
+
+function* openLines(lines: readonly string[]): Generator<FileEntry> {
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue;
+    yield { id: `line-${index + 1}`, text: `${line}\n`, open: () => openConversationLine(line, index + 1) };
+  }
+}
+
+/** Returns true for a line with one conversation, whose messages need no importer. */
+function isOwnLine(line: string): boolean {
+  const value = readJsonText(line, LINE_BOUNDS);
+  return isMapping(value) && Array.isArray(value['messages']) && isReadByLine(value, detectFormat([{ value, at: '' }]));
+}
+
+interface ForeignFile extends Records {
+  readonly format: HistoryFormat;
+}
+
+function* openForeign(path: string, text: string, { format, records, problem }: ForeignFile): Generator<FileEntry> {
+  const conversations = format.read(records);
+  const used = new Set<string>();
+  for (const [index, conversation] of conversations.entries()) {
+    const id = nameConversation(conversation, path, used);
+    const isLast = index === conversations.length - 1;
+    const notes = isLast && problem !== undefined ? [...conversation.notes, problem] : conversation.notes;
+    const readHistory = (options?: HistoryOptions): ReadHistory =>
+      runToEnd(readHistoryInSlices({ ...conversation, notes }, options));
+    yield { id, text: index === 0 ? text : '', open: () => ({ id, readHistory }) };
+  }
+}
+
+interface Records {
+  readonly records: readonly FileRecord[];
+  /** A line that the program did not finish. */
+  readonly problem?: HistoryNote | undefined;
+}
+
+/** Reads a file as JSON lines, as one JSON document, or as a text. */
+function readRecords(text: string): Records {
+  const lines = text.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
+  const [first, ...others] = lines;
+  if (first === undefined) return { records: [] };
+  const isLines = others.length > 0 && readJsonText(first.line, LINE_BOUNDS) !== undefined;
+  if (!isLines) {
+    // A document that exceeds a bound must not be read as a text.
+    const value = /^\s*[[{]/.test(text) ? parseDocument(text) : undefined;
+    return { records: [{ value: value ?? text, at: '' }] };
+  }
+  const records: FileRecord[] = [];
+  for (const { line, number } of lines) {
+    const at = `line ${number}`;
+    const isLast = number === lines.at(-1)?.number;
+    const value = isLast ? readJsonText(line, LINE_BOUNDS) : parseJsonText(line, at, LINE_BOUNDS);
+    if (value !== undefined) records.push({ value, at });
+    else {
+      const what = 'the last line was not finished, and is left out';
+      return { records, problem: { at, kind: 'repaired', what } };
+    }
+  }
+  return { records };
+}
+
+function parseDocument(text: string): unknown {
+  try {
+    return parseJsonText(text, 'file', LINE_BOUNDS);
+  } catch (error) {
+    if (isTurnfoldError(error) && error.message.includes('not valid JSON')) return undefined;
+    throw error;
+  }
+}
+
+type Choice =
+  | { readonly status: 'chosen'; readonly format: HistoryFormat }
+  | { readonly status: 'unknown'; readonly why: string };
+
+function chooseFormat(records: readonly FileRecord[], from: string | undefined): Choice {
+  const named = from === undefined ? undefined : findFormat(from);
+  if (named?.recognizes(records) === true) return { status: 'chosen', format: named };
+  const found = detectFormat(records);
+  if (found !== undefined && named === undefined) return { status: 'chosen', format: found };
+  const why =
+    found === undefined
+      ? `in no known format. Known formats: one conversation per line, {"id", "messages"} (${OWN}), ${FORMAT_NAMES.join(', ')}`
+      : `this looks like ${found.title}: use --from ${found.name}`;
+  return { status: 'unknown', why };
+}
+
+/** Gives a conversation the id of its file entry, or the name of its file, with a number if another has it. */
+function nameConversation({ id }: ForeignConversation, path: string, used: Set<string>): string {
+  const file = nameFile(path).split(/[/\\]/).at(-1) ?? '';
+  const given = (id ?? file.replace(/\.[A-Za-z]+$/, ''))
+    .split(/[^A-Za-z0-9_.]+/)
+    .filter((word) => word !== '')
+    .join('-')
+    .slice(0, 120);
+  const base = given || 'conversation';
+  let name = base;
+  for (let number = 2; used.has(name); number += 1) name = `${base}-${number}`;
+  used.add(name);
+  return name;
 }

@@ -1,17 +1,18 @@
 import type { Command } from 'commander';
 import {
-  ALL_ROLES,
-  ALLOWED_HOSTS,
   addPrefixOption,
-  numberFrom,
-  readPort,
+  readCount,
+  readNumber,
+  withAllowedHostsOption,
   withContextOption,
   withFileOptions,
+  withHostOptions,
   withJsonOption,
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
-const readTokens = numberFrom(1);
+/** Copy of the role names in `workers-options`, because loading that module would slow down `--help`. */
+const ALL_ROLES = 'turn,compaction,summarization';
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 const HTML = 'also write a report with plots to this HTML file';
@@ -33,7 +34,7 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .option('--agent <name>', 'agent to chat with (default: the first agent of the module)')
     .option('--model <name>', 'provider/model to use instead of the agents’ own (API key from the environment)')
     .option('--conversation <id>', 'id of the conversation to chat in', 'dev')
-    .option('--serve <port>', 'serve HTTP for chat pages on this port instead of a prompt', readPort)
+    .option('--serve <port>', 'serve HTTP for chat pages on this port instead of a prompt', readNumber)
     .option('--page <folder>', 'folder of a built page to serve, e.g. examples/chat/dist');
   withPolicyOptions(withContextOption(dev)).action(
     runner.local(async () => (await import('./commands/dev.ts')).runDev),
@@ -43,21 +44,17 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
     .description('run turns, compaction passes and summaries until SIGTERM')
     .requiredOption('--agents <file>', 'module that exports `agents` (required)')
     .option('--roles <list>', 'roles of this process, comma-separated', ALL_ROLES);
-  program
-    .command('serve')
+  withPolicyOptions(worker).action(runner.local(async () => (await import('./commands/worker.ts')).runWorker));
+  const serve = withHostOptions(program.command('serve'), 8700)
     .description('answer HTTP requests of services and chat pages until SIGTERM, without --keys on this machine only')
-    .option('--port <n>', 'port to listen on (0 takes any free port)', readPort, 8700)
-    .option('--host <address>', 'address to listen on. Without --keys only 127.0.0.1, ::1 or localhost', '127.0.0.1')
-    .option('--keys', 'answer only callers with an access key of `turnfold keys`')
     .option('--agent <name>', 'agent of the protocols of front-ends: the AI SDK, AG-UI and Open Responses')
     .option('--page <folder>', 'folder of a built page to serve beside the routes')
-    .option('--inspect', 'serve the inspector under /inspect. Its requests need the same keys and scopes')
-    .option('--allowed-hosts <names>', ALLOWED_HOSTS)
+    .option('--inspect', 'serve the inspector under /inspect. Its requests need the same keys and scopes');
+  withAllowedHostsOption(serve)
     .option('--cors <origins>', 'origins of web pages that may send requests, comma-separated (with --keys, * for all)')
-    .option('--max-readers <n>', 'maximum number of streams and waiting requests', readTokens)
-    .option('--metrics-port <n>', 'port of /metrics, /health and /ready (0 takes any free port)', readPort, 9465)
+    .option('--max-readers <n>', 'maximum number of streams and waiting requests', readCount)
+    .option('--metrics-port <n>', 'port of /metrics, /health and /ready (0 takes any free port)', readNumber, 9465)
     .action(runner.local(async () => (await import('./commands/serve.ts')).runServe));
-  withPolicyOptions(worker).action(runner.local(async () => (await import('./commands/worker.ts')).runWorker));
 }
 
 function withPolicyOptions(command: Command): Command {
@@ -81,13 +78,13 @@ export function addOfflineCommands(program: Command, runner: CommandRunner): voi
     .description('compact each conversation of a file once and report the result')
     .option('--policy <file>', 'policy file (YAML). Its summarizer models are called and cost money')
     .option('--summarizer <name>', 'only `structural`: call no model, whatever the policy says')
-    .option('--window <tokens>', 'maximum tokens of a request', readTokens)
+    .option('--window <tokens>', 'maximum tokens of a request', readCount)
     .action(runner.local(async () => (await import('./commands/compact.ts')).compactFile));
   withFileOptions(withJsonOption(program.command('replay <file>'), LINES))
     .description('replay each conversation of a file and compact it as workers would')
     .option('--policy <file>', 'policy file (YAML)')
     .option('--against <file>', 'second policy file (YAML) to compare with')
-    .option('--window <tokens>', 'maximum tokens of a request (default: twice maxTokens)', readTokens)
+    .option('--window <tokens>', 'maximum tokens of a request (default: twice maxTokens)', readCount)
     .option('--model <name>', 'provider/model of the catalogue, for window, tokenizer and prices')
     .option('--html <file>', HTML)
     .action(runner.local(async () => (await import('./commands/replay.ts')).replayFile));

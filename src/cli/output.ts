@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { isTurnfoldError } from '../domain/errors.ts';
 import { clipText, describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { escapeActing } from '../domain/visible-text.ts';
-import { LocalRedisError } from '../host/local-redis/errors.ts';
+import { LocalRedisError } from '../host/local-redis/local-redis.ts';
 import { isRefusal } from '../store/redis/errors.ts';
 
 /**

@@ -1,17 +1,16 @@
 import type { Command } from 'commander';
 import { WRITTEN_FORMATS } from '../wire/histories/writers/index.ts';
 import {
-  ALLOWED_HOSTS,
-  numberFrom,
-  readPort,
+  readCount,
+  readNumber,
   readSeconds,
+  withAllowedHostsOption,
   withContextOption,
   withFileOptions,
+  withHostOptions,
   withJsonOption,
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
-
-const readNumber = numberFrom(0);
 
 /** Defines the commands that use the Redis at `REDIS_URL`. */
 export function addRedisCommands(program: Command, runner: CommandRunner): void {
@@ -19,13 +18,15 @@ export function addRedisCommands(program: Command, runner: CommandRunner): void 
   addTurnCommands(program, runner);
   addFailureCommands(program, runner);
   program.commandsGroup('Conversations:');
-  addInspectCommand(program, runner);
   addConversationCommands(program, runner);
   program.commandsGroup('Versions of a context:');
   addVersionCommands(program, runner);
   addReplacingCommands(program, runner);
   program.commandsGroup('Review of compactions:');
   addReviewCommands(program, runner);
+  program.commandsGroup('Other services:');
+  addKeyCommands(program, runner);
+  addWebhookCommands(program, runner);
 }
 
 function withConversationOptions(command: Command): Command {
@@ -55,11 +56,7 @@ function withListOptions(command: Command, items: string): Command {
   return withJsonOption(listed, 'JSON lines');
 }
 
-const PRIORITY_OPTION = [
-  '--priority <n>',
-  'priority of the conversation in the queue: 1 is first',
-  numberFrom(1),
-] as const;
+const PRIORITY_OPTION = ['--priority <n>', 'priority of the conversation in the queue: 1 is first', readCount] as const;
 const ENQUEUE_NAMES = { input: 'text', delayMs: '--delay', deadlineMs: '--deadline' };
 
 function addTurnCommands(program: Command, runner: CommandRunner): void {
@@ -71,8 +68,8 @@ function addTurnCommands(program: Command, runner: CommandRunner): void {
     .option('--busy-turn <id>', 'turn that --on-busy is meant for: if another one is first, the new turn is enqueued')
     .option('--delay <period>', 'time until the turn may start: 90s, 30m, 2h or 7d')
     .option('--deadline <period>', 'time in which the turn must be settled: 90s, 30m, 2h or 7d')
-    .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', numberFrom(1))
-    .option('--max-queued-turns <n>', 'refuse the turn if so many turns are queued', numberFrom(1))
+    .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', readCount)
+    .option('--max-queued-turns <n>', 'refuse the turn if so many turns are queued', readCount)
     .option(...PRIORITY_OPTION)
     .action(runner.onRedis(async () => (await import('./commands/turns.ts')).enqueue, ENQUEUE_NAMES));
   withFollowOptions(program.command('result <conversation> <turn>'))
@@ -107,27 +104,19 @@ function addFailureCommands(program: Command, runner: CommandRunner): void {
     .description('list the failed turns of the last seven days, newest first')
     .option('--code <code>', 'only turns that failed with this error code, such as poison')
     .option('--since <when>', 'only turns that failed since then: 90s, 30m, 2h, 7d or a date')
-    .action(runner.onRedis(async () => (await import('./commands/failures.ts')).showFailed));
+    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).showFailed));
   withContextOption(withWaitOption(withConversationOptions(program.command('redrive <conversation> [turn]'))))
     .description('enqueue the input of a failed turn as a new turn, or request a compaction if no turn is named')
     .option('--operation <id>', 'operation id: a new id re-drives the same turn once more')
     .option(...PRIORITY_OPTION)
-    .action(runner.onRedis(async () => (await import('./commands/failures.ts')).redrive));
-}
-
-function addInspectCommand(program: Command, runner: CommandRunner): void {
-  program
-    .command('inspect')
-    .description('serve a page that shows what each agent still knows, and why, until Ctrl-C')
-    .option('--port <n>', 'port to listen on (0 takes any free port)', readPort, 8710)
-    .option('--host <address>', 'address to listen on. Without --keys only 127.0.0.1, ::1 or localhost', '127.0.0.1')
-    .option('--keys', 'answer only callers with an access key of `turnfold keys`')
-    .option('--allowed-hosts <names>', ALLOWED_HOSTS)
-    .option('--allow-changes', 'let the page compact, restore, fork, approve and answer (default: it only reads)')
-    .action(runner.onRedis(async () => (await import('./commands/inspect.ts')).runInspect));
+    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).redrive));
 }
 
 function addConversationCommands(program: Command, runner: CommandRunner): void {
+  withAllowedHostsOption(withHostOptions(program.command('inspect'), 8710))
+    .description('serve a page that shows what each agent still knows, and why, until Ctrl-C')
+    .option('--allow-changes', 'let the page compact, restore, fork, approve and answer (default: it only reads)')
+    .action(runner.onRedis(async () => (await import('./commands/inspect.ts')).runInspect));
   withListOptions(program.command('conversations'), 'conversations')
     .description('list conversations with their states')
     .option('--agent <name>', 'only conversations of this agent')
@@ -136,12 +125,12 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).showConversations));
   withConversationOptions(program.command('describe <conversation>'))
     .description('show agent, size, live version, open turns and the pass in progress (without messages)')
-    .action(runner.onRedis(async () => (await import('./commands/conversation.ts')).describe));
+    .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).describe));
   withConversationOptions(program.command('events <conversation>'))
     .description('list the events of the last day (turns, versions, proposals), oldest first')
     .option('--after <id>', 'only events after this one')
     .option('--follow', 'keep printing new events until interrupted')
-    .action(runner.onRedis(async () => (await import('./commands/events.ts')).showEvents));
+    .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).showEvents));
   withFileOptions(withConversationOptions(program.command('import <file>')))
     .description(
       'create each conversation of a file, in the format of turnfold or of another program (- is standard input)',
@@ -157,7 +146,7 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
     .option('--version <n>', 'copy the context of this kept version instead of the live one', readNumber)
     .option('--head <seq>', 'copy messages up to this seq instead of all', readNumber)
     .action(
-      runner.onRedis(async () => (await import('./commands/conversation.ts')).fork, {
+      runner.onRedis(async () => (await import('./commands/conversations.ts')).fork, {
         from: 'conversation',
         to: 'new',
       }),
@@ -165,7 +154,7 @@ function addConversationCommands(program: Command, runner: CommandRunner): void 
   withConversationOptions(program.command('erase <conversation>'))
     .description('delete a conversation permanently: log, versions, turns and summaries')
     .requiredOption('--yes', 'confirm that the conversation cannot be recovered (required)')
-    .action(runner.onRedis(async () => (await import('./commands/conversation.ts')).erase));
+    .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).erase));
 }
 
 function addVersionCommands(program: Command, runner: CommandRunner): void {
@@ -197,10 +186,10 @@ function addReplacingCommands(program: Command, runner: CommandRunner): void {
     .requiredOption('--version <n>', 'number of the kept version, 0 for the whole log (required)', readNumber)
     .option('--keep', 'keep newer messages in the context (--keep or --drop is required)')
     .option('--drop', 'remove newer messages from the context, except pinned ones (the log keeps them)')
-    .action(runner.onRedis(async () => (await import('./commands/restore.ts')).runRestore));
+    .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).restore));
   withReplacementOptions(program.command('rollback <conversation> <turn>'))
     .description('remove a settled turn and everything after it from the context (the log keeps them)')
-    .action(runner.onRedis(async () => (await import('./commands/restore.ts')).rollBack, { version: 'turn' }));
+    .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).rollBack, { version: 'turn' }));
 }
 
 function addReviewCommands(program: Command, runner: CommandRunner): void {
@@ -211,13 +200,57 @@ function addReviewCommands(program: Command, runner: CommandRunner): void {
       .option('--wait <seconds>', 'wait this long for a worker to act (exit code 1 if none does)', readSeconds, 10);
   withConversationOptions(program.command('proposal <conversation>'))
     .description('show the proposal that waits for approval')
-    .action(runner.onRedis(async () => (await import('./commands/proposals.ts')).showProposal));
+    .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).showProposal));
   withDecisionOptions(program.command('approve <conversation>'))
     .description('approve a proposal, so that a worker commits it')
     .option('--edits <file>', 'file with replacement texts for summaries by range (YAML or JSON)')
-    .action(runner.onRedis(async () => (await import('./commands/proposals.ts')).approve));
+    .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).approve));
   withDecisionOptions(program.command('reject <conversation>'))
     .description('reject a proposal, which ends its pass')
     .option('--reason <text>', 'reason, kept for a day among the events of the conversation')
-    .action(runner.onRedis(async () => (await import('./commands/proposals.ts')).reject));
+    .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).reject));
+}
+
+function addKeyCommands(program: Command, runner: CommandRunner): void {
+  const keys = program.command('keys').description('create, list, rotate or revoke the access keys of services');
+  withJsonOption(keys.command('create'))
+    .description('create a key for one tenant, and print its token once')
+    .requiredOption('--scopes <list>', 'rights of the key, comma-separated: read, enqueue, answer, admin (required)')
+    .option('--tenant <id>', 'tenant that the key reaches', '_')
+    .option('--expires <time>', 'time until the key expires: 90s, 30m, 2h or 90d (default: never)')
+    .option('--name <text>', 'name for people who list keys')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).createKey, { expiresInMs: '--expires' }));
+  withJsonOption(keys.command('list'), 'JSON lines')
+    .description('list the keys, without secrets')
+    .option('--tenant <id>', 'only keys of this tenant (default: all tenants)')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).listKeys));
+  withJsonOption(keys.command('rotate <key>'))
+    .description('give a key a new secret, and print its new token once')
+    .option('--grace <time>', 'time for which the previous secret stays valid', '1d')
+    .action(
+      runner.onRedis(async () => (await import('./commands/access.ts')).rotateKey, { id: 'key', graceMs: '--grace' }),
+    );
+  withJsonOption(keys.command('revoke <key>'))
+    .description('revoke a key for good')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).revokeKey, { id: 'key' }));
+}
+
+function addWebhookCommands(program: Command, runner: CommandRunner): void {
+  const webhooks = program.command('webhooks').description('add, list, remove or retry the webhooks of tenants');
+  withJsonOption(webhooks.command('add <url>'))
+    .description('send the events of a tenant to an address, and print the secret of the signatures once')
+    .option('--tenant <id>', 'tenant whose events are sent', '_')
+    .option('--events <list>', 'comma-separated: turn.settled, turn.waiting, version.committed (default: all)')
+    .option('--agent <name>', 'only conversations of this agent')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).addWebhook));
+  withJsonOption(webhooks.command('list'), 'JSON lines')
+    .description('list the webhooks with their failures, without secrets')
+    .option('--tenant <id>', 'only webhooks of this tenant (default: all tenants)')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).listWebhooks));
+  withJsonOption(webhooks.command('remove <webhook>'))
+    .description('remove a webhook with its unsent events')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).removeWebhook, { id: 'webhook' }));
+  withJsonOption(webhooks.command('retry <webhook>'))
+    .description('send events again to a webhook that was set aside after failures')
+    .action(runner.onRedis(async () => (await import('./commands/access.ts')).retryWebhook, { id: 'webhook' }));
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import { redactUrl } from '../host/local-redis/configured-redis.ts';
 import { findObstacle, isReply } from '../host/local-redis/connection.ts';
-import { LocalRedisError } from '../host/local-redis/errors.ts';
+import { LocalRedisError } from '../host/local-redis/local-redis.ts';
 import type { RedisLocation } from '../store/redis/address.ts';
 import { readRedisAddress, showAddress } from '../store/redis/address.ts';
 import { isRefusal, nameRedisError, refusalError } from '../store/redis/errors.ts';

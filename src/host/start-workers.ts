@@ -1,34 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createInboxHandler } from '../api/inbox/turn-job.ts';
 import type { EventListener } from '../domain/events.ts';
-import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../jobs/bullmq/queue-workers.ts';
-import { type OpenWakeQueue, openWakeQueue } from '../jobs/bullmq/wake-queue.ts';
+import { totalConcurrency } from '../jobs/bullmq/queue-workers.ts';
+import { openWakeQueue } from '../jobs/bullmq/wake-queue.ts';
 import { createIdSource } from '../jobs/id-source.ts';
 import type { InboxHandler } from '../jobs/ports.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../wire/tokens/token-counter.ts';
+import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Calibrations } from '../workers/calibrations.ts';
-import { DatabaseChecks } from '../workers/database-checks.ts';
+import { Gates } from '../workers/gates.ts';
 import type { FactorOf } from '../workers/prepared-agent.ts';
-import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
-import { packDueLogs } from '../workers/sweeper/packer.ts';
-import type { Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { prepareAgents, prepareShadow } from './agents.ts';
 import { Closers } from './closers.ts';
-import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
-import type { EventLoopMonitor } from './health/event-loop-monitor.ts';
-import { listWorkerChecks } from './health/worker-checks.ts';
-import { openWorkerPages, type WorkerPages } from './health/worker-pages.ts';
+import { createHandlers, type HandlerParts } from './handlers.ts';
+import { openWorkerPages } from './health/worker-pages.ts';
 import { createListeners, type Listeners, reportTo } from './listeners.ts';
-import { createMeasures, MeasuringLease } from './measures.ts';
-import { openElsewhere, openGates } from './open-sharing.ts';
-import { reportServers } from './report-servers.ts';
 import { listRetirements } from './retirements.ts';
-import { startDeliverer } from './start-deliverer.ts';
+import { startRoles, type Workers } from './start-roles.ts';
 import { createSummarizers } from './summarizers.ts';
 import { SuspectProcesses } from './suspect-processes.ts';
 import { systemClock } from './system.ts';
@@ -41,18 +33,7 @@ import {
   type WorkersSettings,
 } from './workers-options.ts';
 
-export { ROLES, type WorkerRole, type WorkersOptions };
-
-export interface Workers {
-  /** URL of the metrics page. Undefined if no pages are served. */
-  readonly metricsUrl: string | undefined;
-  /**
-   * Stops the workers: they take no more jobs, start no more steps, and hand back all turns, compactions and
-   * summarizations. Model and tool calls in flight continue for most of `shutdownMs`.
-   * @returns `deadline` if a call was aborted, or if Redis was unreachable and a lease remained
-   */
-  close(): Promise<'closed' | 'deadline'>;
-}
+export { ROLES, type WorkerRole, type Workers, type WorkersOptions };
 
 /**
  * Starts the workers of a process, for one role or all. A sweeper runs beside any role. If the start fails, everything
@@ -183,75 +164,6 @@ function openSuspects({ settings, onEvent, onContent }: Startup, shutdown: Shutd
   return new SuspectProcesses({ ...settings, agentsModule, onEvent, onContent, shutdown });
 }
 
-/** Connections and stores that all worker roles of a process share. */
-interface OpenResources {
-  readonly worker: string;
-  readonly connected: ConnectedStore;
-  readonly wakes: OpenWakeQueue;
-  readonly pages: WorkerPages;
-  readonly calibrations: Calibrations;
-  readonly shutdown: Shutdown;
-  readonly loop: EventLoopMonitor;
-  readonly handlers: Handlers;
-  readonly inbox: InboxHandler;
-}
-
-/** Starts the worker roles once all connections are open. */
-async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
-  const { worker, connected, wakes, pages, calibrations, shutdown, loop, handlers, inbox } = open;
-  const { store, measures, checkServer, database } = connected;
-  const { stuckMs, shutdownMs } = settings;
-  const presence = new Presence(
-    {
-      worker,
-      roles: settings.roles,
-      startedAt: systemClock.now(),
-      agents: settings.agents.map(({ name }) => name),
-    },
-    { store: connected.presence, timers: systemTimers, clock: systemClock, onEvent },
-  );
-  await presence.start();
-  closers.add(() => presence.end());
-  const workers = openRoles(settings, { ...handlers, inbox }, onEvent);
-  closers.add(async () => {
-    shutdown.begin(shutdownMs, systemTimers);
-    await stopWork(workers, handlers.sweeper);
-  });
-  const databaseChecks = new DatabaseChecks({
-    watch: database,
-    timers: systemTimers,
-    onEvent,
-    // Nothing of this process may go on in a database that it cannot use.
-    onIncompatible: () => void closers.close(),
-  });
-  databaseChecks.start();
-  connected.onReconnect(() => void databaseChecks.checkNow());
-  closers.add(async () => databaseChecks.stop());
-  const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner: worker });
-  closers.add(() => lease.end());
-  metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
-  pages.begin({ metrics, checks: listWorkerChecks({ checkServer, databaseChecks, wakes, workers, loop, stuckMs }) });
-  closers.add(() => pages.stop());
-  const deliverer = startDeliverer({ store, owner: worker, onEvent, ...settings.webhooks });
-  closers.add(() => deliverer.close());
-  await workers.start();
-  const { sweeper } = handlers;
-  sweeper.start([
-    () => presence.watch((gone) => sweeper.endLeases(gone)),
-    () => databaseChecks.tick(),
-    () => packDueLogs({ packs: store, shutdown, onEvent }),
-  ]);
-  return {
-    metricsUrl: pages.metricsUrl,
-    async close() {
-      await closers.close();
-      // The workers are already closed, so this second call of `close` only returns the outcome of the first.
-      const outcome = await workers.close();
-      return shutdown.cutOff > 0 ? 'deadline' : outcome;
-    },
-  };
-}
-
 /** Number of parallel jobs for each role, 0 for roles that this process does not have. */
 function concurrencyByRole({ roles, concurrency, queueShards }: WorkersSettings): Record<string, number> {
   return Object.fromEntries(
@@ -259,42 +171,30 @@ function concurrencyByRole({ roles, concurrency, queueShards }: WorkersSettings)
   );
 }
 
-/**
- * How long a close waits for a sweep in progress, in ms. An aborted sweep would leave due work that it has already
- * rescheduled to the next sweep.
- */
-const SWEEP_END_MS = 1_000;
-
-async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> {
-  const swept = sweeper.stop();
-  const outcome = await workers.close();
-  if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
+/** Opens the gates that this process shares with all other workers, until it closes. */
+function openGates(store: ConnectedStore['gates'], { onEvent, closers }: Startup): Gates {
+  const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
+  gates.start(store);
+  closers.add(() => gates.stop());
+  return gates;
 }
 
-/** Jobs of the inbox in parallel. Each takes one short script, so more would not be faster. */
-const INBOX_CONCURRENCY = 8;
+/** Opens the decision about work of agents that only other workers have. */
+function openElsewhere(
+  presence: ConnectedStore['presence'],
+  { agents, missingAgentMs: giveUpMs }: WorkersSettings,
+): AgentsElsewhere {
+  const names = agents.map(({ name }) => name);
+  return new AgentsElsewhere({ names, presence, clock: systemClock, giveUpMs });
+}
 
-/** Creates the queue workers of each role. The workers take no jobs until `start` is called. */
-function openRoles(
-  settings: WorkersSettings,
-  handlers: Handlers & Pick<OpenResources, 'inbox'>,
-  onEvent: EventListener,
-): QueueWorkers {
-  const { redisUrl: url, redisTls: tls, prefix, queueShards: shards, roles, concurrency, shutdownMs } = settings;
-  const takesInbox = settings.inbox && roles.includes('turn');
-  return openQueueWorkers({
-    url,
-    tls,
-    prefix,
-    shards,
-    roles: {
-      ...Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),
-      ...(takesInbox && { inbox: { handler: handlers.inbox, concurrency: INBOX_CONCURRENCY } }),
-    },
-    onError: reportTo(onEvent),
-    onReclaim: (queue) => onEvent({ type: 'job_reclaimed', queue }),
-    onDrop: (queue, job, error) => onEvent({ type: 'job_dropped', queue, job, error }),
-    onTaken: (delivery) => onEvent({ type: 'inbox_job_taken', ...delivery }),
-    deadlineMs: shutdownMs,
-  });
+/** Fraction of `maxmemory` above which a starting worker warns, because Redis may be full within hours. */
+const NEARLY_FULL = 0.8;
+
+/** Warns once, when a worker starts, about a Redis that is nearly full or that writes no append-only file. */
+async function reportServers({ readMemory, isAppendOnly }: ConnectedStore, onEvent: EventListener): Promise<void> {
+  const [use, isDurable] = await Promise.all([readMemory(), isAppendOnly()]);
+  if (use !== undefined && use.usedBytes >= NEARLY_FULL * use.limitBytes)
+    onEvent({ type: 'redis_nearly_full', ...use });
+  if (isDurable === false) onEvent({ type: 'redis_not_persistent' });
 }

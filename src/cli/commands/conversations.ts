@@ -1,9 +1,20 @@
-import type { ConversationsInput, ListedConversation, WaitingInput, WaitingTurn } from '../../api/client/index.ts';
+import { createHash } from 'node:crypto';
+import type {
+  ConversationEvent,
+  ConversationsInput,
+  ListedConversation,
+  OpenCallView,
+  OpenTurns,
+  VersionReport,
+  WaitingInput,
+  WaitingTurn,
+} from '../../api/client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import { writeJson, writeResult } from '../output.ts';
-import type { ClientContext } from '../run-command.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall } from '../turn-text.ts';
+import { describeOpen } from './turns.ts';
 
 interface ListOptions {
   /** Tenant to list. Absent: all tenants. */
@@ -14,7 +25,7 @@ interface ListOptions {
 }
 
 /** Options of `turnfold conversations`. The client validates `state`. */
-export type ConversationsOptions = ListOptions & Pick<ConversationsInput, 'agent' | 'state'>;
+type ConversationsOptions = ListOptions & Pick<ConversationsInput, 'agent' | 'state'>;
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
 const AGENT_WIDTH = 16;
@@ -50,7 +61,7 @@ function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTu
 }
 
 /** Options of `turnfold waiting`. The client validates `for`. */
-export type WaitingOptions = ListOptions & Pick<WaitingInput, 'for'>;
+type WaitingOptions = ListOptions & Pick<WaitingInput, 'for'>;
 
 const WIDTH = 100;
 
@@ -85,4 +96,155 @@ function describeWaitingTurn({ tenant, conversation, turn, agent, waiting }: Wai
       `    until ${formatMinute(call.until)}`,
     ]),
   ];
+}
+
+export async function describe(
+  { client, output }: ClientContext,
+  id: string,
+  { tenant, json }: ConversationOptions,
+): Promise<number> {
+  const [state, open] = await Promise.all([
+    client.describe({ tenant, conversation: id }),
+    client.openTurns({ tenant, conversation: id }, { limit: 1 }),
+  ]);
+  const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;
+  const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens;
+  const rows: [string, string | false | undefined][] = [
+    ['agent', agent],
+    ['log', `${head} messages (${turns} from users), ${size.headTotal.tokens} tokens`],
+    ['context', `version ${size.version}, ${sent} tokens without system prompt and tools`],
+    ['last pass', passed.head === 0 ? 'none' : `at message ${passed.head}`],
+    ['pass', passId === undefined ? 'none in progress' : `${passId}, requested or in progress`],
+    ...describeOpenTurns(open),
+    ...openCalls.map((call): [string, string] => ['open call', describeOpenCall(call, open)]),
+    ['refused', quarantine && `a provider refused version ${quarantine.version} of the context, which was rolled back`],
+    [
+      'idle TTL',
+      conversationTtl !== undefined && `${conversationTtl / 1_000} s without work, then the conversation is erased`,
+    ],
+    ['fork', isForking && 'copy in progress: the conversation is incomplete'],
+  ];
+  const lines = rows.filter(([, what]) => what).map(([name, what]) => `  ${name.padEnd(10)}  ${what}`);
+  writeResult(output, json, { tenant, conversation: id, ...state, openTurns: open }, id, ...lines);
+  return 0;
+}
+
+function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [string, string | false][] {
+  if (first === undefined) return [['turn', 'none open']];
+  const behind = Math.max(0, mailbox - 1);
+  return [
+    ['turn', describeOpen(first)],
+    ['behind it', behind > 0 && `${behind} queued`],
+    ['scheduled', scheduled > 0 && `${scheduled} (turnfold turns shows when they are due)`],
+  ];
+}
+
+/**
+ * Describes an open tool call. It belongs to the running or waiting turn, or to a caller that appends messages without
+ * turns.
+ */
+function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
+  const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
+  return `${call.id}  ${describeCall(call)}${owner}`;
+}
+
+interface ForkOptions extends ConversationOptions {
+  readonly version?: number;
+  readonly head?: number;
+}
+
+/**
+ * Copies a conversation. The operation id is a hash of the arguments, so repeating the same command resumes an
+ * interrupted copy.
+ */
+export async function fork(
+  { client, output }: ClientContext,
+  id: string,
+  newId: string,
+  { tenant, json, version, head }: ForkOptions,
+): Promise<number> {
+  const point = { version, head };
+  const hash = createHash('sha256')
+    .update(JSON.stringify([id, point]))
+    .digest('hex')
+    .slice(0, 32);
+  const copy = await client.fork(
+    { tenant, conversation: id },
+    { tenant, conversation: newId },
+    { ...point, operation: `fork-${hash}` },
+  );
+  writeResult(output, json, copy, `${copy.conversation}  ${copy.head} messages, copied from ${id}`);
+  return 0;
+}
+
+/** Erases a conversation. A missing conversation is not an error, so that the command can be repeated. */
+export async function erase(
+  { client, output }: ClientContext,
+  id: string,
+  { tenant, json }: ConversationOptions,
+): Promise<number> {
+  const { removedKeys } = await client.erase({ tenant, conversation: id });
+  if (json) writeJson(output, { tenant, conversation: id, removedKeys });
+  else if (removedKeys > 0) output.line(`${id}  erased (${removedKeys} Redis keys)`);
+  else output.note(`tenant ${tenant} has no conversation ${id} (--tenant names another tenant)`);
+  return 0;
+}
+
+interface EventsOptions extends ConversationOptions {
+  /** Id of an event. Only later events are printed. Absent: all kept events. */
+  readonly after?: string;
+  readonly follow?: boolean;
+}
+
+/** Prints the durable events of a conversation, one per line. */
+export async function showEvents(
+  { client, output }: ClientContext,
+  id: string,
+  { tenant, after = '0', follow = false, json }: EventsOptions,
+): Promise<number> {
+  let count = 0;
+  for await (const event of client.events({ tenant, conversation: id }, { after, ...(!follow && { waitMs: 0 }) })) {
+    count += 1;
+    if (json) writeJson(output, event);
+    else if (event.type === 'lost') output.note('(older events are no longer kept, so some may be missing here)');
+    else output.line(`${event.id}  ${new Date(event.at).toISOString()}  ${describeEvent(event)}`);
+  }
+  if (count === 0) output.note(`no events${after === '0' ? ' within the last day' : ` after ${after}`}`);
+  return 0;
+}
+
+function describeEvent(event: ConversationEvent): string {
+  switch (event.type) {
+    case 'turn_settled':
+      return `turn ${event.turn} ${event.state}`;
+    case 'turn_steered':
+      return `message of turn ${event.turn} went into turn ${event.into} as message ${event.seq}`;
+    case 'turn_waiting': {
+      const calls = event.calls.map(
+        ({ name, arguments: text, input = text, isCut }) => `${name}(${input}${isCut ? '…' : ''})`,
+      );
+      const which = calls.length === 0 ? '' : `: ${calls.join(', ')}`;
+      return `turn ${event.turn} waits for ${event.for}, until ${new Date(event.until).toISOString()}${which}`;
+    }
+    case 'version_committed':
+      return `version ${event.version} by ${event.cause}: ${describeVersion(event)}`;
+    case 'pass_ended':
+      return `pass ${event.passId} ended: ${event.outcome}`;
+    case 'version_proposed':
+      return `proposal ${event.proposal} of pass ${event.passId}: ${describeVersion(event)}`;
+    case 'proposal_decided': {
+      const decision = event.verdict === 'approve' ? 'approved' : 'rejected';
+      // Encodes the reason as JSON, which keeps line breaks on one line.
+      return `proposal ${event.proposal} ${decision}${event.reason === undefined ? '' : `: ${JSON.stringify(event.reason)}`}`;
+    }
+    case 'approval_refused':
+      return `approval of compaction pass ${event.passId} could not be carried out: ${event.code}`;
+    case 'unknown':
+      return `unknown event ${JSON.stringify(event.name)} of a newer turnfold: ${JSON.stringify(event.fields)}`;
+  }
+}
+
+function describeVersion({ strategy, reasons, archived, tokensBefore, tokensAfter }: VersionReport): string {
+  const why = reasons.length === 0 ? '' : ` for ${reasons.join(', ')}`;
+  return `${strategy}${why}, ${tokensBefore} -> ${tokensAfter} tokens, ${archived} messages archived`;
 }

@@ -9,16 +9,15 @@ import { redactUrl } from '../../host/local-redis/configured-redis.ts';
 import type { LocalRedis } from '../../host/local-redis/local-redis.ts';
 import { resolveModel } from '../../host/resolve-model.ts';
 import { withAllInOne } from '../all-in-one.ts';
-import { openConfiguredFleet } from '../configured-fleet.ts';
 import { createDemoAgent, DEMO_PREFIX, type DemoAgentOptions, type DemoScript } from '../demo/demo-agent.ts';
 import { isCheckout, loadPlaybackScript, loadQuestionScript } from '../demo/load-script.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../demo/report.ts';
 import { type DemoProgress, runConversation } from '../demo/run-demo.ts';
 import { readLines } from '../files.ts';
-import { serveInspector } from '../inspector-server.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { type Output, reportError, writeJson } from '../output.ts';
 import type { CommandContext } from '../run-command.ts';
+import { openConfiguredFleet, serveInspector } from './inspect.ts';
 import { describeVersions } from './show.ts';
 
 export interface DemoOptions {

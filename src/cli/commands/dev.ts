@@ -1,4 +1,9 @@
 import { once } from 'node:events';
+import type { OpenClient } from '../../api/client/index.ts';
+import { createHttpApp } from '../../api/http/app.ts';
+import { createProtocols } from '../../api/http/protocols.ts';
+import { type HttpServer, serveHttp } from '../../api/http/serve-http.ts';
+import { withPage } from '../../api/http/static-page.ts';
 import type { Agent } from '../../domain/agent.ts';
 import { fieldError } from '../../domain/errors.ts';
 import type { EventListener } from '../../domain/events.ts';
@@ -12,7 +17,6 @@ import { combineListeners } from '../../telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import { withAllInOne } from '../all-in-one.ts';
 import { createWorkspaceAgent } from '../demo/workspace-agent.ts';
-import { serveDev } from '../dev/dev-server.ts';
 import { Prompt } from '../dev/prompt.ts';
 import { HELP, LEAVE } from '../dev/slash-commands.ts';
 import { Talk } from '../dev/talk.ts';
@@ -22,7 +26,7 @@ import type { Output } from '../output.ts';
 import { readPolicySources } from '../policy-file.ts';
 import type { CommandContext } from '../run-command.ts';
 
-export interface DevOptions {
+interface DevOptions {
   readonly agents?: string;
   readonly agent?: string;
   readonly policy?: string;
@@ -115,4 +119,21 @@ function openPrompt(signal: AbortSignal, onInterrupt: () => void): Prompt {
   // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;
   return new Prompt({ input: stdin, signal, onInterrupt, ...(stdin.isTTY && { output: stdout }) });
+}
+
+interface DevServerOptions {
+  readonly client: OpenClient;
+  readonly agent: string;
+  readonly port: number;
+  /** Folder of a built page. Absent: the routes alone. */
+  readonly page?: string | undefined;
+}
+
+const HOST = '127.0.0.1';
+
+/** Serves the routes, the protocols of front-ends and perhaps a page, to this machine only. */
+async function serveDev({ client, agent, port, page }: DevServerOptions): Promise<HttpServer> {
+  const app = createHttpApp({ client, authenticate: 'none', protocols: createProtocols({ client, agent }) });
+  const fetch = page === undefined ? app.fetch : withPage(page, app.fetch);
+  return await serveHttp({ app: { fetch, close: () => app.close() }, host: HOST, port });
 }

@@ -2,7 +2,7 @@ import { fieldError } from '../../domain/errors.ts';
 import { readEnvironment } from '../../host/config.ts';
 import { runDoctorChecks } from '../../host/health/doctor.ts';
 import { type Finding, worstState } from '../../host/health/finding.ts';
-import { inspectQuarantine, type QuarantineAccess } from '../../host/health/inspect-quarantine.ts';
+import { inspectQuarantine, type QuarantineAccess } from '../../host/health/inspect-database.ts';
 import { listProfiles } from '../../host/retirements.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';

@@ -1,12 +1,73 @@
-import { readConfig } from '../../host/config.ts';
-import { openConfiguredFleet } from '../configured-fleet.ts';
-import { serveInspector } from '../inspector-server.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { OpenClient } from '../../api/client/index.ts';
+import { createHttpApp } from '../../api/http/app.ts';
+import { withQueueBoard } from '../../api/http/queue-board.ts';
+import { type HttpServer, serveHttp } from '../../api/http/serve-http.ts';
+import { withPage } from '../../api/http/static-page.ts';
+import { fieldError } from '../../domain/errors.ts';
+import { type Config, DEFAULT_REDIS_URL, readConfig } from '../../host/config.ts';
+import { type Fleet, openFleet } from '../../host/health/fleet.ts';
 import { listenForSignals } from '../interruption.ts';
-import { reportError } from '../output.ts';
+import { type Output, reportError } from '../output.ts';
 import type { AccessContext } from '../run-command.ts';
-import type { ServedHostOptions } from '../served-host.ts';
+import { checkServedHost, limitCallers, type ServedHostOptions } from '../served-host.ts';
 
-export interface InspectOptions extends Omit<ServedHostOptions, 'cors'> {
+interface InspectorOptions extends Omit<ServedHostOptions, 'cors'> {
+  readonly client: OpenClient;
+  readonly fleet: Pick<Fleet, 'read' | 'queues'>;
+  readonly output: Output;
+  readonly port: number;
+  /** True if callers may change conversations. Otherwise only the routes with the scope `read` answer. */
+  readonly allowsChanges: boolean;
+}
+
+/** The built page lies in `dist` of a checkout and of an installed package, two folders above this file. */
+const PAGE = fileURLToPath(new URL('../../dist/inspector', import.meta.url));
+
+/**
+ * Finds the folder of the built inspector.
+ * @throws invalid_config if the page was not built
+ */
+export function findInspectorPage(): string {
+  if (existsSync(join(PAGE, 'index.html'))) return PAGE;
+  throw fieldError('invalid_config', 'inspector', `${PAGE} has no page. In a checkout, run: npm run prepare`);
+}
+
+/**
+ * Serves the inspector at the root of a port, beside its routes.
+ * @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound
+ */
+export async function serveInspector(options: InspectorOptions): Promise<HttpServer> {
+  const { client, fleet, output, host, port, allowsChanges } = options;
+  checkServedHost(options);
+  const callers = limitCallers(client, options);
+  const onError = (error: unknown): void => void reportError(output, error);
+  const app = createHttpApp({
+    client,
+    fleet: () => fleet.read(),
+    ...callers,
+    isReadOnly: !allowsChanges,
+    onError,
+  });
+  const fetch = withQueueBoard(withPage(findInspectorPage(), app.fetch), {
+    queues: fleet.queues,
+    allowsChanges,
+    onError,
+    ...callers,
+  });
+  return await serveHttp({ app: { fetch, close: () => app.close() }, host, port, allowedHosts: callers.allowedHosts });
+}
+
+/** Opens the report of the workers and queues that have these settings. */
+export async function openConfiguredFleet(config: Config, onError: (error: unknown) => void): Promise<Fleet> {
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, prefix, shards, queueShards } = config;
+  const { inbox, stuckMs, grafanaUrl } = config;
+  return await openFleet({ url, tls, prefix, shards, queueShards, inbox, stuckMs, grafanaUrl, onError });
+}
+
+interface InspectOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly port: number;
   /** True if the page may change conversations. */
   readonly allowChanges?: true;

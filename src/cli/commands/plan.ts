@@ -15,9 +15,9 @@ import { checkWritable } from '../files.ts';
 import { writeResult } from '../output.ts';
 import { completeAlone, readPolicyFile } from '../policy-file.ts';
 import { prepareTrial } from '../prepare-trial.ts';
+import type { PlanLine } from '../reports/file-reports.ts';
+import { type MessageSize, type PlannedConversation, reportPlans } from '../reports/file-reports.ts';
 import type { CommandContext } from '../run-command.ts';
-import type { PlanLine } from './plan/plan-line.ts';
-import { type MessageSize, type PlannedConversation, reportPlans } from './plan/report.ts';
 
 export interface PlanOptions extends FileOptions {
   readonly policy?: string;

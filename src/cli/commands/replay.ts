@@ -13,9 +13,9 @@ import { checkWritable } from '../files.ts';
 import { type Output, terminal, writeJson } from '../output.ts';
 import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
 import { prepareTrial } from '../prepare-trial.ts';
+import { reportReplay } from '../reports/file-reports.ts';
 import type { CommandContext } from '../run-command.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
-import { reportReplay } from './replay/report.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 
 export interface ReplayOptions extends FileOptions {

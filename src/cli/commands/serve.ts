@@ -19,12 +19,11 @@ import { createReadiness } from '../../host/health/readiness.ts';
 import { createHealthPages } from '../../host/health/worker-pages.ts';
 import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
 import { createLogger } from '../../telemetry/logs.ts';
-import { openConfiguredFleet } from '../configured-fleet.ts';
-import { findInspectorPage } from '../inspector-server.ts';
 import { listenForSignals } from '../interruption.ts';
 import { explainError, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
 import { checkServedHost, limitCallers, type ServedHostOptions } from '../served-host.ts';
+import { findInspectorPage, openConfiguredFleet } from './inspect.ts';
 
 export interface ServeCommandOptions extends ServedHostOptions {
   readonly port: number;

@@ -7,7 +7,7 @@ import { waitUntilWritable } from '../../host/local-redis/connection.ts';
 import { startWorkers, type Workers } from '../../host/start-workers.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
 import { readRedisAddress } from '../../store/redis/address.ts';
-import { reconnectRefused } from '../../store/redis/refusing-servers.ts';
+import { reconnectRefused } from '../../store/redis/server-connections.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
 import { flushSpans } from '../../telemetry/traces.ts';

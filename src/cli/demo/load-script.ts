@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
@@ -7,9 +8,8 @@ import type { Role } from '../../domain/message.ts';
 import { readConversationLine } from '../../wire/histories/conversation-line.ts';
 import { countMessage } from '../../wire/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../wire/tokens/token-counter.ts';
-import { type DemoScript, maxResultTokens, TARGET_SHARE, THRESHOLD_SHARE } from './demo-agent.ts';
+import { type DemoScript, maxResultTokens, type ScriptedTurn, TARGET_SHARE, THRESHOLD_SHARE } from './demo-agent.ts';
 import { type Playback, playBack } from './playback.ts';
-import { type CodeFolder, writeQuestions } from './questions.ts';
 import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
@@ -106,4 +106,135 @@ function describeTools(tools: Playback['tools']): unknown {
     description,
     parameters: z.toJSONSchema(input, { io: 'input' }),
   }));
+}
+
+/** Folder with the code of turnfold: `src` in a checkout, `dist` in an installed package. */
+interface CodeFolder {
+  readonly path: 'src' | 'dist';
+  readonly extension: '.ts' | '.js';
+}
+
+/** Folders of the code that the demo's questions are about, each with a text to search for. */
+const ROOMS = [
+  { path: 'domain', text: 'throw new TurnfoldError' },
+  { path: 'compaction', text: 'export function' },
+  { path: 'providers', text: 'export interface' },
+  { path: 'store', text: 'redis.call' },
+  { path: 'jobs/bullmq', text: 'bullmq' },
+  { path: 'workers/turn', text: 'export async function' },
+  { path: 'workers/compaction', text: 'readonly status' },
+  { path: 'api/client', text: '@throws' },
+  { path: 'wire/tokens', text: 'yield' },
+  { path: 'telemetry', text: 'labelNames' },
+  { path: 'host/local-redis', text: 'spawn' },
+  { path: 'cli', text: 'output.line' },
+] as const;
+
+const FILES_A_ROOM = 4;
+const DEPENDENCIES = [
+  'ioredis',
+  'fast-check',
+  'commander',
+  'prom-client',
+  'bullmq',
+  'tiktoken',
+  'asciichart',
+  'zod',
+  'yaml',
+  // Packages whose READMEs the questions quote if the development dependencies are not installed.
+  'pino',
+  'undici',
+] as const;
+const README_QUESTIONS = 9;
+const EXCERPT_CHARACTERS = 9_000;
+
+/**
+ * Writes the questions of the demo's conversation. Questions about the code lead to tool calls, which a compaction can
+ * summarize. Questions about READMEs are long user messages without tool calls. A compaction copies what fits of them.
+ */
+async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
+  const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));
+  const found = await Promise.all(DEPENDENCIES.map(async (name) => ({ name, readme: await readReadme(root, name) })));
+  const known = found.filter(({ readme }) => readme !== undefined).slice(0, README_QUESTIONS);
+  const talk = known.map(({ name, readme = '' }) => readmeTurns(name, readme));
+  return [...rooms.flat(), ...talk.flat()];
+}
+
+async function roomTurns(
+  root: string,
+  code: CodeFolder,
+  { path: room, text }: (typeof ROOMS)[number],
+): Promise<ScriptedTurn[]> {
+  const path = `${code.path}/${room}`;
+  const entries = await readdir(join(root, path), { withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && isCode(entry.name, code)).slice(0, FILES_A_ROOM);
+  const overview: ScriptedTurn = {
+    ask: `What lies in ${path}, and what do its first files do?`,
+    rounds: [
+      [{ name: 'list', arguments: { path } }],
+      files.map((file) => ({ name: 'read', arguments: { path: `${path}/${file.name}`, lines: 160 } })),
+    ],
+    remarks: [`I'll list ${path} first.`],
+    answer: ([listing = '', ...contents]) =>
+      `${path} holds ${listing.split('\n').length} entries. ${contents.map((content, index) => `${files[index]?.name}: ${firstComment(content)}`).join(' ')}`,
+  };
+  const usage: ScriptedTurn = {
+    ask: `Where in ${path} does \`${text}\` occur? Name the places.`,
+    rounds: [[{ name: 'search', arguments: { path, text } }]],
+    answer: ([matches = '']) =>
+      `\`${text}\` occurs in ${new Set(matches.split('\n').map((line) => line.split(':')[0])).size} files of ${path}.`,
+  };
+  return [overview, usage];
+}
+
+/**
+ * Writes two turns about a README that is quoted in the question. Each turn has one answer and no tool call, so there
+ * is nothing to summarize.
+ */
+function readmeTurns(name: string, readme: string): ScriptedTurn[] {
+  const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
+  const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
+  return [
+    {
+      ask: `We depend on ${name}. Its README begins like this:\n\n${excerpt}\n\nWhat is it for?`,
+      rounds: [],
+      answer: () => `${name}: ${firstSentence(excerpt)}`,
+    },
+    {
+      ask: `And which chapters does the README of ${name} have?`,
+      rounds: [],
+      answer: () => (headings.length === 0 ? 'It names none.' : headings.slice(0, 12).join('; ')),
+    },
+  ];
+}
+
+function firstComment(source: string): string {
+  const comment = /\/\*\*[\s*]*([^*\n]+)/.exec(source)?.[1]?.trim();
+  return comment ?? `${source.split('\n').length} lines without a leading comment.`;
+}
+
+function firstSentence(text: string): string {
+  const prose = text.split('\n').find((line) => /^[A-Z][^<>[\]]{30,}/.test(line.trim()));
+  return prose?.trim() ?? 'its first lines do not say.';
+}
+
+/** True for files with code, false for the type declarations beside compiled files. */
+function isCode(name: string, { extension }: CodeFolder): boolean {
+  return name.endsWith(extension) && !name.endsWith('.d.ts');
+}
+
+/**
+ * Reads the README of a dependency, which npm may have installed in a parent folder. @returns undefined if the package
+ * is not installed
+ */
+async function readReadme(root: string, dependency: string): Promise<string | undefined> {
+  for (let folder = root; ; folder = dirname(folder)) {
+    const files = await readdir(join(folder, 'node_modules', dependency)).catch(() => undefined);
+    if (files !== undefined) {
+      const name = files.find((file) => file.toLowerCase() === 'readme.md');
+      const path = join(folder, 'node_modules', dependency, name ?? '');
+      return name === undefined ? 'This package has no README.' : await readFile(path, 'utf8');
+    }
+    if (folder === dirname(folder)) return undefined;
+  }
 }

@@ -2,9 +2,10 @@ import { describeLoss } from '../../domain/database-loss.ts';
 import type { QueueReport } from '../../jobs/bullmq/queue-reports.ts';
 import type { DatabaseWatch } from '../../store/database-watch.ts';
 import type { GateState } from '../../store/gates.ts';
-import type { DatabaseFacts, Inspection, QuarantinedRecord } from '../../store/inspection.ts';
+import type { DatabaseFacts, Inspection } from '../../store/inspection.ts';
+import type { ShardMeasure } from '../../store/measures.ts';
 import type { MissingAgent } from '../../store/missing-agents.ts';
-import type { ShardMeasure } from '../../store/shard-measures.ts';
+import type { QuarantinedRecord } from '../../store/quarantine.ts';
 import type { WebhookStatus } from '../../store/webhooks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 

@@ -4,14 +4,14 @@ import type { Inspection } from '../../store/inspection.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
 import { findOutageCause } from '../../store/redis/outage-causes.ts';
 import { isAtLeast, LEAST_REDIS } from '../../store/redis/server-checks.ts';
-import type { ServerFacts } from '../../store/redis/server-facts.ts';
+import type { RedisFacts } from '../../store/redis/server-facts.ts';
 import type { MasterAnswers } from '../../store/redis/servers.ts';
 import { type CertificateTerm, readCertificateTerms } from '../../store/redis/tls.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 /** Checks every Redis server that accepts writes. */
 export async function examineServers(
-  { answers: servers, silent }: MasterAnswers<ServerFacts>,
+  { answers: servers, silent }: MasterAnswers<RedisFacts>,
   inspection: Inspection,
   durability: Durability | undefined,
 ): Promise<Finding[]> {
@@ -20,7 +20,7 @@ export async function examineServers(
     const remedy = 'Allow the command INFO for this Redis user. Without INFO, an eviction of turns goes unnoticed.';
     return [...missing, findWarning('redis', 'Redis answers, but this user may not run INFO', remedy)];
   }
-  const checks: ((server: ServerFacts) => Finding)[] = [
+  const checks: ((server: RedisFacts) => Finding)[] = [
     examineVersion,
     examineWrites,
     examineEviction,
@@ -42,13 +42,13 @@ function reportSilent(missing: string): Finding {
 }
 
 /** Reports one finding if all masters of a Cluster give the same result, else one finding per master. */
-function checkEach(servers: readonly ServerFacts[], check: (server: ServerFacts) => Finding): Finding[] {
+function checkEach(servers: readonly RedisFacts[], check: (server: RedisFacts) => Finding): Finding[] {
   const findings = servers.map(check);
   if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);
   return findings.map((finding, index) => ({ ...finding, what: `${servers[index]?.node}: ${finding.what}` }));
 }
 
-function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
+function examineVersion({ name, version, redisVersion }: RedisFacts): Finding {
   const what = `${name} ${version}`;
   // Checks the Redis version. BullMQ accepts older versions than turnfold's scripts do.
   return isAtLeast(redisVersion, LEAST_REDIS)
@@ -58,7 +58,7 @@ function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
 
 const UPGRADE = 'Upgrade Redis. From version 7.2 on, Redis can confirm writes to disk (WAITAOF).';
 
-function examineWrites({ writeRefusal }: ServerFacts): Finding {
+function examineWrites({ writeRefusal }: RedisFacts): Finding {
   const name = 'writes';
   if (writeRefusal === undefined) return findOk(name, 'accepted');
   const cause = findOutageCause(writeRefusal);
@@ -68,7 +68,7 @@ function examineWrites({ writeRefusal }: ServerFacts): Finding {
   return findWrong(name, `refused: ${writeRefusal}`, remedy);
 }
 
-function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): Finding {
+function examineEviction({ evictionPolicy: policy, evictedKeys }: RedisFacts): Finding {
   const name = 'eviction';
   if (policy === undefined)
     return findWarning(
@@ -99,7 +99,7 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): 
 const NEARLY_FULL = 0.8;
 const FULL = 0.95;
 
-function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
+function examineMemory({ usedBytes, limitBytes }: RedisFacts): Finding {
   const name = 'memory';
   const used = formatBytes(usedBytes);
   if (limitBytes === 0) {
@@ -114,7 +114,7 @@ function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
   return share >= NEARLY_FULL ? findWarning(name, what, remedy) : findOk(name, what);
 }
 
-function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFacts): Finding {
+function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: RedisFacts): Finding {
   const name = 'append-only file';
   if (!isOn) {
     const remedy = 'Run CONFIG SET appendonly yes, and set the same in the Redis configuration file.';
@@ -137,14 +137,14 @@ function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFac
   );
 }
 
-function examineKeyspaceEvents({ keyspaceEvents = '' }: ServerFacts): Finding {
+function examineKeyspaceEvents({ keyspaceEvents = '' }: RedisFacts): Finding {
   const name = 'keyspace notifications';
   if (keyspaceEvents === '') return findOk(name, 'off, and turnfold needs none');
   const remedy = "CONFIG SET notify-keyspace-events '', unless another program listens.";
   return findWarning(name, `on (${keyspaceEvents}): they slow down each write, and turnfold does not use them`, remedy);
 }
 
-function examineReplicas({ replicas }: ServerFacts, durability: Durability | undefined): Finding {
+function examineReplicas({ replicas }: RedisFacts, durability: Durability | undefined): Finding {
   const name = 'replicas';
   const wanted = durability?.replicas ?? 0;
   if (replicas >= wanted) return findOk(name, `${replicas} replicas are online, ${wanted} must confirm a write`);
@@ -183,7 +183,7 @@ const LEAST_BYTES = 1_073_741_824;
  * Checks that this machine has enough free disk space for the append-only files of Redis. Disks of other machines
  * cannot be read.
  */
-export async function examineDisk(servers: readonly ServerFacts[]): Promise<Finding[]> {
+export async function examineDisk(servers: readonly RedisFacts[]): Promise<Finding[]> {
   return await Promise.all(
     servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
   );

@@ -3,8 +3,8 @@ import { REDIS_ADDRESS_FORMS, type RedisLocation, readRedisAddress, showAddress 
 import { nameRedisError } from '../../store/redis/errors.ts';
 import { findRefusal } from '../../store/redis/find-refusal.ts';
 import { identifyServer, withConnection } from './connection.ts';
-import { describeCause, LocalRedisError } from './errors.ts';
 import type { LocalRedis } from './local-redis.ts';
+import { describeCause, LocalRedisError } from './local-redis.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 

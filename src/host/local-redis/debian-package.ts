@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describeCause, SourceUnavailableError } from './errors.ts';
 import type { LocalRedis, SourceRequest } from './local-redis.ts';
+import { describeCause, SourceUnavailableError } from './local-redis.ts';
 import { startLocalServer } from './local-server.ts';
 
 const run = promisify(execFile);

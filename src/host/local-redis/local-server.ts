@@ -6,8 +6,8 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAtLeast, LEAST_REDIS } from '../../store/redis/server-checks.ts';
 import { identifyServer, type ServerIdentity, withConnection } from './connection.ts';
-import { describeCause, SourceUnavailableError } from './errors.ts';
 import type { LocalRedis, Source, SourceRequest } from './local-redis.ts';
+import { describeCause, SourceUnavailableError } from './local-redis.ts';
 import { launchServer, type ServerProcess } from './server-process.ts';
 
 const READY_TIMEOUT_MS = 10_000;

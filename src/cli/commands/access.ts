@@ -1,0 +1,149 @@
+import type { AccessKeyView, IssuedKey, WebhookView } from '../../api/client/index.ts';
+import { readPeriod, readScopes, readWebhookEvents } from '../option-values.ts';
+import { type Output, writeJson, writeResult } from '../output.ts';
+import type { AccessContext } from '../run-command.ts';
+import { formatMinute, formatTable, writeTable } from '../table.ts';
+
+interface CreateKeyOptions {
+  readonly tenant: string;
+  /** Scopes separated by commas. */
+  readonly scopes: string;
+  /** Time until the key expires, such as `90d`. */
+  readonly expires?: string;
+  readonly name?: string;
+  readonly json?: boolean;
+}
+
+export async function createKey({ client, output }: AccessContext, options: CreateKeyOptions): Promise<number> {
+  const { tenant, scopes, expires, name, json } = options;
+  const issued = await client.keys.create({
+    tenant,
+    scopes: readScopes(scopes),
+    ...(name !== undefined && { name }),
+    ...(expires !== undefined && { expiresInMs: readPeriod(expires, '--expires') }),
+  });
+  printIssued(output, issued, json);
+  return 0;
+}
+
+export async function rotateKey(
+  { client, output }: AccessContext,
+  id: string,
+  { grace, json }: { readonly grace: string; readonly json?: boolean },
+): Promise<number> {
+  const issued = await client.keys.rotate(id, { graceMs: readPeriod(grace, '--grace') });
+  printIssued(output, issued, json);
+  if (!json) output.note(`the secret before this one is accepted for ${grace}`);
+  return 0;
+}
+
+/** Prints the token alone to standard output, so that a script can store it. */
+function printIssued(output: Output, { key, token }: IssuedKey, isJson: boolean | undefined): void {
+  writeResult(output, isJson, { ...key, token }, token);
+  if (isJson) return;
+  const expiry = key.expiresAt === undefined ? 'does not expire' : `expires ${formatMinute(key.expiresAt)}`;
+  output.note(`key ${key.id} of tenant ${key.tenant}: ${key.scopes.join(', ')}, ${expiry}`);
+  output.note('Store the token now. It is not shown again.');
+}
+
+export async function listKeys(
+  { client, output }: AccessContext,
+  { tenant, json }: { readonly tenant?: string; readonly json?: boolean },
+): Promise<number> {
+  const keys = await client.keys.list({ tenant });
+  if (json) for (const key of keys) writeJson(output, key);
+  else if (keys.length === 0) output.note('no access keys');
+  else writeTable(output, formatTable([KEY_HEADING, ...keys.map(describeKey)]));
+  return 0;
+}
+
+export async function revokeKey(
+  { client, output }: AccessContext,
+  id: string,
+  { json }: { readonly json?: boolean },
+): Promise<number> {
+  const key = await client.keys.revoke(id);
+  writeResult(output, json, key, `${id}  revoked. Servers refuse it after at most 5 s.`);
+  return 0;
+}
+
+const KEY_HEADING = ['key', 'tenant', 'scopes', 'state', 'created', 'expires', 'last used', 'name'];
+
+function describeKey(key: AccessKeyView): string[] {
+  const { id, tenant, scopes, state, createdAt, expiresAt, usedAt, name } = key;
+  const at = (ms: number | undefined): string => (ms === undefined ? 'never' : formatMinute(ms));
+  return [id, tenant, scopes.join(','), state, at(createdAt), at(expiresAt), at(usedAt), name];
+}
+
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+interface AddWebhookOptions extends JsonOption {
+  readonly tenant: string;
+  /** Names of events separated by commas. */
+  readonly events?: string;
+  readonly agent?: string;
+}
+
+/** Adds a webhook, and prints its secret alone to standard output. */
+export async function addWebhook(
+  { client, output }: AccessContext,
+  url: string,
+  { tenant, events, agent, json }: AddWebhookOptions,
+): Promise<number> {
+  const added = await client.webhooks.add({
+    tenant,
+    url,
+    agent,
+    events: events === undefined ? undefined : readWebhookEvents(events),
+  });
+  writeResult(output, json, { ...added.webhook, secret: added.secret }, added.secret);
+  if (json) return 0;
+  output.note(`webhook ${added.webhook.id} of tenant ${tenant}: ${added.webhook.events.join(', ')}`);
+  output.note('Give the secret to the receiver. It is not shown again.');
+  return 0;
+}
+
+export async function listWebhooks(
+  { client, output }: AccessContext,
+  { tenant, json }: JsonOption & { readonly tenant?: string },
+): Promise<number> {
+  const webhooks = await client.webhooks.list({ tenant });
+  if (json) for (const webhook of webhooks) writeJson(output, webhook);
+  else if (webhooks.length === 0) output.note('no webhooks');
+  else writeTable(output, formatTable([WEBHOOK_HEADING, ...webhooks.map(describeWebhook)]));
+  return 0;
+}
+
+export async function removeWebhook(
+  { client, output }: AccessContext,
+  id: string,
+  { json }: JsonOption,
+): Promise<number> {
+  await client.webhooks.remove(id);
+  writeResult(output, json, { id }, `${id}  removed`);
+  return 0;
+}
+
+export async function retryWebhook(
+  { client, output }: AccessContext,
+  id: string,
+  { json }: JsonOption,
+): Promise<number> {
+  const webhook = await client.webhooks.retry(id);
+  writeResult(output, json, webhook, `${id}  is sent its events again within a minute`);
+  return 0;
+}
+
+const WEBHOOK_HEADING = ['webhook', 'tenant', 'state', 'address', 'events', 'trouble'];
+
+function describeWebhook({ id, tenant, state, url, events, agent, ...health }: WebhookView): string[] {
+  const { failures, failingSince, lastFailure, losses } = health;
+  const trouble = [
+    failingSince !== undefined && `${failures} failures since ${formatMinute(failingSince)}: ${lastFailure}`,
+    losses !== undefined && `events lost ${losses} times`,
+  ].filter((text) => text !== false);
+  const wanted = agent === undefined ? events.join(',') : `${events.join(',')} of ${agent}`;
+  return [id, tenant, state, url, wanted, trouble.join(', ')];
+}
