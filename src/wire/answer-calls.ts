@@ -24,7 +24,7 @@ export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
     const chosen = isOwn ? id : `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
     taken.add(chosen);
     const called = typeof name === 'string' && name !== '' ? name : UNNAMED;
-    return { id: chosen, name: called, arguments: writeArguments(given) };
+    return { id: chosen, name: called, arguments: mendArguments(given) };
   });
 }
 
@@ -32,7 +32,7 @@ export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
  * Returns the arguments of a tool call as text. Ollama and vLLM send an object, other servers null for no arguments.
  * Some gateways put `{}` in front of the arguments, or serialize the text twice.
  */
-export function writeArguments(given: unknown): string {
+export function mendArguments(given: unknown): string {
   if (given === undefined || given === null) return '';
   if (typeof given !== 'string') return JSON.stringify(given);
   const text = given.replace(/^\s*\{\s*\}(?=\s*\{)/, '');

@@ -5,10 +5,9 @@ import type { ToolDescription } from '../domain/model.ts';
 import type { RawFormat } from '../domain/raw-items.ts';
 import { renderSummary } from '../domain/summary.ts';
 import { type CallIdForm, CallIds, readCallArguments } from './calls.ts';
-import { writeAsUser } from './later-system.ts';
 import { isBlank, sendParts, sendText, textPart } from './parts.ts';
 import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
-import { fingerprintPrefix, nameCall, sendTools } from './tools.ts';
+import { fingerprintPrefix, legalToolName, sendTools } from './tools.ts';
 import { type ArrangedItem, NO_ORIGIN, type Origin, type WireCall, type WireRequest } from './wire-request.ts';
 
 /** Text of the user message that is put first if the history starts with another role (wire rule X5). */
@@ -138,5 +137,36 @@ function arrangeAssistant(message: Message, origin: Origin, { ids, toolNames, bi
 }
 
 function arrangeCall(call: ToolCall, ids: CallIds, toolNames: ReadonlySet<string>): WireCall {
-  return { id: ids.sentOf(call.id) ?? call.id, name: nameCall(call.name, toolNames), ...readCallArguments(call) };
+  return { id: ids.sentOf(call.id) ?? call.id, name: legalToolName(call.name, toolNames), ...readCallArguments(call) };
+}
+
+/**
+ * Writes a later system message for a provider that takes system messages only at the start. It keeps its place as a user
+ * message, because a changed start would void the prompt cache and all thinking (wire rule A8).
+ */
+function writeAsUser({ origin, text }: Extract<ArrangedItem, { kind: 'system' }>): ArrangedItem {
+  return { kind: 'user', origin, parts: [textPart(`<system_message>\n${text}\n</system_message>`)] };
+}
+
+/**
+ * Wire rule A1: Anthropic takes system messages only between a user message (or results) and an answer, or at the end of
+ * the request. Others become user messages. A run of system messages stands together.
+ */
+export function placeLaterSystem(items: readonly ArrangedItem[]): readonly ArrangedItem[] {
+  const placed: ArrangedItem[] = [];
+  for (let start = 0; start < items.length; ) {
+    let end = start;
+    while (items[end]?.kind === 'system') end += 1;
+    const isLegal = isBehindUser(items[start - 1]) && (items[end]?.kind ?? 'assistant') === 'assistant';
+    for (const item of items.slice(start, end))
+      placed.push(item.kind === 'system' && !isLegal ? writeAsUser(item) : item);
+    const next = items[end];
+    if (next !== undefined) placed.push(next);
+    start = end + 1;
+  }
+  return placed;
+}
+
+function isBehindUser(before: ArrangedItem | undefined): boolean {
+  return before?.kind === 'user' || before?.kind === 'result';
 }

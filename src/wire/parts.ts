@@ -43,6 +43,14 @@ export function isBlank(text: string): boolean {
   return text.trim() === '';
 }
 
+export function isFilledText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+export function dataUrl({ mediaType, base64 }: { readonly mediaType: string; readonly base64: string }): string {
+  return `data:${mediaType};base64,${base64}`;
+}
+
 const ALL_INPUTS = ['image', 'pdf'] as const;
 
 function sendPart(part: Part, inputs: NonNullable<ModelAbilities['inputs']>): SentPart {

@@ -1,9 +1,10 @@
 import type { Message } from '../domain/message.ts';
 import { isThinking, type RawFormat, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
+import { isFilledText } from './parts.ts';
 
 /** Returns true if a thinking block has a signature. Only Anthropic signs its thinking. */
 export function isSigned({ signature }: { readonly signature?: unknown }): boolean {
-  return typeof signature === 'string' && signature !== '';
+  return isFilledText(signature);
 }
 
 /** Returns true for thinking that is valid only in the context in which it was written (wire rule A8). */

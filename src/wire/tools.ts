@@ -33,7 +33,7 @@ export function sendTools(
  * Returns the name under which a call is sent. The name of an existing tool never changes, because the model's answer
  * has to use it. In a name that the model invented, illegal characters are replaced.
  */
-export function nameCall(name: string, tools: ReadonlySet<string>): string {
+export function legalToolName(name: string, tools: ReadonlySet<string>): string {
   return tools.has(name) ? name : name.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH);
 }
 

@@ -1,6 +1,6 @@
 import type { ToolCallPiece } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { completeCalls, writeArguments } from '../../wire/answer-calls.ts';
+import { completeCalls, mendArguments } from '../../wire/answer-calls.ts';
 import { parseObject } from '../../wire/calls.ts';
 
 export interface StreamedCall {
@@ -112,5 +112,5 @@ function readPiece({ index, id, type: _, function: called, custom, ...own }: Rec
 
 /** A string may be a piece of the arguments, so that it is added as it is. Any other value holds all arguments. */
 function writePiece(given: unknown): string {
-  return typeof given === 'string' ? given : writeArguments(given);
+  return typeof given === 'string' ? given : mendArguments(given);
 }

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../domain/message.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
-import { completeCalls, writeArguments } from '../answer-calls.ts';
+import { completeCalls, mendArguments } from '../answer-calls.ts';
 import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isToolUse, joinTextBlocks } from './layout.ts';
@@ -71,6 +71,6 @@ function readBlock(block: object, written: string): ReadBlock {
 /** Reads a block whose input was sent whole. Some gateways send null or text in place of an object. */
 function readWholeBlock(item: RawItem): ReadBlock {
   if (!isToolUse(item) || isMapping(item['input'])) return { item, input: JSON.stringify(item['input'] ?? {}) };
-  const { input, arguments: text } = readCallArguments({ arguments: writeArguments(item['input']) });
+  const { input, arguments: text } = readCallArguments({ arguments: mendArguments(item['input']) });
   return { item: { ...item, input }, input: text };
 }

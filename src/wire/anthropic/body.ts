@@ -87,6 +87,9 @@ export interface AnthropicTool {
   readonly cache_control?: CacheControl;
 }
 
+/** Smallest `budget_tokens` for thinking that the API accepts. */
+export const MIN_THINKING_TOKENS = 1_024;
+
 type ThinkingDisplay = 'summarized' | 'omitted';
 
 export type AnthropicThinking =

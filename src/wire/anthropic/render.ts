@@ -1,16 +1,16 @@
 import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
-import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
-import { placeLaterSystem } from '../later-system.ts';
+import { type ArrangedRequest, arrangeInSlices, placeLaterSystem } from '../arrange.ts';
 import type { Rendered, WireRequest } from '../wire-request.ts';
-import type {
-  AnthropicBlock,
-  AnthropicBody,
-  AnthropicMessage,
-  AnthropicThinking,
-  AnthropicTool,
-  CacheControl,
+import {
+  type AnthropicBlock,
+  type AnthropicBody,
+  type AnthropicMessage,
+  type AnthropicThinking,
+  type AnthropicTool,
+  type CacheControl,
+  MIN_THINKING_TOKENS,
 } from './body.ts';
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
@@ -26,12 +26,6 @@ export interface AnthropicOptions
   /** If true, adds cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
-
-/**
- * Smallest `budget_tokens` for thinking that the API accepts. If the output limit allows less, the request is sent
- * without thinking.
- */
-const MIN_THINKING_TOKENS = 1_024;
 
 /**
  * Renders a request for Anthropic's Messages API by wire rules A1–A12.

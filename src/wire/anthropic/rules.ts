@@ -1,10 +1,12 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
+import { isFilledText } from '../parts.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
-import { type AnthropicView, isMarked, type PlacedBlock, readBlock, viewAnthropic } from './view.ts';
+import { MIN_THINKING_TOKENS } from './body.ts';
+import { type AnthropicView, isMarked, type PlacedBlock, readBodyBlock, viewAnthropic } from './view.ts';
 
 /**
  * Checks for Anthropic requests, by rule code. Rule A8 is missing here: thinking may be sent only under the tools and
@@ -72,10 +74,10 @@ function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generat
     if (resultsAt.get(call.position + 1)?.has(call.id) !== true && !openable.has(call)) {
       yield { path: call.path, message: 'the next message has no result for this tool call' };
     }
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
   }
   for (const [position, { blocks }] of view.turns.entries()) {
-    if (endsSlice(position)) yield undefined;
+    if (endsSlice(position)) yield;
     let isBehindOther = false;
     for (const block of blocks) {
       if (block.type !== 'tool_result') isBehindOther = true;
@@ -98,7 +100,7 @@ function* collectPlaces(
     const ids = idsAt.get(position);
     if (ids === undefined) idsAt.set(position, new Set([id]));
     else ids.add(id);
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
   }
   return idsAt;
 }
@@ -111,15 +113,15 @@ function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach | und
   for (const [index, { path, callId }] of results.entries()) {
     if (answered.has(callId)) yield { path, message: 'the tool call has two results' };
     answered.add(callId);
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
   }
   for (const [index, { path, id }] of calls.entries()) {
     if (!LEGAL_ID.test(id)) yield illegalId(path);
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
   }
   for (const [index, { path, callId }] of results.entries()) {
     if (!LEGAL_ID.test(callId)) yield illegalId(path);
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
   }
 }
 
@@ -133,7 +135,7 @@ function illegalId(path: string): Breach {
 function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleContext): Generator<Breach | undefined> {
   for (const [index, { path, text }] of texts.entries()) {
     if (text.trim() === '') yield { path, message: 'the text is blank' };
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
   }
   const last = turns.at(-1);
   if (isProbed === true || last?.role !== 'assistant') return;
@@ -145,9 +147,6 @@ function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleCo
 
 const MAX_CACHE_MARKS = 4;
 
-/** Smallest thinking budget that the API accepts, in tokens. */
-const MIN_BUDGET_TOKENS = 1_024;
-
 /**
  * Wire rule A7: thinking blocks are complete, and the thinking budget is valid. A message with thinking starts with
  * thinking and ends with another block. With thinking type `enabled`, every message with tool calls in the current tool
@@ -158,7 +157,7 @@ function* keepsThinking(view: AnthropicView, { habits = {} }: RuleContext): Gene
   if (thinkingBudget !== undefined && !isBudget(thinkingBudget)) {
     yield {
       path: 'thinking.budget_tokens',
-      message: `thinking.budget_tokens must be at least ${MIN_BUDGET_TOKENS} and less than max_tokens`,
+      message: `thinking.budget_tokens must be at least ${MIN_THINKING_TOKENS} and less than max_tokens`,
     };
   }
   for (const block of blocks) {
@@ -183,7 +182,7 @@ function* keepsThinking(view: AnthropicView, { habits = {} }: RuleContext): Gene
 }
 
 function isBudget({ tokens, maxTokens }: NonNullable<AnthropicView['thinkingBudget']>): boolean {
-  return Number(tokens) >= MIN_BUDGET_TOKENS && Number(tokens) < Number(maxTokens);
+  return Number(tokens) >= MIN_THINKING_TOKENS && Number(tokens) < Number(maxTokens);
 }
 
 function isThinking(block: PlacedBlock | undefined): boolean {
@@ -192,12 +191,8 @@ function isThinking(block: PlacedBlock | undefined): boolean {
 
 function isWhole(block: PlacedBlock, { isThinkingUnsigned = false }: ProviderHabits): boolean {
   if (block.type === 'thinking')
-    return typeof block.thinking === 'string' && (isThinkingUnsigned || isFilled(block.signature));
-  return block.type !== 'redacted_thinking' || isFilled(block.data);
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
+    return typeof block.thinking === 'string' && (isThinkingUnsigned || isFilledText(block.signature));
+  return block.type !== 'redacted_thinking' || isFilledText(block.data);
 }
 
 /**
@@ -261,7 +256,7 @@ function* flagsErrors({ blocks }: AnthropicView): Generator<Breach> {
     if (block.type !== 'tool_result') continue;
     const { path, content, is_error = false } = block;
     if (typeof is_error !== 'boolean') yield { path, message: 'is_error of a tool result is not a boolean' };
-    const isAllText = !Array.isArray(content) || content.every((part) => readBlock(part)?.type === 'text');
+    const isAllText = !Array.isArray(content) || content.every((part) => readBodyBlock(part)?.type === 'text');
     if (is_error === true && !isAllText)
       yield { path, message: 'a tool result with is_error holds content other than text' };
   }

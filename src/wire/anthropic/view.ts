@@ -11,7 +11,7 @@ import {
 } from '../rules/body-view.ts';
 
 /** A content block with its path in the request body. Content that is a string counts as one text block. */
-export type PlacedBlock = Block & { readonly path: string };
+export type PlacedBlock = BodyBlock & { readonly path: string };
 
 export interface AnthropicTurn {
   readonly path: string;
@@ -101,7 +101,7 @@ class AnthropicReading extends BodyReader {
   readBlocks(content: string | readonly unknown[], path: string, position: Position): PlacedBlock[] {
     const blocks: PlacedBlock[] = typeof content === 'string' ? [{ type: 'text', text: content, path }] : [];
     this.readContent(content, { path, position }, (value, at) => {
-      const block = readBlock(value);
+      const block = readBodyBlock(value);
       if (block === undefined) return this.report(at, 'the block lacks fields that its type requires');
       if (block.type === 'text') this.texts.push({ path: at, text: block.text, position });
       this.seeMark(block, at);
@@ -201,7 +201,7 @@ export interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
   readonly kind: string;
 }
 
-export type Block = KnownBlock | OtherBlock;
+export type BodyBlock = KnownBlock | OtherBlock;
 
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set<KnownBlock['type']>([
   'text',
@@ -217,7 +217,7 @@ export function isMarked({ cache_control }: { readonly cache_control?: unknown }
 }
 
 /** @returns undefined if the value is not a block, or lacks fields that its type requires */
-export function readBlock(value: unknown): Block | undefined {
+export function readBodyBlock(value: unknown): BodyBlock | undefined {
   if (isKnownKind(value)) return knownSchema.safeParse(value).data;
   const { type: kind, ...rest } = otherSchema.safeParse(value).data ?? {};
   return kind === undefined ? undefined : { type: 'other', kind, ...rest };

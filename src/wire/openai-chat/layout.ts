@@ -3,7 +3,7 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
 import { readCallArguments } from '../calls.ts';
-import { isTextOf, type SentPart } from '../parts.ts';
+import { dataUrl, isTextOf, type SentPart } from '../parts.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
 import type { ChatAssistantMessage, ChatFilePart, ChatImagePart, ChatMessage, ChatPart } from './body.ts';
 
@@ -100,11 +100,9 @@ function writePart(part: SentPart): ChatPart {
     case 'image_url':
       return { type: 'image_url', image_url: { url: part.url } };
     case 'image':
-      return { type: 'image_url', image_url: { url: `data:${part.mediaType};base64,${part.base64}` } };
-    case 'file': {
-      const file_data = `data:${part.mediaType};base64,${part.base64}`;
-      return { type: 'file', file: { filename: part.name ?? 'file.pdf', file_data } };
-    }
+      return { type: 'image_url', image_url: { url: dataUrl(part) } };
+    case 'file':
+      return { type: 'file', file: { filename: part.name ?? 'file.pdf', file_data: dataUrl(part) } };
     case 'file_url':
       // The API takes no file by its URL.
       return { type: 'text', text: `(a file that is only known by its URL is not shown: ${part.url})` };

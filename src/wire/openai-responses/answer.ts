@@ -3,7 +3,7 @@ import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { completeCalls } from '../answer-calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
-import { isOwnCall, joinOutputTexts } from './layout.ts';
+import { isFunctionCall, joinOutputTexts } from './layout.ts';
 
 /** The fields of a complete Responses API answer that turnfold reads. The SDK's `Response` has these fields. */
 export interface ResponsesAnswer {
@@ -22,10 +22,12 @@ const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   const received = response.output.map(readItem);
   const toolCalls = completeCalls(
-    received.filter(isOwnCall).map((item) => ({ ...item, id: item['call_id'] ?? item['id'] })),
+    received.filter(isFunctionCall).map((item) => ({ ...item, id: item['call_id'] ?? item['id'] })),
   );
   const left = toolCalls.values();
-  const items = received.map((item) => (isOwnCall(item) ? completeItem(item, left.next().value as ToolCall) : item));
+  const items = received.map((item) =>
+    isFunctionCall(item) ? completeItem(item, left.next().value as ToolCall) : item,
+  );
   const isFiltered = response.incomplete_details?.reason === 'content_filter';
   const end =
     isFiltered || items.some(isRefusal) ? 'refusal' : response.status === 'completed' ? 'complete' : 'cut_off';

@@ -21,12 +21,12 @@ export interface InputFile {
   readonly file_url?: string;
 }
 
-export type InputPart = InputText | InputImage | InputFile;
+export type ResponsesPart = InputText | InputImage | InputFile;
 
 export interface UserItem {
   readonly type: 'message';
   readonly role: 'user' | 'developer';
-  readonly content: InputPart[];
+  readonly content: ResponsesPart[];
 }
 
 /**
@@ -48,7 +48,7 @@ export interface FunctionCallItem {
 export interface FunctionOutputItem {
   readonly type: 'function_call_output';
   readonly call_id: string;
-  readonly output: string | InputPart[];
+  readonly output: string | ResponsesPart[];
 }
 
 /**

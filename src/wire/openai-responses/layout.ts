@@ -1,9 +1,9 @@
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { readCallArguments } from '../calls.ts';
-import { EMPTY_TEXT, isBlank, isTextOf, type SentPart } from '../parts.ts';
+import { dataUrl, EMPTY_TEXT, isBlank, isFilledText, isTextOf, type SentPart } from '../parts.ts';
 import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
-import type { InputPart, ResponsesItem } from './body.ts';
+import type { ResponsesItem, ResponsesPart } from './body.ts';
 
 export interface LaidItem {
   readonly item: ResponsesItem;
@@ -70,18 +70,16 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ResponsesItem[] {
   ];
 }
 
-function writePart(part: SentPart): InputPart {
+function writePart(part: SentPart): ResponsesPart {
   switch (part.kind) {
     case 'text':
       return { type: 'input_text', text: part.text };
     case 'image_url':
       return { type: 'input_image', image_url: part.url, detail: 'auto' };
     case 'image':
-      return { type: 'input_image', image_url: `data:${part.mediaType};base64,${part.base64}`, detail: 'auto' };
-    case 'file': {
-      const file_data = `data:${part.mediaType};base64,${part.base64}`;
-      return { type: 'input_file', filename: part.name ?? 'file.pdf', file_data };
-    }
+      return { type: 'input_image', image_url: dataUrl(part), detail: 'auto' };
+    case 'file':
+      return { type: 'input_file', filename: part.name ?? 'file.pdf', file_data: dataUrl(part) };
     case 'file_url':
       return { type: 'input_file', file_url: part.url };
   }
@@ -102,7 +100,7 @@ const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_cal
 function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): ResponsesItem[] | undefined {
   const { raw, calls } = item;
   if (raw === undefined || !saysTheSame(raw, item)) return undefined;
-  const callOf = new Map(raw.filter(isOwnCall).map((given, index) => [given, calls[index] as WireCall]));
+  const callOf = new Map(raw.filter(isFunctionCall).map((given, index) => [given, calls[index] as WireCall]));
   const readable = raw.map((given) => isReadable(given, taken));
   const items: RawItem[] = [];
   let isReasoned = false;
@@ -117,7 +115,7 @@ function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): ResponsesI
     const fitted = fit(given, callOf.get(given));
     items.push(keepsId || given['id'] === undefined ? fitted : withoutId(fitted));
   }
-  const isSaid = items.some(isMessage) || items.some(isOwnCall);
+  const isSaid = items.some(isMessage) || items.some(isFunctionCall);
   if (!isSaid) items.push({ role: 'assistant', content: EMPTY_TEXT });
   return items.map(asItem);
 }
@@ -130,7 +128,7 @@ export function joinOutputTexts(items: readonly RawItem[]): string {
     .join('\n\n');
 }
 
-export function isOwnCall({ type }: RawItem): boolean {
+export function isFunctionCall({ type }: RawItem): boolean {
   return type === 'function_call';
 }
 
@@ -161,7 +159,7 @@ function textOf(part: unknown): string {
 
 function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
   const said = joinOutputTexts(raw);
-  const given = raw.filter(isOwnCall).map(argumentsOf);
+  const given = raw.filter(isFunctionCall).map(argumentsOf);
   return (
     isTextOf(said, text) &&
     given.length === calls.length &&
@@ -193,7 +191,7 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
   if (isMessage(item)) return !isBlank(textOfContent(item.content));
   const waits = typeof item['call_id'] === 'string' || item.type === 'mcp_approval_request';
-  return isOwnCall(item) || !(waits || item.type === 'compaction');
+  return isFunctionCall(item) || !(waits || item.type === 'compaction');
 }
 
 /**
@@ -201,7 +199,7 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
  * (wire rule R6).
  */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
-  return typeof sealed === 'string' && sealed !== '';
+  return isFilledText(sealed);
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { Interruptible } from '../../domain/interruptible.ts';
+import { isFilledText } from '../parts.ts';
 import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
-import { isFilled, outputTypeOf, type PlacedItem, type ResponsesView, viewResponses } from './view.ts';
+import { outputTypeOf, type ResponsesView, type ViewedItem, viewResponses } from './view.ts';
 
 const responsesRules: Rules<ResponsesView> = {
   ...sharedRules,
@@ -51,7 +52,7 @@ function* pairsOutputs(view: ResponsesView, context: RuleContext): Generator<Bre
 function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type, answer }] of items.entries()) {
     const next = items[position + 1];
-    const isOther = next?.answer !== answer || (next?.type === 'message' && !isFilled(next.id));
+    const isOther = next?.answer !== answer || (next?.type === 'message' && !isFilledText(next.id));
     if (type === 'reasoning' && isOther)
       yield { path, message: 'the reasoning is not followed by the item that came with it in its answer' };
   }
@@ -64,10 +65,10 @@ function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breac
  */
 function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): Generator<Breach> {
   if (!usesReasoning) return;
-  let reasoned: PlacedItem['answer'];
+  let reasoned: ViewedItem['answer'];
   for (const { path, type, id, answer } of items) {
     if (type === 'reasoning') reasoned = answer;
-    else if (isFilled(id) && answer !== undefined && answer !== reasoned) {
+    else if (isFilledText(id) && answer !== undefined && answer !== reasoned) {
       yield { path, message: "the item has the server's id, but no reasoning before it in its answer" };
     }
   }
@@ -96,7 +97,7 @@ function* keepsAnswersTogether({ items, calls, results }: ResponsesView): Genera
 }
 
 /** Returns for each item the index of the nearest user or system message before it, or -1. */
-function nearestForeign(items: readonly PlacedItem[]): number[] {
+function nearestForeign(items: readonly ViewedItem[]): number[] {
   let nearest = -1;
   return items.map(({ type, author }, position) => {
     if (type === 'message' && author !== 'assistant') nearest = position;
@@ -113,7 +114,7 @@ function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generato
     if (type !== 'reasoning') continue;
     const isAbsent = encrypted_content === undefined || encrypted_content === null;
     const isOpen = Array.isArray(content) && content.length > 0;
-    if (!isAbsent && !isFilled(encrypted_content))
+    if (!isAbsent && !isFilledText(encrypted_content))
       yield { path, message: 'encrypted_content of the reasoning is empty' };
     if (isAbsent && isStateless && !isOpen)
       yield { path, message: 'the reasoning has no encrypted_content, which is required while store is false' };
@@ -139,7 +140,7 @@ function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Genera
   const compactions = items.flatMap(({ type }, position) => (type === 'compaction' ? [position] : []));
   for (const position of compactions) {
     const { path = '', encrypted_content } = items[position] ?? {};
-    if (!isFilled(encrypted_content)) yield { path, message: 'the compaction has no encrypted_content' };
+    if (!isFilledText(encrypted_content)) yield { path, message: 'the compaction has no encrypted_content' };
   }
   const nextAfter = findNextCompactions(items);
   for (const { callId, position } of results) {

@@ -33,17 +33,17 @@ const itemSchema = z.object({
   summary: z.unknown().optional(),
 });
 
-export type Item = z.infer<typeof itemSchema>;
+export type InputItem = z.infer<typeof itemSchema>;
 
 /**
  * Returns true for a call whose output must be in the input. Calls of the provider's own tools have no `call_id` and
  * contain their result.
  */
-function isCall({ type, call_id }: Item): boolean {
+function isCall({ type, call_id }: InputItem): boolean {
   return typeof call_id === 'string' && (type.endsWith('_call') || type === 'program');
 }
 
-function isOutput({ type }: Item): boolean {
+function isOutput({ type }: InputItem): boolean {
   return type.endsWith('_output');
 }
 
@@ -51,20 +51,16 @@ export function outputTypeOf(callType: string): string {
   return callType === 'tool_search_call' ? 'tool_search_output' : `${callType}_output`;
 }
 
-function authorOf(item: Item): Author {
+function authorOf(item: InputItem): Author {
   const { type, role = 'user' } = item;
   if (type === 'message') return role === 'developer' ? 'system' : role;
   return isOutput(item) || type === 'mcp_approval_response' ? 'result' : 'assistant';
 }
 
-export function isFilled(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-export interface PlacedItem extends ViewedMessage, Omit<Item, 'role'> {}
+export interface ViewedItem extends ViewedMessage, Omit<InputItem, 'role'> {}
 
 export interface ResponsesView extends BodyView {
-  readonly items: readonly PlacedItem[];
+  readonly items: readonly ViewedItem[];
   /** Paths of the fields that make the server add a history that it stored. */
   readonly serverHistory: readonly string[];
   readonly usesReasoning: boolean;
@@ -137,7 +133,7 @@ function isGiven(value: unknown): boolean {
 class ResponsesReading extends BodyReader {
   #answer: Position | undefined;
 
-  *readInput(input: string | readonly unknown[]): Interruptible<PlacedItem[]> {
+  *readInput(input: string | readonly unknown[]): Interruptible<ViewedItem[]> {
     if (typeof input === 'string') {
       this.texts.push({ path: 'input', text: input, position: 0 });
       return [{ path: 'input', author: 'user', type: 'message' }];
@@ -145,7 +141,7 @@ class ResponsesReading extends BodyReader {
     return yield* mapInSlices(input, (value, position) => this.#readItem(value, position));
   }
 
-  #readItem(value: unknown, position: Position): PlacedItem {
+  #readItem(value: unknown, position: Position): ViewedItem {
     const path = `input[${position}]`;
     const { role, ...item } = this.read(itemSchema, value, path) ?? { type: 'message', role: 'user' as const };
     const author = authorOf({ ...item, role });
@@ -158,13 +154,13 @@ class ResponsesReading extends BodyReader {
     return { ...item, path, author, isCompaction, ...(this.#answer === undefined ? {} : { answer: this.#answer }) };
   }
 
-  #readMessage({ role, content }: Item, path: string, position: Position): void {
+  #readMessage({ role, content }: InputItem, path: string, position: Position): void {
     if (role === undefined) this.report(path, 'the item has neither type nor role');
     const read = this.read(contentSchema, content ?? [], `${path}.content`);
     if (read !== undefined) this.#readParts(read, `${path}.content`, position);
   }
 
-  #readCall({ type, call_id, name, arguments: given }: Item, path: string, position: Position): void {
+  #readCall({ type, call_id, name, arguments: given }: InputItem, path: string, position: Position): void {
     const call = { path, id: call_id ?? '', position, answer: this.#answer ?? position };
     if (type !== 'function_call') this.calls.push(name === undefined ? call : { ...call, name });
     else {
@@ -177,7 +173,7 @@ class ResponsesReading extends BodyReader {
     }
   }
 
-  #readOutput({ type, call_id, output }: Item, path: string, position: Position): void {
+  #readOutput({ type, call_id, output }: InputItem, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
     else if (type === 'function_call_output') this.report(path, 'the tool output has no call_id');
     // Outputs of other types hold no text for the model, but screenshots, streams or exit codes.

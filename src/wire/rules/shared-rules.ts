@@ -30,7 +30,7 @@ function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<
   const { maxIdLength = Number.POSITIVE_INFINITY } = view;
   const calls = new Map<string, ViewedCall>();
   for (const [index, call] of view.calls.entries()) {
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
     if (calls.has(call.id)) yield { path: call.path, message: 'two tool calls have this id' };
     else calls.set(call.id, call);
     if (call.id.length > maxIdLength) {
@@ -42,16 +42,16 @@ function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<
   }
   const answered = new Set<string>();
   for (const [index, { path, callId, position }] of view.results.entries()) {
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
     const call = calls.get(callId);
     if (call === undefined) yield { path, message: 'no tool call has the id of this result' };
     else if (call.position >= position) yield { path, message: 'the tool result stands before its call' };
     if (answered.has(callId)) yield { path, message: 'the tool call has two results' };
     answered.add(callId);
   }
-  yield undefined;
+  yield;
   const openable = findOpenable(view, context);
-  yield undefined;
+  yield;
   for (const call of calls.values()) {
     if (!answered.has(call.id) && !openable.has(call)) {
       yield { path: call.path, message: 'the tool call has no result' };
@@ -62,11 +62,11 @@ function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<
 /** Wire rule X2: the parallel tool calls of one answer have results for all calls or for none. */
 function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const answered = answeredIds(view.results);
-  yield undefined;
+  yield;
   const openable = findOpenable(view, context);
-  yield undefined;
+  yield;
   for (const [index, batch] of [...batches(view.calls)].entries()) {
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
     const missing = batch.filter(({ id }) => !answered.has(id));
     const [first] = missing;
     if (first === undefined || missing.length === batch.length || openable.has(first)) continue;
@@ -89,7 +89,7 @@ function batches(calls: readonly ViewedCall[]): Iterable<readonly ViewedCall[]> 
 function* holdsNothingEmpty({ texts, emptyLists }: BodyView): Generator<Breach | undefined> {
   for (const [index, { path, text }] of texts.entries()) {
     if (text.trim() === '') yield { path, message: 'the text is empty or blank' };
-    if (endsSlice(index)) yield undefined;
+    if (endsSlice(index)) yield;
   }
   for (const path of emptyLists) yield { path, message: 'the list is empty' };
 }
@@ -110,7 +110,7 @@ function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): G
   let count = 0;
   const places: Place[] = [{ value: body, key: '' }];
   for (let place = places.pop(); place !== undefined; place = places.pop(), count += 1) {
-    if (endsSlice(count)) yield undefined;
+    if (endsSlice(count)) yield;
     const holder = place.value as Readonly<Record<string, unknown>>;
     for (const key of Object.keys(holder)) {
       const value = holder[key];

@@ -1,6 +1,6 @@
 import type { Encoding } from '../../domain/model.ts';
 import { CHAR_CLASSES, type CharClass, CharClassTable } from './char-class.ts';
-import { EMPTY_HASH, HASH_FACTOR } from './vocabulary.ts';
+import { FNV_OFFSET, FNV_PRIME } from './vocabulary.ts';
 
 /**
  * The split patterns `pat_str` of tiktoken's encodings, as state machines over character classes. A regular expression
@@ -206,14 +206,14 @@ export class PieceSplitter {
   /** Byte offset where the current piece starts. When the piece is complete, this becomes its end. */
   start = 0;
   /** Hash of the last complete piece, which is computed on the way. */
-  hash = EMPTY_HASH;
+  hash = FNV_OFFSET;
   readonly #tables: SplitTables;
   readonly #bytes: Uint8Array;
   #state = 0;
   #position = 0;
   #end = 0;
   /** Hash of the bytes up to the position. */
-  #running = EMPTY_HASH;
+  #running = FNV_OFFSET;
 
   constructor(tables: SplitTables, bytes: Uint8Array) {
     this.#tables = tables;
@@ -251,8 +251,8 @@ export class PieceSplitter {
         end = position;
         hash = running;
       }
-      for (running = Math.imul(running ^ lead, HASH_FACTOR); ++position < next; )
-        running = Math.imul(running ^ (bytes[position] as number), HASH_FACTOR);
+      for (running = Math.imul(running ^ lead, FNV_PRIME); ++position < next; )
+        running = Math.imul(running ^ (bytes[position] as number), FNV_PRIME);
       if (kind === TAKE) {
         end = position;
         hash = running;
@@ -274,7 +274,7 @@ export class PieceSplitter {
     this.#position = end;
     this.#state = 0;
     this.#end = end;
-    this.#running = EMPTY_HASH;
+    this.#running = FNV_OFFSET;
     return end;
   }
 }

@@ -93,13 +93,13 @@ export class Vocabulary {
 }
 
 /** Hash of no bytes. */
-export const EMPTY_HASH = 0x811c9dc5 | 0;
-/** FNV-1a: the hash of bytes with one more is `Math.imul(hash ^ byte, HASH_FACTOR)`. */
-export const HASH_FACTOR = 0x01000193;
+export const FNV_OFFSET = 0x811c9dc5 | 0;
+/** FNV-1a: the hash of bytes with one more is `Math.imul(hash ^ byte, FNV_PRIME)`. */
+export const FNV_PRIME = 0x01000193;
 
 function hashBytes(bytes: Uint8Array, start: number, end: number): number {
-  let hash = EMPTY_HASH;
-  for (let index = start; index < end; index++) hash = Math.imul(hash ^ (bytes[index] as number), HASH_FACTOR);
+  let hash = FNV_OFFSET;
+  for (let index = start; index < end; index++) hash = Math.imul(hash ^ (bytes[index] as number), FNV_PRIME);
   return hash;
 }
 
