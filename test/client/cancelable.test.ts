@@ -1,9 +1,9 @@
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describe, expect, test } from 'vitest';
-import { followEvents } from '../../src/api/client/events.ts';
+import { eventMethods } from '../../src/api/client/events.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
-import { streamTurn } from '../../src/api/client/stream.ts';
+import { streamMethods } from '../../src/api/client/stream.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 import type { StreamPage } from '../../src/store/streams.ts';
 
@@ -63,8 +63,8 @@ class QuietWorld {
 }
 
 describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, void>]>([
-  ['events', (ports) => followEvents(ports, 'c1')],
-  ['a stream', (ports) => streamTurn(ports, 'c1', 't1')],
+  ['events', (ports) => eventMethods.events(ports, 'c1')],
+  ['a stream', (ports) => streamMethods.stream(ports, 'c1', 't1')],
 ])('a follower of %s that ends while nothing happens', (_, follow) => {
   test('return() on an iterator of client events ends its pending read and releases its resources', async () => {
     const world = new QuietWorld();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { followEvents } from '../../src/api/client/events.ts';
+import { eventMethods } from '../../src/api/client/events.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { turnFor } from '../store/samples.ts';
 import { TestDatabase } from '../store/test-database.ts';
@@ -27,7 +27,7 @@ async function follow(steps: readonly Step[], slowMs = 0): Promise<string[]> {
   };
   const ports = { now: () => db.now(), events: db.store, notifications: { wait } };
   const received: string[] = [];
-  const events = followEvents(ports as unknown as ClientPorts, ref.id, { after: '0', signal: over.signal });
+  const events = eventMethods.events(ports as unknown as ClientPorts, ref.id, { after: '0', signal: over.signal });
   await expect(
     (async () => {
       for await (const event of events) {

@@ -1,11 +1,11 @@
-import { answerTurn } from '../../src/api/client/answers.ts';
-import { appendMessages } from '../../src/api/client/appends.ts';
-import { enqueueTurn } from '../../src/api/client/enqueue.ts';
-import { forkConversation } from '../../src/api/client/forks.ts';
+import { answerMethods } from '../../src/api/client/answers.ts';
+import { appendMethods } from '../../src/api/client/appends.ts';
+import { enqueueMethods } from '../../src/api/client/enqueue.ts';
+import { forkMethods } from '../../src/api/client/forks.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
-import { approveProposal } from '../../src/api/client/proposals.ts';
-import { cancelTurn } from '../../src/api/client/turns.ts';
-import { restoreConversation } from '../../src/api/client/versions.ts';
+import { proposalMethods } from '../../src/api/client/proposals.ts';
+import { turnMethods } from '../../src/api/client/turns.ts';
+import { versionMethods } from '../../src/api/client/versions.ts';
 import type { EnqueueInput } from '../../src/api/contract/enqueue-input.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { nameConversation } from '../../src/domain/ids.ts';
@@ -28,10 +28,17 @@ export const enqueue =
     }: Partial<Pick<EnqueueInput, 'input' | 'delayMs' | 'onBusy'>> = {},
   ): Client =>
   (ports) =>
-    enqueueTurn(ports, { conversation: ref.id, agent: AGENT, turn, input, onBusy, ...(delayMs > 0 && { delayMs }) });
+    enqueueMethods.enqueueTurn(ports, {
+      conversation: ref.id,
+      agent: AGENT,
+      turn,
+      input,
+      onBusy,
+      ...(delayMs > 0 && { delayMs }),
+    });
 
 export const append: Client = (ports) =>
-  appendMessages(ports, {
+  appendMethods.append(ports, {
     conversation: ref.id,
     agent: AGENT,
     operation: 'append',
@@ -39,14 +46,14 @@ export const append: Client = (ports) =>
   });
 
 export const answer =
-  (turn: string, answers: Parameters<typeof answerTurn>[3]): Client =>
+  (turn: string, answers: Parameters<typeof answerMethods.answer>[3]): Client =>
   (ports) =>
-    answerTurn(ports, nameConversation(ref), turn, answers);
+    answerMethods.answer(ports, nameConversation(ref), turn, answers);
 
 export const cancel =
   (turn: string): Client =>
   (ports) =>
-    cancelTurn(ports, nameConversation(ref), turn);
+    turnMethods.cancel(ports, nameConversation(ref), turn);
 
 export const compact =
   (reason: Reason): Client =>
@@ -58,17 +65,17 @@ export const approve =
   (proposal?: string): Client =>
   async (ports) => {
     const id = proposal ?? (await ports.proposals.readProposal(ref))?.proposal.id;
-    if (id !== undefined) await approveProposal(ports, ref.id, id, { operation: 'approval' });
+    if (id !== undefined) await proposalMethods.approve(ports, ref.id, id, { operation: 'approval' });
   };
 
 /** Shows the whole log again, which ends a pass in progress. */
 export const restoreAll: Client = (ports) =>
-  restoreConversation(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' });
+  versionMethods.restore(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' });
 
 export const fork =
   (to: string): Client =>
   (ports) =>
-    forkConversation(ports, ref.id, to, { operation: 'fork' });
+    forkMethods.fork(ports, ref.id, to, { operation: 'fork' });
 
 /** Accepts a coded refusal of the call. */
 export const attempt =

@@ -1,6 +1,6 @@
 import { type Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { forkConversation } from '../../src/api/client/forks.ts';
+import { forkMethods } from '../../src/api/client/forks.ts';
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
 import { LOST_AFTER_MS } from '../../src/domain/lease.ts';
@@ -108,7 +108,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
       const original = await store.readContext(source);
       for (let to = 0; to < NODES; to += 1) {
         const fork = await newOn(to, async () => newConversation());
-        expect(await forkConversation(ports, nameConversation(source), nameConversation(fork))).toEqual({
+        expect(await forkMethods.fork(ports, nameConversation(source), nameConversation(fork))).toEqual({
           ...nameConversation(fork),
           head: 8,
         });

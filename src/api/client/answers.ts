@@ -10,39 +10,38 @@ import { type AnswerArguments, answerOptionsSchema, answersSchema, type CallAnsw
 import { readConversationName, readTurnId } from '../contract/names.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
 import { hashPayload } from './payload-hash.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
 import { checkBytes } from './weigh-message.ts';
 
-/**
- * Stores answers to the tool calls that a waiting turn waits for.
- * @returns `answered` if the turn waits for no further call, else `still_waiting`. A repeated call with the same
- * answers changes nothing and returns `answered`, also after the turn has settled.
- * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
- * @throws conflict if the turn does not wait for a call, if the hash names another call, or if a call has another answer.
- * `details.decision` is then the answer that counts
- * @throws not_found if the turn does not exist. message_too_large above 1 MiB.
- * @throws accepted_unsure if too few replicas or disks confirmed the write
- */
-export async function answerTurn(
-  ports: ClientPorts,
-  ...[name, turn, answers, options = {}]: AnswerArguments
-): Promise<'answered' | 'still_waiting'> {
-  const conversation = readConversationName(name);
-  const { request } = parseInput(answerOptionsSchema, options);
-  const { agent = '' } = (await ports.contexts.readConversation(conversation)) ?? {};
-  const result = await ports.turns.answerTurn({
-    conversation,
-    turn: readTurnId(turn),
-    answers: await readAnswers(await ports.counterFor(agent), answers),
-    wake: ports.ids.next(),
-    request,
-  });
-  if ('call' in result) throw refuseAnswer(turn, result);
-  if (result.status !== 'answered' && result.status !== 'still_waiting') throw noTurn(conversation, turn);
-  if ('wake' in result && result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
-  checkDurability(result, { field: 'turn', id: turn });
-  return result.status;
-}
+export const answerMethods = {
+  /**
+   * Stores answers to the tool calls that a waiting turn waits for.
+   * @returns `answered` if the turn waits for no further call, else `still_waiting`. A repeated call with the same
+   * answers changes nothing and returns `answered`, also after the turn has settled.
+   * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
+   * @throws conflict if the turn does not wait for a call, if the hash names another call, or if a call has another answer.
+   * `details.decision` is then the answer that counts
+   * @throws not_found if the turn does not exist. message_too_large above 1 MiB.
+   * @throws accepted_unsure if too few replicas or disks confirmed the write
+   */
+  answer: async (ports, ...[name, turn, answers, options = {}]) => {
+    const conversation = readConversationName(name);
+    const { request } = parseInput(answerOptionsSchema, options);
+    const { agent = '' } = (await ports.contexts.readConversation(conversation)) ?? {};
+    const result = await ports.turns.answerTurn({
+      conversation,
+      turn: readTurnId(turn),
+      answers: await readAnswers(await ports.counterFor(agent), answers),
+      wake: ports.ids.next(),
+      request,
+    });
+    if ('call' in result) throw refuseAnswer(turn, result);
+    if (result.status !== 'answered' && result.status !== 'still_waiting') throw noTurn(conversation, turn);
+    if ('wake' in result && result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
+    checkDurability(result, { field: 'turn', id: turn });
+    return result.status;
+  },
+} satisfies Methods;
 
 /**
  * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only

@@ -14,8 +14,32 @@ import { type Appended, type AppendInput, appendSchema } from '../contract/messa
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
 import { readAppendedInSlices, weighMessage } from './weigh-message.ts';
+
+export const appendMethods = {
+  /**
+   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, agent_conflict, orphan_result,
+   * duplicate_call, message_too_large, conversation_busy, conversation_forking, conflict, accepted_unsure
+   */
+  append: async (ports, input) => {
+    const append = await eventLoopShare.run(checkInSlices(ports, input));
+    const { operation } = append;
+    let repairs = new HistoryNotes();
+    const run = (): Promise<Acknowledged<AppendResult>> => {
+      repairs = new HistoryNotes({ isStrict: append.strict === true });
+      return nameRepeatable({ field: 'operation', id: operationId(operation) }, () =>
+        tryAppend(ports, append, repairs),
+      );
+    };
+    let result = await run();
+    const maxTries = append.expectedHead === undefined ? APPEND_TRIES : 1;
+    for (let tries = 1; result.status === 'conflict' && tries < maxTries; tries += 1) result = await run();
+    const appended = await concludeAppend(ports, append, result);
+    const notes = result.status === 'appended' ? [...append.notes, ...repairs.list] : [];
+    return notes.length === 0 ? appended : { ...appended, notes };
+  },
+} satisfies Methods;
 
 /**
  * How often an append is tried if other writers append first. Each try appends after the messages of those writers.
@@ -26,26 +50,6 @@ const APPEND_TRIES = 5;
 const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set(['known', 'other_payload', 'other_agent']);
 /** An `expectedHead` that never matches, because the number of the last log message is 0 or more. */
 const NO_HEAD = -1;
-
-/**
- * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, agent_conflict, orphan_result,
- * duplicate_call, message_too_large, conversation_busy, conversation_forking, conflict, accepted_unsure
- */
-export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
-  const append = await eventLoopShare.run(checkInSlices(ports, input));
-  const { operation } = append;
-  let repairs = new HistoryNotes();
-  const run = (): Promise<Acknowledged<AppendResult>> => {
-    repairs = new HistoryNotes({ isStrict: append.strict === true });
-    return nameRepeatable({ field: 'operation', id: operationId(operation) }, () => tryAppend(ports, append, repairs));
-  };
-  let result = await run();
-  const maxTries = append.expectedHead === undefined ? APPEND_TRIES : 1;
-  for (let tries = 1; result.status === 'conflict' && tries < maxTries; tries += 1) result = await run();
-  const appended = await concludeAppend(ports, append, result);
-  const notes = result.status === 'appended' ? [...append.notes, ...repairs.list] : [];
-  return notes.length === 0 ? appended : { ...appended, notes };
-}
 
 interface CheckedAppend {
   readonly conversation: ConversationRef;

@@ -16,7 +16,52 @@ import { type ConversationName, readConversationName } from '../contract/names.t
 import { type DryPlan, type DryRunInput, dryRunSchema } from '../contract/versions.ts';
 import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
 import { type InspectionPorts, readInspected } from './inspected-version.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
+
+export const compactionMethods = {
+  /**
+   * Requests a compaction pass that runs whatever the thresholds say. If a pass is open already, no second pass is created.
+   * @returns the id of the pass
+   * @throws not_found if the conversation does not exist. conversation_forking or fork_abandoned if it is an incomplete
+   * fork.
+   * @throws accepted_unsure if too few replicas or disks confirmed the write
+   */
+  compact: async (ports, name) => {
+    const conversation = readConversationName(name);
+    return await request(ports, { conversation, reasons: ['manual'], ...namePass(ports) });
+  },
+  /**
+   * Plans a compaction of the live context under a policy. Calls no model and writes nothing. The window of the model
+   * counts if a worker recorded it.
+   * @throws not_found if the conversation does not exist. invalid_policy for a policy that cannot work.
+   */
+  plan: async (ports, name, input = {}) => {
+    const { policy: given } = parseInput(dryRunSchema, input);
+    const { conversation, state, version } = await readInspected(ports, name, undefined);
+    const context = await ports.recentContexts.read(conversation, state, version.number);
+    if (context === undefined) throw noConversation(conversation);
+    // A record that another program damaged must not stop a trial.
+    const recorded = examinePolicy(state.requestFacts?.policy).policy;
+    const request = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
+    const weigh = estimateWeights(context.items);
+    const evidence = ports.readEvidence;
+    const explained = await eventLoopShare.run(
+      explainPlanInSlices({ ...request, context, weigh, evidence, isEstimate: true }),
+    );
+    const { plan, tokensAfter, messages, protectedPositions } = explained;
+    return {
+      kind: plan.kind,
+      reasons: plan.reasons,
+      tokens: plan.tokens,
+      tokensAfter,
+      messages,
+      summarize: plan.sequences.map(toRange),
+      evict: plan.evict.map(toRange),
+      mask: (plan.shorten ?? []).map(toRange),
+      protected: protectedPositions.map((position) => context.items[position]?.from ?? 0),
+    };
+  },
+} satisfies Methods<InspectionPorts>;
 
 /** Ids of a pass that may be created, and of its wake. */
 export type NewPass = Pick<PassRequest, 'passId' | 'wake'>;
@@ -41,18 +86,6 @@ export async function requestEvaluation(
   await request(ports, { conversation, reasons: [], ...pass });
 }
 
-/**
- * Requests a compaction pass that runs whatever the thresholds say. If a pass is open already, no second pass is created.
- * @returns the id of the pass
- * @throws not_found if the conversation does not exist. conversation_forking or fork_abandoned if it is an incomplete
- * fork.
- * @throws accepted_unsure if too few replicas or disks confirmed the write
- */
-export async function requestCompaction(ports: ClientPorts, name: ConversationName): Promise<string> {
-  const conversation = readConversationName(name);
-  return await request(ports, { conversation, reasons: ['manual'], ...namePass(ports) });
-}
-
 async function request(ports: ClientPorts, pass: PassRequest): Promise<string> {
   const { conversation, wake } = pass;
   const result = await ports.passes.requestPass(pass);
@@ -61,42 +94,6 @@ async function request(ports: ClientPorts, pass: PassRequest): Promise<string> {
   if (result.needsWake) await ports.wakes.wake('pass', conversation, wake, { traceParent: ports.currentTrace() });
   checkDurability(result, { field: 'conversation', id: conversation.id });
   return result.passId;
-}
-
-/**
- * Plans a compaction of the live context under a policy. Calls no model and writes nothing. The window of the model
- * counts if a worker recorded it.
- * @throws not_found if the conversation does not exist. invalid_policy for a policy that cannot work.
- */
-export async function planCompaction(
-  ports: InspectionPorts,
-  name: ConversationName,
-  input: DryRunInput = {},
-): Promise<DryPlan> {
-  const { policy: given } = parseInput(dryRunSchema, input);
-  const { conversation, state, version } = await readInspected(ports, name, undefined);
-  const context = await ports.recentContexts.read(conversation, state, version.number);
-  if (context === undefined) throw noConversation(conversation);
-  // A record that another program damaged must not stop a trial.
-  const recorded = examinePolicy(state.requestFacts?.policy).policy;
-  const request = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
-  const weigh = estimateWeights(context.items);
-  const evidence = ports.readEvidence;
-  const explained = await eventLoopShare.run(
-    explainPlanInSlices({ ...request, context, weigh, evidence, isEstimate: true }),
-  );
-  const { plan, tokensAfter, messages, protectedPositions } = explained;
-  return {
-    kind: plan.kind,
-    reasons: plan.reasons,
-    tokens: plan.tokens,
-    tokensAfter,
-    messages,
-    summarize: plan.sequences.map(toRange),
-    evict: plan.evict.map(toRange),
-    mask: (plan.shorten ?? []).map(toRange),
-    protected: protectedPositions.map((position) => context.items[position]?.from ?? 0),
-  };
 }
 
 /**

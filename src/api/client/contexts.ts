@@ -21,7 +21,51 @@ import {
   versionNumberSchema,
 } from '../contract/names.ts';
 import { noConversation, noVersion, versionGone } from './client-errors.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
+
+export const contextMethods = {
+  context: readContext,
+  /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
+  show: async (ports, name, number) => {
+    const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
+    const kept = await ports.contexts.readVersion(readConversationName(name), version);
+    return await readContext(ports, name, { version, head: kept?.base });
+  },
+  /** @throws not_found if the conversation does not exist. invalid_input for an invalid part. */
+  log: async (ports, name, part = {}) => {
+    const conversation = readConversationName(name);
+    const { after = 0, limit = Number.POSITIVE_INFINITY, maxBytes } = parseInput(logPartSchema, part);
+    const { head, left = [] } = await readConversationState(ports, conversation);
+    const to = Math.min(head, after + limit);
+    const entries = to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }], maxBytes);
+    if (left.length === 0) return entries;
+    return entries.map((entry) => ({ ...entry, ...findLeft(left, entry.seq) }));
+  },
+  /** @throws not_found if the conversation does not exist */
+  versions: async (ports, name) => {
+    const conversation = readConversationName(name);
+    await readConversationState(ports, conversation);
+    return await ports.contexts.listVersions(conversation);
+  },
+  /**
+   * @throws invalid_input for an invalid number. not_found if the conversation or version never existed. version_gone if
+   * a version was dropped.
+   */
+  diff: async (ports, name, before, after) => {
+    const conversation = readConversationName(name);
+    parseInput(versionNumberSchema, before, 'before');
+    parseInput(versionNumberSchema, after, 'after');
+    const { size } = await readConversationState(ports, conversation);
+    const read = async (number: number, field: string): Promise<Version> => {
+      if (number === START_VERSION.number) return START_VERSION;
+      const version = await ports.contexts.readVersion(conversation, number);
+      if (version === undefined) throw missingVersion(conversation, size, number, field);
+      return version;
+    };
+    const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];
+    return await eventLoopShare.run(diffInSlices(earlier, later));
+  },
+} satisfies Methods;
 
 /** @throws not_found if the conversation does not exist */
 export async function readConversationState(
@@ -37,11 +81,7 @@ export async function readConversationState(
  * @throws not_found if the conversation or version never existed. version_gone if the version was dropped.
  * invalid_input for a head that the version does not cover.
  */
-export async function readContextView(
-  ports: ClientPorts,
-  name: ConversationName,
-  at: ContextPoint = {},
-): Promise<ContextView> {
+async function readContext(ports: ClientPorts, name: ConversationName, at: ContextPoint = {}): Promise<ContextView> {
   const conversation = readConversationName(name);
   parseInput(contextPointSchema, at);
   const source = await ports.contexts.readContext(conversation, at);
@@ -99,52 +139,3 @@ const toolsSchema: z.ZodType<ToolDescription[]> = boundedList(
   }),
   MAX_GROWN_ENTRIES,
 );
-
-/** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
-export async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
-  const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
-  const kept = await ports.contexts.readVersion(readConversationName(name), version);
-  return await readContextView(ports, name, { version, head: kept?.base });
-}
-
-/** @throws not_found if the conversation does not exist. invalid_input for an invalid part. */
-export async function readLog(ports: ClientPorts, name: ConversationName, part: LogPart = {}): Promise<LogEntry[]> {
-  const conversation = readConversationName(name);
-  const { after = 0, limit = Number.POSITIVE_INFINITY, maxBytes } = parseInput(logPartSchema, part);
-  const { head, left = [] } = await readConversationState(ports, conversation);
-  const to = Math.min(head, after + limit);
-  const entries = to <= after ? [] : await ports.contexts.readLog(conversation, [{ from: after + 1, to }], maxBytes);
-  if (left.length === 0) return entries;
-  return entries.map((entry) => ({ ...entry, ...findLeft(left, entry.seq) }));
-}
-
-/** @throws not_found if the conversation does not exist */
-export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
-  const conversation = readConversationName(name);
-  await readConversationState(ports, conversation);
-  return await ports.contexts.listVersions(conversation);
-}
-
-/**
- * @throws invalid_input for an invalid number. not_found if the conversation or version never existed. version_gone if
- * a version was dropped.
- */
-export async function diff(
-  ports: ClientPorts,
-  name: ConversationName,
-  before: number,
-  after: number,
-): Promise<VersionChange[]> {
-  const conversation = readConversationName(name);
-  parseInput(versionNumberSchema, before, 'before');
-  parseInput(versionNumberSchema, after, 'after');
-  const { size } = await readConversationState(ports, conversation);
-  const read = async (number: number, field: string): Promise<Version> => {
-    if (number === START_VERSION.number) return START_VERSION;
-    const version = await ports.contexts.readVersion(conversation, number);
-    if (version === undefined) throw missingVersion(conversation, size, number, field);
-    return version;
-  };
-  const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];
-  return await eventLoopShare.run(diffInSlices(earlier, later));
-}

@@ -15,27 +15,59 @@ import { type ConversationName, readConversationName } from '../contract/names.t
 import { checkDurability } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type InspectionPorts, prefixOf } from './inspected-version.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
 import { readCursor } from './turns.ts';
 
-/**
- * Lists one page of conversations. A call examines at most about 2,000 conversations, so a page may be short.
- * @throws invalid_input for an invalid filter or cursor
- */
-export async function listConversations(ports: ClientPorts, input: ConversationsInput = {}): Promise<ConversationPage> {
-  const { after, ...query } = parseInput(conversationsSchema, input);
-  const position = after === undefined ? undefined : readConversationCursor(after);
-  const { items, next } = await ports.listings.listConversations({ ...query, after: position });
-  return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
-}
-
-/**
- * Reads what the model calls of a tenant used.
- * @throws invalid_input for an invalid tenant
- */
-export async function readUsage(ports: ClientPorts, input: UsageInput = {}): Promise<TurnUsage> {
-  return await ports.listings.readTenantUsage(parseInput(usageInputSchema, input).tenant);
-}
+export const conversationMethods = {
+  /**
+   * Lists one page of conversations. A call examines at most about 2,000 conversations, so a page may be short.
+   * @throws invalid_input for an invalid filter or cursor
+   */
+  conversations: async (ports, input = {}) => {
+    const { after, ...query } = parseInput(conversationsSchema, input);
+    const position = after === undefined ? undefined : readConversationCursor(after);
+    const { items, next } = await ports.listings.listConversations({ ...query, after: position });
+    return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
+  },
+  /**
+   * Reads what the model calls of a tenant used.
+   * @throws invalid_input for an invalid tenant
+   */
+  usage: async (ports, input = {}) => {
+    return await ports.listings.readTenantUsage(parseInput(usageInputSchema, input).tenant);
+  },
+  /** @throws not_found if the conversation does not exist */
+  describe: async (ports, name) => {
+    const conversation = readConversationName(name);
+    const { openCalls, incarnation: _, ...state } = await readConversationState(ports, conversation);
+    const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
+    const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
+    const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
+    const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
+    // A concurrent erase may remove the message of an open call after the first read. Such a call is left out.
+    const turn = entries.at(-1)?.turn;
+    const { waiting } = (turn === undefined ? undefined : await ports.turns.readTurn(conversation, turn)) ?? {};
+    const waits = new Map(waiting?.calls.map((call) => [call.id, call]));
+    const known = openCalls.flatMap((open) => {
+      const call = calls.get(open.id);
+      if (call === undefined) return [];
+      return [{ ...open, name: call.name, arguments: call.arguments, ...waits.get(open.id) }];
+    });
+    return { ...state, openCalls: known };
+  },
+  /** @throws invalid_input for an invalid name. accepted_unsure if too few replicas or disks confirmed the erase. */
+  erase: async (ports, name) => {
+    const conversation = readConversationName(name);
+    try {
+      return await eraseData(ports, conversation);
+    } finally {
+      const { recentContexts, recentFates, recentCategories, recentReports, recentFrames } = ports;
+      for (const cache of [recentContexts, recentFates, recentCategories, recentReports, recentFrames]) {
+        cache.forget(prefixOf(conversation));
+      }
+    }
+  },
+} satisfies Methods<InspectionPorts>;
 
 const conversationCursor = z.tuple([idSchema, idSchema]);
 
@@ -44,32 +76,10 @@ function readConversationCursor(after: string): ConversationRef {
   return { tenant, id };
 }
 
-/** @throws not_found if the conversation does not exist */
-export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
-  const conversation = readConversationName(name);
-  const { openCalls, incarnation: _, ...state } = await readConversationState(ports, conversation);
-  const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
-  const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
-  const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
-  const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
-  // A concurrent erase may remove the message of an open call after the first read. Such a call is left out.
-  const turn = entries.at(-1)?.turn;
-  const { waiting } = (turn === undefined ? undefined : await ports.turns.readTurn(conversation, turn)) ?? {};
-  const waits = new Map(waiting?.calls.map((call) => [call.id, call]));
-  const known = openCalls.flatMap((open) => {
-    const call = calls.get(open.id);
-    if (call === undefined) return [];
-    return [{ ...open, name: call.name, arguments: call.arguments, ...waits.get(open.id) }];
-  });
-  return { ...state, openCalls: known };
-}
-
-/** @throws invalid_input for an invalid name. accepted_unsure if too few replicas or disks confirmed the erase. */
-export async function eraseConversation(
+async function eraseData(
   { contexts, queues }: ClientPorts,
-  name: ConversationName,
+  conversation: ConversationRef,
 ): Promise<{ readonly removedKeys: number }> {
-  const conversation = readConversationName(name);
   // First the jobs that wait: a worker could take one in between, and create the conversation again. A full Redis refuses
   // that until the erase has freed memory.
   const rest = await queues.eraseJobs([conversation], 'all').then(
@@ -83,20 +93,4 @@ export async function eraseConversation(
   await queues.eraseJobs([conversation], rest);
   checkDurability(erased, { field: 'conversation', id: conversation.id });
   return { removedKeys: erased.removedKeys };
-}
-
-/** Erases a conversation, and all that the caches of this client hold of it. */
-export async function eraseInspected(
-  ports: InspectionPorts,
-  name: ConversationName,
-): Promise<{ readonly removedKeys: number }> {
-  const prefix = prefixOf(readConversationName(name));
-  try {
-    return await eraseConversation(ports, name);
-  } finally {
-    const { recentContexts, recentFates, recentCategories, recentReports, recentFrames } = ports;
-    for (const cache of [recentContexts, recentFates, recentCategories, recentReports, recentFrames]) {
-      cache.forget(prefix);
-    }
-  }
 }

@@ -5,28 +5,66 @@ import { TURN_LIMITS } from '../../domain/turn.ts';
 import { writeContext } from '../../domain/turn-context.ts';
 import type { AcceptRequest, AcceptResult } from '../../store/turn-intake.ts';
 import type { TurnIntake } from '../../store/turns.ts';
-import { type EnqueueAnswer, type EnqueuedTurn, type RedriveInput, redriveSchema } from '../contract/enqueue.ts';
+import type { EnqueueAnswer, EnqueuedTurn } from '../contract/enqueue.ts';
 import { type EnqueueInput, enqueueSchema, turnListSchema } from '../contract/enqueue-input.ts';
-import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
 import { hashPayload } from './payload-hash.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
 import { checkContents, weighMessage } from './weigh-message.ts';
+
+export const enqueueMethods = {
+  /**
+   * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
+   * (invariant I2).
+   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, message_too_large, turn_conflict,
+   * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, conversation_busy, accepted_unsure,
+   * redis_unavailable, redis_full
+   */
+  enqueueTurn: async (ports, input) => {
+    return await acceptPrepared(ports, await prepareTurn(ports, input));
+  },
+  /**
+   * Stores many turns durably. All scripts that accept turns are sent together, and then all wakes, so the call takes about two
+   * round trips.
+   * Turns of one conversation keep the order of the list, and are therefore sent one after the other.
+   * @returns the answer to each turn, in the order of the list. A refused turn does not stop the others.
+   * @throws invalid_input if the list is no list or has too many turns
+   */
+  enqueueTurns: async (ports, inputs) => {
+    const list = parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]; // `prepareTurn` checks each turn
+    const answers = new Map<number, EnqueueAnswer>();
+    const prepared: { readonly at: number; readonly turn: PreparedTurn }[] = [];
+    for (const [at, input] of list.entries()) {
+      try {
+        prepared.push({ at, turn: await prepareTurn(ports, input) });
+      } catch (error) {
+        answers.set(at, refused(error));
+      }
+    }
+    const byConversation = Map.groupBy(prepared, ({ turn: { request } }) => {
+      const { tenant, id } = request.conversation;
+      return `${tenant}/${id}`;
+    });
+    const ends = await Promise.allSettled(
+      [...byConversation.values()].map(async (turns) => {
+        let outage: EnqueueAnswer | undefined;
+        for (const { at, turn } of turns) {
+          // A later turn must not overtake an earlier turn whose acceptance is unknown.
+          const answer = outage ?? (await accept(ports, turn));
+          answers.set(at, answer);
+          if (answer.status === 'refused' && answer.error.code === 'redis_unavailable')
+            outage ??= notTried(answer.error);
+        }
+      }),
+    );
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    return [...answers].toSorted(([a], [b]) => a - b).map(([, answer]) => answer);
+  },
+} satisfies Methods<EnqueuePorts>;
 
 /** Ports that the acceptance of a turn needs. The inbox of a worker process has no more than that. */
 export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' | 'ids' | 'currentTrace'> {
   readonly turns: Pick<TurnIntake, 'accept'>;
-}
-
-/**
- * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
- * (invariant I2).
- * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, message_too_large, turn_conflict,
- * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, conversation_busy, accepted_unsure,
- * redis_unavailable, redis_full
- */
-export async function enqueueTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<EnqueuedTurn> {
-  return await acceptPrepared(ports, await prepareTurn(ports, input));
 }
 
 /** A turn whose input was checked and weighed. */
@@ -121,43 +159,6 @@ function refuseTurn(
   }
 }
 
-/**
- * Stores many turns durably. All scripts that accept turns are sent together, and then all wakes, so the call takes about two
- * round trips.
- * Turns of one conversation keep the order of the list, and are therefore sent one after the other.
- * @returns the answer to each turn, in the order of the list. A refused turn does not stop the others.
- * @throws invalid_input if the list is no list or has too many turns
- */
-export async function enqueueTurns(ports: EnqueuePorts, inputs: readonly EnqueueInput[]): Promise<EnqueueAnswer[]> {
-  const list = parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]; // `prepareTurn` checks each turn
-  const answers = new Map<number, EnqueueAnswer>();
-  const prepared: { readonly at: number; readonly turn: PreparedTurn }[] = [];
-  for (const [at, input] of list.entries()) {
-    try {
-      prepared.push({ at, turn: await prepareTurn(ports, input) });
-    } catch (error) {
-      answers.set(at, refused(error));
-    }
-  }
-  const byConversation = Map.groupBy(prepared, ({ turn: { request } }) => {
-    const { tenant, id } = request.conversation;
-    return `${tenant}/${id}`;
-  });
-  const ends = await Promise.allSettled(
-    [...byConversation.values()].map(async (turns) => {
-      let outage: EnqueueAnswer | undefined;
-      for (const { at, turn } of turns) {
-        // A later turn must not overtake an earlier turn whose acceptance is unknown.
-        const answer = outage ?? (await accept(ports, turn));
-        answers.set(at, answer);
-        if (answer.status === 'refused' && answer.error.code === 'redis_unavailable') outage ??= notTried(answer.error);
-      }
-    }),
-  );
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return [...answers].toSorted(([a], [b]) => a - b).map(([, answer]) => answer);
-}
-
 async function accept(ports: EnqueuePorts, turn: PreparedTurn): Promise<EnqueueAnswer> {
   try {
     return { status: 'enqueued', ...(await acceptPrepared(ports, turn)) };
@@ -178,42 +179,4 @@ function refused(error: unknown): EnqueueAnswer {
 function notTried({ code }: TurnfoldError): EnqueueAnswer {
   const why = 'the turn was not sent, because Redis did not answer to an earlier turn of its conversation';
   return { status: 'refused', error: new TurnfoldError(code, why) };
-}
-
-/**
- * Enqueues the input of a failed turn again, byte for byte. The log keeps the messages of the failed attempt, and the
- * agent sees them.
- * @throws not_found if the turn does not exist. turn_not_failed if it has not failed. gone if its input was erased.
- * @throws the errors of enqueueTurn
- */
-export async function redriveTurn(
-  ports: ClientPorts,
-  name: ConversationName,
-  turn: string,
-  input: RedriveInput = {},
-): Promise<EnqueuedTurn> {
-  const conversation = readConversationName(name);
-  const { operation, priority, context: contextInput } = parseInput(redriveSchema, input);
-  const context = contextInput === undefined ? undefined : writeContext(contextInput);
-  const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
-  if (failed === undefined) throw noTurn(conversation, turn);
-  const { state, agent, inputSeq: seq } = failed;
-  // The state read here may be out of date, because the Redis script checks the state of the turn again. The log
-  // contains the input of every failed turn, because each of them has started.
-  if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
-  const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
-  if (entry === undefined)
-    throw fieldError('gone', 'turn', `the input of turn ${turn} was erased, so it cannot be enqueued again`);
-  const { message, tokens, bytes } = entry;
-  return await acceptTurn(ports, {
-    conversation,
-    turn: `redrive-${hashPayload(operation === undefined ? { turn } : { operation })}`,
-    agent,
-    input: { message, tokens, bytes },
-    payloadHash: hashPayload([agent, message.content, turn, { context, priority }]),
-    context,
-    maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
-    redriveOf: turn,
-    priority,
-  });
 }

@@ -6,8 +6,21 @@ import { type ConversationName, followSchema, readConversationName } from '../co
 import type { EventOptions, EventOrLoss } from '../contract/streams.ts';
 import { cancelable } from './cancelable.ts';
 import { noConversation } from './client-errors.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
 import { POLL_MS } from './turns.ts';
+
+export const eventMethods = {
+  /**
+   * Follows the events of a conversation. Each event comes once per call. After `lost`, kept events may repeat. A caller
+   * that stores the id of each handled event and resumes from it gets every event at least once.
+   * Redis is read at each notice and once a second, one page at a time, so a slow caller costs no memory.
+   * @throws invalid_input, redis_unavailable, the signal's reason
+   * @throws not_found if neither the conversation nor an event exists at the first read
+   */
+  events: (ports, name, options = {}) => {
+    return cancelable((left) => readPages(ports, name, options, left));
+  },
+} satisfies Methods;
 
 /** Events per read from Redis. A page of 100 has 10 to 30 kB. */
 const PAGE = 100;
@@ -25,21 +38,6 @@ export const eventIdSchema = z
   .transform(([ms = 0n, count = 0n]) => `${ms}-${count}`);
 
 const eventsSchema = followSchema.extend({ after: eventIdSchema.optional() });
-
-/**
- * Follows the events of a conversation. Each event comes once per call. After `lost`, kept events may repeat. A caller
- * that stores the id of each handled event and resumes from it gets every event at least once.
- * Redis is read at each notice and once a second, one page at a time, so a slow caller costs no memory.
- * @throws invalid_input, redis_unavailable, the signal's reason
- * @throws not_found if neither the conversation nor an event exists at the first read
- */
-export function followEvents(
-  ports: ClientPorts,
-  name: ConversationName,
-  options: EventOptions = {},
-): AsyncGenerator<EventOrLoss, void, void> {
-  return cancelable((left) => readPages(ports, name, options, left));
-}
 
 async function* readPages(
   ports: ClientPorts,

@@ -14,7 +14,44 @@ import { type ConversationName, readConversationName } from '../contract/names.t
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
+
+export const forkMethods = {
+  /**
+   * Copies a conversation in batches, because source and copy may lie in different Cluster slots. The new conversation
+   * accepts no turns until the copy is complete. A fork without progress for a minute can be replaced by another
+   * operation.
+   * @throws invalid_input for a head outside the version. not_found or version_gone if the source or version is missing.
+   * @throws conversation_forking or fork_abandoned if either conversation is itself an incomplete fork
+   * @throws conflict if `to` exists
+   * @throws gone if a conversation is erased during the copy
+   * @throws accepted_unsure if too few replicas or disks confirmed the copy
+   */
+  fork: async (ports, from, to, input = {}) => {
+    const source = readConversationName(from);
+    const conversation = readConversationName(to, 'to');
+    const { operation: given, ...at } = parseInput(forkSchema, input);
+    const operation = nameCall(ports, given, ['fork', source, at]);
+    const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
+    if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
+    await ports.versions.startIdleTtl(source);
+    const wanted = await planFork(ports, source, at);
+    const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
+    if (begun.status === 'exists') {
+      throw fieldError(
+        'conflict',
+        'to',
+        `the conversation ${conversation.id} exists already. Choose another id, or erase that conversation first`,
+      );
+    }
+    if (begun.status === 'other_payload') throw operationConflict(operation);
+    if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
+    const { plan } = begun;
+    const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
+    checkDurability(done, { field: 'operation', id: operationId(operation) });
+    return { ...nameConversation(conversation), head: plan.head };
+  },
+} satisfies Methods;
 
 /**
  * Limits of one batch of copied entries. Redis serves no other client while it writes a batch, which takes less than a
@@ -23,46 +60,6 @@ import type { ClientPorts } from './ports.ts';
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
-
-/**
- * Copies a conversation in batches, because source and copy may lie in different Cluster slots. The new conversation
- * accepts no turns until the copy is complete. A fork without progress for a minute can be replaced by another
- * operation.
- * @throws invalid_input for a head outside the version. not_found or version_gone if the source or version is missing.
- * @throws conversation_forking or fork_abandoned if either conversation is itself an incomplete fork
- * @throws conflict if `to` exists
- * @throws gone if a conversation is erased during the copy
- * @throws accepted_unsure if too few replicas or disks confirmed the copy
- */
-export async function forkConversation(
-  ports: ClientPorts,
-  from: ConversationName,
-  to: ConversationName,
-  input: ForkInput = {},
-): Promise<Fork> {
-  const source = readConversationName(from);
-  const conversation = readConversationName(to, 'to');
-  const { operation: given, ...at } = parseInput(forkSchema, input);
-  const operation = nameCall(ports, given, ['fork', source, at]);
-  const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
-  if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
-  await ports.versions.startIdleTtl(source);
-  const wanted = await planFork(ports, source, at);
-  const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
-  if (begun.status === 'exists') {
-    throw fieldError(
-      'conflict',
-      'to',
-      `the conversation ${conversation.id} exists already. Choose another id, or erase that conversation first`,
-    );
-  }
-  if (begun.status === 'other_payload') throw operationConflict(operation);
-  if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
-  const { plan } = begun;
-  const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
-  checkDurability(done, { field: 'operation', id: operationId(operation) });
-  return { ...nameConversation(conversation), head: plan.head };
-}
 
 /**
  * Resumes the copy after the last copied log entry. If a Redis failover lost some batches, the copy continues from the

@@ -53,29 +53,67 @@ import type { ConversationName } from '../contract/names.ts';
 import { noConversation } from './client-errors.ts';
 import { readAgentSnapshot } from './contexts.ts';
 import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';
+import type { Methods } from './ports.ts';
 
-/**
- * @throws invalid_input for an invalid input. not_found if the conversation or version never existed. version_gone if
- * the version was dropped.
- */
-export async function readOutline(
-  ports: InspectionPorts,
-  name: ConversationName,
-  input: OutlineInput = {},
-): Promise<Outline> {
-  const { after, limit, version: number } = parseInput(outlineInputSchema, input);
-  const inspected = await readInspected(ports, name, number);
-  const { head } = inspected.state;
-  const entries = await readPage(ports, inspected, { from: after + 1, to: Math.min(head, after + limit) });
-  const fateOf = passFates(await readFates(ports, inspected), after + 1);
-  const { left = [] } = inspected.state;
-  const outlined = entries.map((entry) => ({
-    ...outlineEntry(entry, fateOf(entry.seq)),
-    ...findLeft(left, entry.seq),
-  }));
-  const last = entries.at(-1)?.seq ?? head;
-  return { version: inspected.version.number, head, entries: outlined, ...(last < head && { next: last }) };
-}
+export const inspectionMethods = {
+  /**
+   * @throws invalid_input for an invalid input. not_found if the conversation or version never existed. version_gone if
+   * the version was dropped.
+   */
+  outline: async (ports, name, input = {}) => {
+    const { after, limit, version: number } = parseInput(outlineInputSchema, input);
+    const inspected = await readInspected(ports, name, number);
+    const { head } = inspected.state;
+    const entries = await readPage(ports, inspected, { from: after + 1, to: Math.min(head, after + limit) });
+    const fateOf = passFates(await readFates(ports, inspected), after + 1);
+    const { left = [] } = inspected.state;
+    const outlined = entries.map((entry) => ({
+      ...outlineEntry(entry, fateOf(entry.seq)),
+      ...findLeft(left, entry.seq),
+    }));
+    const last = entries.at(-1)?.seq ?? head;
+    return { version: inspected.version.number, head, entries: outlined, ...(last < head && { next: last }) };
+  },
+  /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
+  breakdown: async (ports, name, input = {}) => {
+    const inspected = await readInspected(ports, name, parseInput(breakdownInputSchema, input).version);
+    const { state, version } = inspected;
+    const isLive = version.number === state.size.version;
+    const isWhole = isLive || version.number === START_VERSION.number;
+    const head = isWhole ? state.head : version.base;
+    const headTotal = isWhole ? state.size.headTotal : version.baseTotal;
+    const { requestFacts: facts } = state;
+    const key = [inspected.key, head, headTotal.tokens, headTotal.bytes, JSON.stringify(facts)].join('/');
+    const point = { ...inspected, state: { ...state, head, size: { ...state.size, headTotal } } };
+    const categories = await ports.recentCategories.get(key, () => sumCategories(ports, point));
+    const usedTokens = categories.reduce((sum, { tokens }) => sum + tokens, FRAMING_TOKENS);
+    const providerTokens = isLive ? readProviderTokens(state.size) : undefined;
+    const { windowTokens, reservedTokens = 0 } = facts ?? {};
+    return {
+      version: version.number,
+      head,
+      window: {
+        ...(windowTokens !== undefined && { maxTokens: windowTokens, reservedTokens }),
+        usedTokens,
+        ...(providerTokens !== undefined && { providerTokens }),
+        ...(windowTokens !== undefined && {
+          freeTokens: Math.max(0, windowTokens - reservedTokens - (providerTokens ?? usedTokens)),
+        }),
+      },
+      thresholds: facts === undefined ? [] : listThresholds(facts),
+      ...(facts && { policy: facts.policy ?? {} }),
+      categories,
+      cost: toCost(state.spent ?? NO_USAGE),
+    };
+  },
+  /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
+  report: async (ports, name, number, input = {}) => {
+    const { find } = parseInput(reportInputSchema, input);
+    const inspected = await readInspected(ports, name, number);
+    const key = `${inspected.key}/${find ?? ''}`;
+    return await ports.recentReports.get(key, () => makeReport(ports, inspected, find));
+  },
+} satisfies Methods<InspectionPorts>;
 
 async function readFates(
   ports: InspectionPorts,
@@ -111,43 +149,6 @@ async function readPage(
     read.push(...batch);
   }
   return read;
-}
-
-/** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
-export async function readBreakdown(
-  ports: InspectionPorts,
-  name: ConversationName,
-  input: BreakdownInput = {},
-): Promise<Breakdown> {
-  const inspected = await readInspected(ports, name, parseInput(breakdownInputSchema, input).version);
-  const { state, version } = inspected;
-  const isLive = version.number === state.size.version;
-  const isWhole = isLive || version.number === START_VERSION.number;
-  const head = isWhole ? state.head : version.base;
-  const headTotal = isWhole ? state.size.headTotal : version.baseTotal;
-  const { requestFacts: facts } = state;
-  const key = [inspected.key, head, headTotal.tokens, headTotal.bytes, JSON.stringify(facts)].join('/');
-  const point = { ...inspected, state: { ...state, head, size: { ...state.size, headTotal } } };
-  const categories = await ports.recentCategories.get(key, () => sumCategories(ports, point));
-  const usedTokens = categories.reduce((sum, { tokens }) => sum + tokens, FRAMING_TOKENS);
-  const providerTokens = isLive ? readProviderTokens(state.size) : undefined;
-  const { windowTokens, reservedTokens = 0 } = facts ?? {};
-  return {
-    version: version.number,
-    head,
-    window: {
-      ...(windowTokens !== undefined && { maxTokens: windowTokens, reservedTokens }),
-      usedTokens,
-      ...(providerTokens !== undefined && { providerTokens }),
-      ...(windowTokens !== undefined && {
-        freeTokens: Math.max(0, windowTokens - reservedTokens - (providerTokens ?? usedTokens)),
-      }),
-    },
-    thresholds: facts === undefined ? [] : listThresholds(facts),
-    ...(facts && { policy: facts.policy ?? {} }),
-    categories,
-    cost: toCost(state.spent ?? NO_USAGE),
-  };
 }
 
 function readProviderTokens({ anchor, version, headTotal }: SizeRecord): number | undefined {
@@ -230,19 +231,6 @@ function* sizeThinkingInSlices(
     yield;
   }
   return longTexts;
-}
-
-/** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
-export async function reportVersion(
-  ports: InspectionPorts,
-  name: ConversationName,
-  number: number,
-  input: ReportInput = {},
-): Promise<CompactionReport> {
-  const { find } = parseInput(reportInputSchema, input);
-  const inspected = await readInspected(ports, name, number);
-  const key = `${inspected.key}/${find ?? ''}`;
-  return await ports.recentReports.get(key, () => makeReport(ports, inspected, find));
 }
 
 async function readSource(ports: InspectionPorts, { conversation, version }: InspectedVersion): Promise<ReportSource> {

@@ -1,6 +1,6 @@
 import { callIdAt } from '../../domain/ids.ts';
 import type { LogEntry, Message } from '../../domain/message.ts';
-import type { ModelCallKey, Piece, PieceBatch, StreamedCompaction } from '../../store/stream-entries.ts';
+import type { ModelCallKey, PieceBatch, StreamedCompaction, StreamPiece } from '../../store/stream-entries.ts';
 import type { StreamPage } from '../../store/streams.ts';
 import type { TurnPart } from '../contract/turn-parts.ts';
 import { DeliveredMessage, type KnownMessage, type StreamPosition, writePosition } from './stream-position.ts';
@@ -232,7 +232,7 @@ class LiveMessage implements KnownMessage {
     return content.startsWith(this.text) && this.calls.every(continues);
   }
 
-  add(piece: Piece): void {
+  add(piece: StreamPiece): void {
     switch (piece.kind) {
       case 'text':
         this.text += this.#findNew(this.text, piece);

@@ -20,58 +20,48 @@ import {
 import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
 import { POLL_MS } from './turns.ts';
 
-/** @throws invalid_input for an invalid name. not_found if the conversation does not exist. */
-export async function readProposal(ports: ClientPorts, name: ConversationName): Promise<ProposalView | undefined> {
-  const conversation = readConversationName(name);
-  const waiting = await ports.proposals.readProposal(conversation);
-  if (waiting !== undefined) return await describeProposal(ports, conversation, waiting);
-  await readConversationState(ports, conversation);
-  return undefined;
-}
-
-/**
- * Stores an approval for a compaction worker. The worker repeats all checks with the current log. If a check fails, the
- * proposal keeps waiting.
- * @throws invalid_input for an invalid edit. not_found or gone if the conversation never existed or was erased.
- * @throws proposal_stale if the proposal no longer waits, or its base is no longer the live version
- * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void that
- * thinking
- * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
- * write.
- */
-export async function approveProposal(
-  ports: ClientPorts,
-  name: ConversationName,
-  proposal: string,
-  input: ApprovalInput = {},
-): Promise<DecisionView> {
-  const { edits = {}, ...options } = parseInput(approvalSchema, input);
-  const conversation = readConversationName(name);
-  parseInput(idSchema, proposal, 'proposal');
-  const waiting = await ports.proposals.readProposal(conversation);
-  if (waiting?.proposal.id === proposal) checkRanges(waiting, Object.keys(edits));
-  return await decide(ports, conversation, { proposal, verdict: { kind: 'approve', edits }, ...options });
-}
-
-/**
- * @throws invalid_input for an invalid reason. not_found or gone if the conversation never existed or was erased.
- * @throws proposal_stale if the proposal no longer waits
- * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
- * write.
- */
-export async function rejectProposal(
-  ports: ClientPorts,
-  name: ConversationName,
-  proposal: string,
-  input: RejectionInput = {},
-): Promise<DecisionView> {
-  const { reason, ...options } = parseInput(rejectionSchema, input);
-  const verdict: Verdict = { kind: 'reject', ...(reason !== undefined && { reason }) };
-  return await decide(ports, readConversationName(name), { proposal, verdict, ...options });
-}
+export const proposalMethods = {
+  /** @throws invalid_input for an invalid name. not_found if the conversation does not exist. */
+  proposal: async (ports, name) => {
+    const conversation = readConversationName(name);
+    const waiting = await ports.proposals.readProposal(conversation);
+    if (waiting !== undefined) return await describeProposal(ports, conversation, waiting);
+    await readConversationState(ports, conversation);
+    return undefined;
+  },
+  /**
+   * Stores an approval for a compaction worker. The worker repeats all checks with the current log. If a check fails, the
+   * proposal keeps waiting.
+   * @throws invalid_input for an invalid edit. not_found or gone if the conversation never existed or was erased.
+   * @throws proposal_stale if the proposal no longer waits, or its base is no longer the live version
+   * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void that
+   * thinking
+   * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
+   * write.
+   */
+  approve: async (ports, name, proposal, input = {}) => {
+    const { edits = {}, ...options } = parseInput(approvalSchema, input);
+    const conversation = readConversationName(name);
+    parseInput(idSchema, proposal, 'proposal');
+    const waiting = await ports.proposals.readProposal(conversation);
+    if (waiting?.proposal.id === proposal) checkRanges(waiting, Object.keys(edits));
+    return await decide(ports, conversation, { proposal, verdict: { kind: 'approve', edits }, ...options });
+  },
+  /**
+   * @throws invalid_input for an invalid reason. not_found or gone if the conversation never existed or was erased.
+   * @throws proposal_stale if the proposal no longer waits
+   * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
+   * write.
+   */
+  reject: async (ports, name, proposal, input = {}) => {
+    const { reason, ...options } = parseInput(rejectionSchema, input);
+    const verdict: Verdict = { kind: 'reject', ...(reason !== undefined && { reason }) };
+    return await decide(ports, readConversationName(name), { proposal, verdict, ...options });
+  },
+} satisfies Methods;
 
 async function describeProposal(
   { contexts }: ClientPorts,

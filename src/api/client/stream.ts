@@ -9,25 +9,22 @@ import type { TurnPart } from '../contract/turn-parts.ts';
 import { cancelable } from './cancelable.ts';
 import { noTurn } from './client-errors.ts';
 import { PartAssembler } from './part-assembler.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
 import { positionSchema } from './stream-position.ts';
 import { POLL_MS } from './turns.ts';
 
-const streamSchema = followSchema.extend({ after: positionSchema.optional() });
+export const streamMethods = {
+  /**
+   * Streams a turn from its start or from the part after `after`, however late the caller comes. Redis is read at each
+   * notice and once a second. Each read returns what the caller lacks, so a slow caller costs no memory beyond one answer.
+   * @throws invalid_input, not_found, redis_unavailable, the signal's reason
+   */
+  stream: (ports, name, turn, options = {}) => {
+    return cancelable((left) => followParts(ports, { name, turn, options }, left));
+  },
+} satisfies Methods;
 
-/**
- * Streams a turn from its start or from the part after `after`, however late the caller comes. Redis is read at each
- * notice and once a second. Each read returns what the caller lacks, so a slow caller costs no memory beyond one answer.
- * @throws invalid_input, not_found, redis_unavailable, the signal's reason
- */
-export function streamTurn(
-  ports: ClientPorts,
-  name: ConversationName,
-  turn: string,
-  options: StreamOptions = {},
-): AsyncGenerator<TurnPart, void, void> {
-  return cancelable((left) => followParts(ports, { name, turn, options }, left));
-}
+const streamSchema = followSchema.extend({ after: positionSchema.optional() });
 
 interface Followed {
   readonly name: ConversationName;

@@ -2,87 +2,139 @@ import { z } from 'zod';
 import { fieldError } from '../../domain/errors.ts';
 import { type ConversationRef, idSchema, seqOfCallId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { ANSWER_KINDS, isSettled, type StepRecord, type TurnState, type TurnView } from '../../domain/turn.ts';
-import type { FailedTurn } from '../../store/failed-turns.ts';
+import { ANSWER_KINDS, isSettled, type StepRecord, TURN_LIMITS } from '../../domain/turn.ts';
+import { writeContext } from '../../domain/turn-context.ts';
 import type { WaitingPosition } from '../../store/listings.ts';
 import type { OpenTurns } from '../../store/open-turns.ts';
 import type { RecordedSteps } from '../../store/turns.ts';
+import { type EnqueuedTurn, type RedriveInput, redriveSchema } from '../contract/enqueue.ts';
 import { type ConversationName, followSchema, readConversationName, readTurnId } from '../contract/names.ts';
-import type { TurnStep, TurnSteps } from '../contract/turn-steps.ts';
-import {
-  type FailedInput,
-  failedSchema,
-  type OpenTurnsInput,
-  openTurnsSchema,
-  type ResultOptions,
-  type WaitingInput,
-  type WaitingPage,
-  waitingInputSchema,
-} from '../contract/turns.ts';
-import { checkDurability, noConversation, noTurn } from './client-errors.ts';
-import type { ClientPorts } from './ports.ts';
+import type { TurnStep } from '../contract/turn-steps.ts';
+import { failedSchema, openTurnsSchema, waitingInputSchema } from '../contract/turns.ts';
+import { checkDurability, noConversation, noTurn, notFailed } from './client-errors.ts';
+import { acceptTurn } from './enqueue.ts';
+import { hashPayload } from './payload-hash.ts';
+import type { ClientPorts, Methods } from './ports.ts';
+
+export const turnMethods = {
+  /**
+   * Polls a turn until it is settled or `waitMs` has passed.
+   * @throws invalid_input for an invalid id or option. not_found if the turn does not exist. The signal's reason.
+   */
+  result: async (ports, name, turn, options = {}) => {
+    const conversation = readConversationName(name);
+    readTurnId(turn);
+    const { waitMs = 0, signal } = parseInput(followSchema, options);
+    const until = ports.now() + waitMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const view = await ports.turns.readTurn(conversation, turn);
+      if (view === undefined) throw noTurn(conversation, turn);
+      const leftMs = until - ports.now();
+      if (isSettled(view.state) || leftMs <= 0) return view;
+      await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), signal);
+    }
+  },
+  /** @throws invalid_input for an invalid id. not_found if the turn does not exist. */
+  steps: async (ports, name, turn) => {
+    const conversation = readConversationName(name);
+    const [view, recorded] = await Promise.all([
+      ports.turns.readTurn(conversation, readTurnId(turn)),
+      ports.turns.readSteps(conversation, turn),
+    ]);
+    if (view === undefined || recorded === undefined) throw noTurn(conversation, turn);
+    const { inputSeq } = view;
+    const range = inputSeq === undefined ? [] : [{ from: inputSeq, to: inputSeq }];
+    const [input] = range.length === 0 ? [] : await ports.contexts.readLog(conversation, range);
+    return {
+      ...(input !== undefined && { begunAt: input.at }),
+      steps: orderSteps(recorded.steps, input?.at),
+      ...(recorded.claim !== undefined && { claim: recorded.claim }),
+    };
+  },
+  /**
+   * Cancels a turn.
+   * @returns `canceled`, or the state in which the turn had settled before
+   * @throws invalid_input for an invalid id. not_found if the turn does not exist.
+   * @throws accepted_unsure if too few replicas or disks confirmed the write
+   */
+  cancel: async (ports, name, turn) => {
+    const conversation = readConversationName(name);
+    const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
+    if (result.status === 'not_found') throw noTurn(conversation, turn);
+    if (result.status === 'canceled' && result.wake !== undefined) {
+      await ports.wakes.wake('turn', conversation, result.wake);
+    }
+    checkDurability(result, { field: 'turn', id: turn });
+    return result.status === 'settled' ? result.state : 'canceled';
+  },
+  /**
+   * Reads the open turns of a conversation in one snapshot.
+   * @throws invalid_input for an invalid limit. not_found if the conversation does not exist.
+   */
+  openTurns: async (ports, name, input = {}) => {
+    const conversation = readConversationName(name);
+    const { limit, inputs: needsInputs = false } = parseInput(openTurnsSchema, input);
+    const open = await ports.turns.listOpen(conversation, limit);
+    if (open === undefined) throw noConversation(conversation);
+    if (!needsInputs) return open;
+    const inputs = await readInputs(ports, conversation, open);
+    return {
+      ...open,
+      turns: open.turns.map((turn) => {
+        const text = inputs.get(turn.turn);
+        return text === undefined ? turn : { ...turn, input: text };
+      }),
+    };
+  },
+  /** @throws invalid_input for an invalid filter or cursor */
+  waiting: async (ports, input = {}) => {
+    const { after, ...query } = parseInput(waitingInputSchema, input);
+    const position = after === undefined ? undefined : readWaitingCursor(after);
+    const { items, next } = await ports.listings.listWaiting({ ...query, after: position });
+    return { turns: items, ...(next && { next: writeWaitingCursor(next) }) };
+  },
+  /** @throws invalid_input for an invalid filter */
+  failedTurns: async (ports, input = {}) => {
+    const { since = 0, ...query } = parseInput(failedSchema, input);
+    return await ports.turns.listFailed({ since, ...query });
+  },
+  /**
+   * Enqueues the input of a failed turn again, byte for byte. The log keeps the messages of the failed attempt, and the
+   * agent sees them.
+   * @throws not_found if the turn does not exist. turn_not_failed if it has not failed. gone if its input was erased.
+   * @throws the errors of enqueueTurn
+   */
+  redrive: async (ports, name, turn, input = {}) => {
+    const conversation = readConversationName(name);
+    const { operation, priority, context: contextInput } = parseInput(redriveSchema, input);
+    const context = contextInput === undefined ? undefined : writeContext(contextInput);
+    const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
+    if (failed === undefined) throw noTurn(conversation, turn);
+    const { state, agent, inputSeq: seq } = failed;
+    // The state read here may be out of date, because the Redis script checks the state of the turn again. The log
+    // contains the input of every failed turn, because each of them has started.
+    if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
+    const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
+    if (entry === undefined)
+      throw fieldError('gone', 'turn', `the input of turn ${turn} was erased, so it cannot be enqueued again`);
+    const { message, tokens, bytes } = entry;
+    return await acceptTurn(ports, {
+      conversation,
+      turn: `redrive-${hashPayload(operation === undefined ? { turn } : { operation })}`,
+      agent,
+      input: { message, tokens, bytes },
+      payloadHash: hashPayload([agent, message.content, turn, { context, priority }]),
+      context,
+      maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
+      redriveOf: turn,
+      priority,
+    });
+  },
+} satisfies Methods;
 
 /** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
-
-/**
- * Polls a turn until it is settled or `waitMs` has passed.
- * @throws invalid_input for an invalid id or option. not_found if the turn does not exist. The signal's reason.
- */
-export async function readResult(
-  ports: ClientPorts,
-  name: ConversationName,
-  turn: string,
-  options: ResultOptions = {},
-): Promise<TurnView> {
-  const conversation = readConversationName(name);
-  readTurnId(turn);
-  const { waitMs = 0, signal } = parseInput(followSchema, options);
-  const until = ports.now() + waitMs;
-  for (;;) {
-    signal?.throwIfAborted();
-    const view = await ports.turns.readTurn(conversation, turn);
-    if (view === undefined) throw noTurn(conversation, turn);
-    const leftMs = until - ports.now();
-    if (isSettled(view.state) || leftMs <= 0) return view;
-    await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), signal);
-  }
-}
-
-/**
- * Cancels a turn.
- * @returns `canceled`, or the state in which the turn had settled before
- * @throws invalid_input for an invalid id. not_found if the turn does not exist.
- * @throws accepted_unsure if too few replicas or disks confirmed the write
- */
-export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {
-  const conversation = readConversationName(name);
-  const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
-  if (result.status === 'not_found') throw noTurn(conversation, turn);
-  if (result.status === 'canceled' && result.wake !== undefined) {
-    await ports.wakes.wake('turn', conversation, result.wake);
-  }
-  checkDurability(result, { field: 'turn', id: turn });
-  return result.status === 'settled' ? result.state : 'canceled';
-}
-
-/** @throws invalid_input for an invalid id. not_found if the turn does not exist. */
-export async function readTurnSteps(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnSteps> {
-  const conversation = readConversationName(name);
-  const [view, recorded] = await Promise.all([
-    ports.turns.readTurn(conversation, readTurnId(turn)),
-    ports.turns.readSteps(conversation, turn),
-  ]);
-  if (view === undefined || recorded === undefined) throw noTurn(conversation, turn);
-  const { inputSeq } = view;
-  const range = inputSeq === undefined ? [] : [{ from: inputSeq, to: inputSeq }];
-  const [input] = range.length === 0 ? [] : await ports.contexts.readLog(conversation, range);
-  return {
-    ...(input !== undefined && { begunAt: input.at }),
-    steps: orderSteps(recorded.steps, input?.at),
-    ...(recorded.claim !== undefined && { claim: recorded.claim }),
-  };
-}
 
 const MODEL = 'model-';
 const TOOL = 'tool-';
@@ -133,20 +185,6 @@ function describeStep(name: Pick<TurnStep, 'step' | 'call'>, record: StepRecord,
   };
 }
 
-/** @throws invalid_input for an invalid filter */
-export async function listFailedTurns(ports: ClientPorts, input: FailedInput = {}): Promise<FailedTurn[]> {
-  const { since = 0, ...query } = parseInput(failedSchema, input);
-  return await ports.turns.listFailed({ since, ...query });
-}
-
-/** @throws invalid_input for an invalid filter or cursor */
-export async function listWaiting(ports: ClientPorts, input: WaitingInput = {}): Promise<WaitingPage> {
-  const { after, ...query } = parseInput(waitingInputSchema, input);
-  const position = after === undefined ? undefined : readWaitingCursor(after);
-  const { items, next } = await ports.listings.listWaiting({ ...query, after: position });
-  return { turns: items, ...(next && { next: writeWaitingCursor(next) }) };
-}
-
 function writeWaitingCursor({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
   return [tenant, kind, id, turn].join('/');
 }
@@ -167,30 +205,6 @@ export function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Part
 /** Inputs that are read at once, and the characters after which no more are read. */
 const INPUT_BATCH = 20;
 const INPUT_CHARS = 4_000_000;
-
-/**
- * Reads the open turns of a conversation in one snapshot.
- * @throws invalid_input for an invalid limit. not_found if the conversation does not exist.
- */
-export async function listOpenTurns(
-  ports: ClientPorts,
-  name: ConversationName,
-  input: OpenTurnsInput = {},
-): Promise<OpenTurns> {
-  const conversation = readConversationName(name);
-  const { limit, inputs: needsInputs = false } = parseInput(openTurnsSchema, input);
-  const open = await ports.turns.listOpen(conversation, limit);
-  if (open === undefined) throw noConversation(conversation);
-  if (!needsInputs) return open;
-  const inputs = await readInputs(ports, conversation, open);
-  return {
-    ...open,
-    turns: open.turns.map((turn) => {
-      const text = inputs.get(turn.turn);
-      return text === undefined ? turn : { ...turn, input: text };
-    }),
-  };
-}
 
 async function readInputs(
   ports: ClientPorts,

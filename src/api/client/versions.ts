@@ -32,7 +32,58 @@ import {
 } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts } from './ports.ts';
+import type { ClientPorts, Methods } from './ports.ts';
+
+export const versionMethods = {
+  /**
+   * Makes an old version live again, followed by the newer messages or by the pinned ones among them only. Cancels a
+   * compaction in progress. The next compaction waits until the context has grown by 15 %, unless a hard limit is
+   * reached. The log is unchanged.
+   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, version_gone,
+   * over_hard_limit, conversation_busy, conversation_forking, conflict, accepted_unsure
+   */
+  restore: async (ports, name, input) => {
+    const { operation, ...wanted } = parseInput(restoreSchema, input);
+    const { version: number, newer, ...options } = wanted;
+    return await replaceLive(ports, readConversationName(name), {
+      ...options,
+      operation: nameCall(ports, operation, ['restore', wanted]),
+      keepsNewer: newer === 'keep',
+      change: async (readings) => {
+        const target = findKept(readings, number);
+        const explained = [`restored_${number}`, `newer_${newer === 'keep' ? 'kept' : 'dropped'}`];
+        return { cause: 'restore', target, newer: await newerThan(ports, readings, target, newer), explained };
+      },
+    });
+  },
+  /**
+   * Restores the version that was live before a settled turn. All messages from the turn's first one on leave the
+   * context, except for pinned ones. Later turns are included. The log keeps all of them.
+   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, turn_running,
+   * version_gone, over_hard_limit, conversation_busy, conversation_forking, accepted_unsure
+   * @throws conflict if the turn never began
+   */
+  rollBackTurn: async (ports, name, turn, input = {}) => {
+    const conversation = readConversationName(name);
+    const { operation, ...options } = parseInput(rollbackSchema, input);
+    const first = await findFirstSeq(ports, conversation, readTurnId(turn));
+    return await replaceLive(ports, conversation, {
+      ...options,
+      operation: nameCall(ports, operation, ['rollback', turn, options]),
+      keepsNewer: false,
+      change: async ({ versions, state: { head } }) => {
+        const target = findVersionBefore(versions, first);
+        if (target === undefined) throw versionGone(conversation, (versions[0]?.number ?? 1) - 1);
+        const entries = await ports.contexts.readLog(conversation, [{ from: first, to: head }]);
+        const before = endBefore(entries[0]);
+        if (before === undefined) throw noConversation(conversation);
+        const between = keepBetween({ head: target.base, total: target.baseTotal }, before);
+        const gone = await eventLoopShare.run(evictNewer(entries));
+        return { cause: 'rollback', target, newer: [...between, ...gone], explained: ['turn_rolled_back'] };
+      },
+    });
+  },
+} satisfies Methods;
 
 /** How often a new version is computed if concurrent commits or appends make it out of date. */
 const TRIES = 5;
@@ -46,65 +97,6 @@ interface Readings {
 }
 
 type Changes = Pick<RestoredParts, 'cause' | 'target' | 'newer' | 'explained'>;
-
-/**
- * Makes an old version live again, followed by the newer messages or by the pinned ones among them only. Cancels a
- * compaction in progress. The next compaction waits until the context has grown by 15 %, unless a hard limit is
- * reached. The log is unchanged.
- * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, version_gone,
- * over_hard_limit, conversation_busy, conversation_forking, conflict, accepted_unsure
- */
-export async function restoreConversation(
-  ports: ClientPorts,
-  name: ConversationName,
-  input: RestoreInput,
-): Promise<Version> {
-  const { operation, ...wanted } = parseInput(restoreSchema, input);
-  const { version: number, newer, ...options } = wanted;
-  return await replaceLive(ports, readConversationName(name), {
-    ...options,
-    operation: nameCall(ports, operation, ['restore', wanted]),
-    keepsNewer: newer === 'keep',
-    change: async (readings) => {
-      const target = findKept(readings, number);
-      const explained = [`restored_${number}`, `newer_${newer === 'keep' ? 'kept' : 'dropped'}`];
-      return { cause: 'restore', target, newer: await newerThan(ports, readings, target, newer), explained };
-    },
-  });
-}
-
-/**
- * Restores the version that was live before a settled turn. All messages from the turn's first one on leave the
- * context, except for pinned ones. Later turns are included. The log keeps all of them.
- * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, turn_running,
- * version_gone, over_hard_limit, conversation_busy, conversation_forking, accepted_unsure
- * @throws conflict if the turn never began
- */
-export async function rollBackTurn(
-  ports: ClientPorts,
-  name: ConversationName,
-  turn: string,
-  input: RollbackInput = {},
-): Promise<Version> {
-  const conversation = readConversationName(name);
-  const { operation, ...options } = parseInput(rollbackSchema, input);
-  const first = await findFirstSeq(ports, conversation, readTurnId(turn));
-  return await replaceLive(ports, conversation, {
-    ...options,
-    operation: nameCall(ports, operation, ['rollback', turn, options]),
-    keepsNewer: false,
-    change: async ({ versions, state: { head } }) => {
-      const target = findVersionBefore(versions, first);
-      if (target === undefined) throw versionGone(conversation, (versions[0]?.number ?? 1) - 1);
-      const entries = await ports.contexts.readLog(conversation, [{ from: first, to: head }]);
-      const before = endBefore(entries[0]);
-      if (before === undefined) throw noConversation(conversation);
-      const between = keepBetween({ head: target.base, total: target.baseTotal }, before);
-      const gone = await eventLoopShare.run(evictNewer(entries));
-      return { cause: 'rollback', target, newer: [...between, ...gone], explained: ['turn_rolled_back'] };
-    },
-  });
-}
 
 interface ReplaceOptions {
   readonly operation: string;

@@ -8,7 +8,7 @@ import { parseInput } from '../../domain/parse.ts';
 import { MAX_CONTEXT_BYTES } from '../../domain/turn-context.ts';
 import type { InboxHandler, InboxJob } from '../../jobs/ports.ts';
 import { INBOX_LIMITS } from '../../jobs/queues.ts';
-import { type EnqueuePorts, enqueueTurn } from '../client/enqueue.ts';
+import { type EnqueuePorts, enqueueMethods } from '../client/enqueue.ts';
 import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 /** Name of the jobs in the inbox queue. */
@@ -88,7 +88,7 @@ export function describeTurnJob(): object {
 /** Creates the handler of the inbox queue: validates each job, and accepts its turn as the client does. */
 export function createInboxHandler(ports: EnqueuePorts): InboxHandler {
   return async (job) => {
-    const { tenant, conversation, turn, state, isNew } = await enqueueTurn(ports, readTurnJob(job));
+    const { tenant, conversation, turn, state, isNew } = await enqueueMethods.enqueueTurn(ports, readTurnJob(job));
     return { tenant, conversation, turn, state, isNew };
   };
 }
