@@ -1,5 +1,5 @@
-import { Counter, collectDefaultMetrics, Histogram, type Registry } from 'prom-client';
-import { createGauge, openRegistry } from './instruments.ts';
+import { collectDefaultMetrics } from 'prom-client';
+import { createGauge, createInstrument, openRegistry } from './instruments.ts';
 import { HTTP_METRICS } from './metric-catalogue.ts';
 import type { MetricsPage } from './metrics.ts';
 
@@ -18,9 +18,8 @@ export interface HttpMetrics {
 export function createHttpMetrics(readOpenReaders: () => number, prefix?: string): HttpMetrics {
   const registry = openRegistry(prefix);
   const { requests, requestSeconds, readers } = HTTP_METRICS;
-  const [counted, timed] = [describe(requests, registry), describe(requestSeconds, registry)];
-  const counter = new Counter<string>(counted);
-  const histogram = new Histogram<string>({ ...timed, buckets: [...requestSeconds.buckets] });
+  const counter = createInstrument(requests, registry);
+  const histogram = createInstrument(requestSeconds, registry);
   createGauge(readers, registry, async (gauge) => gauge.set(readOpenReaders()));
   collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
   return {
@@ -30,14 +29,4 @@ export function createHttpMetrics(readOpenReaders: () => number, prefix?: string
     },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
-}
-
-interface Described {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: readonly string[];
-}
-
-function describe({ name, help, labels }: Described, registry: Registry) {
-  return { name, help, labelNames: [...labels], registers: [registry] };
 }

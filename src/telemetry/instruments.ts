@@ -23,17 +23,17 @@ export function createInstruments(registry: Registry): Instruments {
   return Object.fromEntries(created) as Instruments;
 }
 
-function createInstrument(spec: MetricSpec, registry: Registry): Counter | Histogram {
-  const { type, buckets = [], start = [] } = spec;
-  const common = describeMetric(spec, registry);
+export function createInstrument<const Spec extends MetricSpec>(spec: Spec, registry: Registry): InstrumentOf<Spec> {
+  const { type, buckets = [], start = [] }: MetricSpec = spec;
+  const common = describeMetric<MetricSpec>(spec, registry);
   if (type === 'counter') {
     const counter = new Counter(common);
     for (const labels of start) counter.inc(labels, 0);
-    return counter;
+    return counter as InstrumentOf<Spec>;
   }
   const histogram = new Histogram({ ...common, buckets: [...buckets] });
   for (const labels of start) histogram.zero(labels);
-  return histogram;
+  return histogram as InstrumentOf<Spec>;
 }
 
 /** Creates a gauge. @param collect sets the value of the gauge at every scrape */

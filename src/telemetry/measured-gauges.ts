@@ -1,7 +1,7 @@
 import type { Gauge, Registry } from 'prom-client';
 import { QUEUES } from '../jobs/queues.ts';
 import type { GateState } from '../store/gates.ts';
-import type { ShardMeasure } from '../store/shard-measures.ts';
+import type { ShardMeasure } from '../store/measures.ts';
 import { createGauge } from './instruments.ts';
 import { type LabelSet, type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
 import { type SharedMeasurement, shareMeasurement } from './shared-measurement.ts';

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { EventListener } from '../domain/events.ts';
-import { recordEvents } from './event-metrics.ts';
+import { countEvents } from './event-catalogue.ts';
 import { createGauge, createInstruments, openRegistry } from './instruments.ts';
 import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
@@ -39,7 +39,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   const { measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency, prefix } = options;
   const registry = openRegistry(prefix);
   const instruments = createInstruments(registry);
-  const listener = recordEvents(instruments);
+  const listener = countEvents(instruments);
   const report = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));
   const measure = (measures: Measures): void =>
     createMeasuredGauges(registry, measures, {

@@ -6,6 +6,7 @@ import {
   ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
+  SpanKind,
   SpanStatusCode,
   type Tracer,
   type TracerProvider,
@@ -16,10 +17,10 @@ import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
 import type { SpanSubject, Tracing } from '../domain/tracing.ts';
+import { describeContentSpan } from './contents.ts';
+import { describeUpdate } from './event-catalogue.ts';
 import { createRedaction } from './secrets.ts';
-import { describeStart, describeUpdate } from './span-descriptions.ts';
-import { describeContentSpan } from './trace-contents.ts';
-import { ERROR_TYPE } from './trace-names.ts';
+import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 
 /**
@@ -132,6 +133,74 @@ function markError(span: Span, type: string): void {
 function nameError(error: unknown): string {
   if (isTurnfoldError(error)) return error.code;
   return isError(error) ? describeThrown(error).name : '_OTHER';
+}
+
+type TracedOf<Kind extends SpanSubject['kind']> = Extract<SpanSubject, { kind: Kind }>;
+
+interface SpanStart {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly attributes: Attributes;
+  /** Attributes that the span and all its child spans get. */
+  readonly shared?: Attributes;
+}
+
+type Starts = { readonly [Kind in SpanSubject['kind']]: (about: TracedOf<Kind>) => SpanStart };
+
+/**
+ * Name and attributes of each kind of span. A name never contains an id, so that trace viewers can group spans by
+ * name.
+ */
+const STARTS: Starts = {
+  turn: ({ conversation, turn, agent, attempt }) => ({
+    name: `${SPAN_NAMES.turn} ${agent}`,
+    kind: SpanKind.INTERNAL,
+    attributes: { [GEN_AI.operation]: SPAN_NAMES.turn, [TURNFOLD.attempt]: attempt },
+    shared: { ...describeConversation(conversation), [GEN_AI.agent]: agent, [TURNFOLD.turn]: turn },
+  }),
+  model_call: ({ profile: { id, format }, maxOutputTokens, isCompacted }) => ({
+    name: `${SPAN_NAMES.model_call} ${id}`,
+    kind: SpanKind.CLIENT,
+    attributes: {
+      [GEN_AI.operation]: SPAN_NAMES.model_call,
+      [GEN_AI.provider]: format === undefined ? OTHER_PROVIDER : PROVIDERS[format],
+      [GEN_AI.requestModel]: id,
+      [GEN_AI.maxOutputTokens]: maxOutputTokens,
+      [GEN_AI.isCompacted]: isCompacted || undefined,
+    },
+  }),
+  tool_call: ({ name, call }) => ({
+    name: `${SPAN_NAMES.tool_call} ${name}`,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      [GEN_AI.operation]: SPAN_NAMES.tool_call,
+      [GEN_AI.tool]: name,
+      [GEN_AI.toolType]: 'function',
+      [GEN_AI.toolCall]: call,
+    },
+  }),
+  pass: ({ conversation, passId, agent, attempt, reasons }) => ({
+    name: SPAN_NAMES.pass,
+    kind: SpanKind.CONSUMER,
+    attributes: { [TURNFOLD.attempt]: attempt, [TURNFOLD.reasons]: [...reasons] },
+    shared: { ...describeConversation(conversation), [GEN_AI.agent]: agent, [TURNFOLD.pass]: passId },
+  }),
+  summary: ({ conversation, passId, sourceTokens }) => ({
+    name: SPAN_NAMES.summary,
+    kind: SpanKind.CONSUMER,
+    attributes: { [TURNFOLD.sourceTokens]: sourceTokens },
+    shared: { ...describeConversation(conversation), [TURNFOLD.pass]: passId },
+  }),
+};
+
+function describeStart(about: SpanSubject): SpanStart {
+  // TypeScript cannot express that the entry belongs to this kind of span.
+  const describe = STARTS[about.kind] as (about: SpanSubject) => SpanStart;
+  return describe(about);
+}
+
+function describeConversation({ tenant, id }: TracedOf<'turn'>['conversation']): Attributes {
+  return { [GEN_AI.conversation]: id, [TURNFOLD.tenant]: tenant };
 }
 
 /** Time limit of a flush in ms. If the trace server is unreachable, a flush must not keep a stopping process alive. */

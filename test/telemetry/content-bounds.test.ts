@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
-import { boundContent } from '../../src/telemetry/content-bounds.ts';
-import { describeContentLine } from '../../src/telemetry/content-log-lines.ts';
+import {
+  boundContent,
+  describeContentLine,
+  describeContentSpan as describeForSpan,
+} from '../../src/telemetry/contents.ts';
 import { createRedaction } from '../../src/telemetry/secrets.ts';
-import { describeContentSpan as describeForSpan } from '../../src/telemetry/trace-contents.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const scope = { tenant: '_', conversation: 'c', turn: 't' };

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { ShardMeasure } from '../../src/store/shard-measures.ts';
+import type { ShardMeasure } from '../../src/store/measures.ts';
 import type { JobCount, Measures } from '../../src/telemetry/measured-gauges.ts';
 import { GAUGES } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from '../../src/telemetry/metrics.ts';

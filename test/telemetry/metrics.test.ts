@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { REASONS } from '../../src/domain/pass.ts';
-import { findTrigger } from '../../src/telemetry/event-metrics.ts';
+import { findTrigger } from '../../src/telemetry/catalogue/pass-events.ts';
 import { METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { readSeries } from './exposition.ts';

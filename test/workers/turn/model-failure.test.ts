@@ -3,7 +3,7 @@ import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { ModelError } from '../../../src/domain/model.ts';
 import { modelChain } from '../../../src/providers/chain.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
-import { describeEvent } from '../../../src/telemetry/log-catalogue.ts';
+import { describeEvent } from '../../../src/telemetry/event-catalogue.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 

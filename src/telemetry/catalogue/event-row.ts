@@ -1,0 +1,52 @@
+import type { Attributes } from '@opentelemetry/api';
+import type { WorkerEvent } from '../../domain/events.ts';
+import type { SpanSubject } from '../../domain/tracing.ts';
+import type { Instruments } from '../instruments.ts';
+
+export type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
+
+/** One worker event, as operators see it: its log line, the metrics that it changes, and the change of its span. */
+interface EventRow<Event> {
+  readonly log: (event: Event) => LogLine;
+  readonly count?: (event: Event, instruments: Instruments) => void;
+  readonly span?: (event: Event) => SpanUpdate;
+}
+
+export type EventRows = { readonly [Type in WorkerEvent['type']]: EventRow<EventOf<Type>> };
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  /** The logger leaves out the message of this error if that message could quote texts of a conversation. */
+  readonly error?: unknown;
+}
+
+/** Changes that a worker event makes to the span in which it occurs. */
+export interface SpanUpdate {
+  /** Kinds of span that this event changes. */
+  readonly of: readonly SpanSubject['kind'][];
+  readonly attributes: Attributes;
+  /** Value of `error.type`, which marks the span as failed. null: not failed, even if an exception follows. */
+  readonly error?: string | null | undefined;
+  /** Name of a span event to add. The attributes are then set on the span event instead of the span. */
+  readonly eventName?: string;
+}
+
+export function line(
+  level: LogLine['level'],
+  message: string,
+  fields: LogLine['fields'] = {},
+  error?: unknown,
+): LogLine {
+  return { level, message, fields, error };
+}
+
+/** Copies the named fields of an event. A new field of an event does not reach the logs by accident. */
+export function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
+  return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;
+}
+
+export function toSeconds(ms: number): number {
+  return ms / 1_000;
+}
