@@ -90,8 +90,8 @@ function ownerRules(): IForbiddenRuleType[] {
   }));
 }
 
-/** The only module of src whose code the inspector may contain. It has no imports. */
-const SHARED_WITH_PAGE = '^src/api/http-client/event-frames\\.ts$';
+/** Modules of src whose code the inspector may contain: the request layer of the client over HTTP, and its errors. */
+const SHARED_WITH_PAGE = '^src/(?:api/http-client/(?:event-frames|problem-error|retries|transport)|domain/errors)\\.ts$';
 
 /** Rooms that receive an opened store, and import no code of it. */
 const TYPES_ONLY = ['workers', 'telemetry', 'evaluation'].map(roomPath);
@@ -164,14 +164,14 @@ export const rules: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'inspector-types',
-    comment: 'the inspector uses types of api/contract and domain only, so that no server code is in the page',
+    comment: 'the page contains no code of src but the request layer of the client over HTTP',
     severity: 'error',
     from: { path: '^inspector/' },
     to: { path: '^src/', pathNot: SHARED_WITH_PAGE, dependencyTypesNot: ['type-only'] },
   },
   {
     name: 'inspector-direction',
-    comment: 'the inspector imports no room but api/contract and domain',
+    comment: 'the inspector imports types of api/contract and domain, and the request layer',
     severity: 'error',
     from: { path: '^inspector/' },
     to: { path: '^src/', pathNot: [SHARED_WITH_PAGE, '^src/(api/contract|domain)/'] },

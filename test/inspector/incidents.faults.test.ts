@@ -54,7 +54,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       const { page, go } = await inspector.open(scene.http.client, { context });
       await page.route('**/report?**', (route) => route.abort());
       await go(`/c/${conversation}?find=no-such-word`);
-      await page.getByRole('alert').getByText('unreachable').waitFor();
+      await page.getByRole('alert').getByText('server_unavailable').waitFor();
       await page.unroute('**/report?**');
       await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click();
       await page.getByText('No kept version changed a message with “no-such-word”').waitFor();

@@ -4,7 +4,6 @@ import type { AnswerBody } from '../../../src/api/contract/client.ts';
 import type { ContextAnswer } from '../../../src/api/contract/contexts.ts';
 import { exactNumber } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { pathOf } from '../shell/client.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { ShownText } from '../version/shown-text.tsx';
 import { SourceList } from '../version/source-list.tsx';
@@ -15,7 +14,7 @@ type Change = Diff['changes'][number];
 /** Changes that are listed before a person asks for more. Two versions may differ in thousands of ranges. */
 const FIRST = 50;
 
-export interface ChangeListProps {
+interface ChangeListProps {
   readonly conversation: string;
   readonly changes: readonly Change[];
   /** Numbers of the compared versions. Absent for a proposal, whose texts are elsewhere. */
@@ -112,7 +111,7 @@ interface ShownProps {
 /** How one version shows the range. */
 function Shown({ conversation, number, kind, from, to }: ShownProps) {
   const isShown = kind !== 'raw' && kind !== 'evicted';
-  const path = pathOf('conversations', conversation, 'versions', number);
+  const path = ['conversations', conversation, 'versions', number];
   const context = useAnswer<ContextAnswer>(isShown ? path : undefined);
   return (
     <section class="shown-side">

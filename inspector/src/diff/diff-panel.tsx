@@ -5,19 +5,17 @@ import { EmptyState } from '../parts/empty-state.tsx';
 import { exactNumber, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { Version, Versions } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
-import { useConversation } from '../shell/live-conversation.ts';
+import { useConversation, useLiveAnswer } from '../shell/live-conversation.ts';
 import { linkTo } from '../shell/router.ts';
 import { type Answer, useAnswer } from '../shell/use-answer.ts';
 import { sumRuns } from '../trial/plan-strip.ts';
 import { Strip } from '../trial/strip.tsx';
 import { ChangeButtons } from '../version/change-buttons.tsx';
-import { useLiveAnswer } from '../version/use-live-answer.ts';
 import { ChangeList, type Diff } from './change-list.tsx';
 import { versionRuns } from './version-strip.ts';
 import { VersionSelect } from './versions-panel.tsx';
 
-export interface DiffPanelProps {
+interface DiffPanelProps {
   readonly conversation: string;
   readonly before: string;
   readonly after: string;
@@ -26,10 +24,9 @@ export interface DiffPanelProps {
 /** Shows the changes between the contexts of two versions. */
 export function DiffPanel({ conversation, before: one, after: other }: DiffPanelProps) {
   const [before, after] = [Number(one), Number(other)];
-  const path = pathOf('conversations', conversation);
-  const versions = useLiveAnswer<Versions>(`${path}/versions`);
+  const versions = useLiveAnswer<Versions>(['conversations', conversation, 'versions']);
   const state = useConversation().description;
-  const diff = useAnswer<Diff>(`${path}/diff`, { before, after });
+  const diff = useAnswer<Diff>(['conversations', conversation, 'diff'], { before, after });
   const kept = versions.value?.versions ?? [];
   const show = (from: number, to: number): void => {
     location.hash = linkTo('c', conversation, 'diff', from, to);

@@ -1,7 +1,7 @@
 import type { Run } from '../trial/plan-strip.ts';
 
 /** How a version shows a range of the log. */
-export interface ShownRange {
+interface ShownRange {
   readonly kind: string;
   readonly from: number;
   readonly to: number;

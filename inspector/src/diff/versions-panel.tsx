@@ -6,15 +6,14 @@ import { exactNumber, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Tag } from '../parts/tag.tsx';
-import { ProposalNote } from '../proposal/proposal-note.tsx';
+import { ProposalNote } from '../proposal/proposal-panel.tsx';
 import type { Version, Versions } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
+import { useLiveAnswer } from '../shell/live-conversation.ts';
 import { linkTo } from '../shell/router.ts';
-import { useLiveAnswer } from '../version/use-live-answer.ts';
 
 /** The kept versions of a conversation, newest first, two of which can be compared. */
 export function VersionsPanel({ conversation }: { readonly conversation: string }) {
-  const versions = useLiveAnswer<Versions>(pathOf('conversations', conversation, 'versions'));
+  const versions = useLiveAnswer<Versions>(['conversations', conversation, 'versions']);
   return (
     <>
       <ProposalNote conversation={conversation} />

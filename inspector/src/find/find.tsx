@@ -1,4 +1,6 @@
-import { useMemo, useState } from 'preact/hooks';
+import './find.css';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { exactNumber } from '../parts/figures.tsx';
@@ -6,12 +8,12 @@ import { IconSearch } from '../parts/icons.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { TypedField } from '../parts/typed-field.tsx';
 import type { Version } from '../shell/answers.ts';
+import { readRoute, type TurnfoldError } from '../shell/client.ts';
+import { accessKey } from '../shell/key.tsx';
 import { linkTo, linkToMessage, replaceSettings, settings } from '../shell/router.ts';
-import './find.css';
-import type { Hit } from './hits.ts';
-import { type Search, useFind } from './use-find.ts';
+import { type Hit, hitsOf, readAhead } from './hits.ts';
 
-export interface FindProps {
+interface FindProps {
   readonly conversation: string;
   /** Kept versions, the oldest first. */
   readonly versions: readonly Version[];
@@ -60,7 +62,7 @@ function Hits({ conversation, word, versions, search: { hits, searched, isDone, 
           ? `${exactNumber(hits.length)} ${hits.length === 1 ? 'hit' : 'hits'} for “${word}”, ${searched} of ${versions} versions searched`
           : `Searching for “${word}”, ${searched} of ${versions} versions so far…`}
       </p>
-      {error !== undefined && error.status !== 401 && <ErrorNote error={error} onRetry={retry} />}
+      {error !== undefined && <ErrorNote error={error} onRetry={retry} />}
       {isDone && error === undefined && hits.length === 0 && (
         <EmptyState title={`No kept version changed a message with “${word}”`}>
           The agent sees each such message as it is, or the log has none.
@@ -113,4 +115,63 @@ function describe({ fate, isKept, from, to }: Hit): string {
     case 'shortened':
       return `${range} masked or clipped${isKept ? ', the rest shows it' : ''}`;
   }
+}
+
+interface Progress {
+  readonly word: string;
+  readonly hits: readonly Hit[];
+  /** Number of versions that were searched so far. */
+  readonly searched: number;
+  readonly isDone: boolean;
+  readonly error?: TurnfoldError;
+}
+
+interface Search extends Progress {
+  readonly retry: () => void;
+}
+
+/**
+ * Searches the reports of versions for a word. Another word cancels the requests of the one before.
+ * @param versions in the order of the hits
+ */
+function useFind(conversation: string, word: string, versions: readonly number[]): Search {
+  const [round, setRound] = useState(0);
+  const [progress, setProgress] = useState<Progress>(startOf(''));
+  const key = accessKey.value;
+  useEffect(() => {
+    setProgress(startOf(word));
+    if (word === '') return undefined;
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const read = async (version: number): Promise<Hit[]> => {
+      const path = ['conversations', conversation, 'versions', version, 'report'];
+      return hitsOf(await readRoute<ReportAnswer>(path, { find: word }, signal), word);
+    };
+    const search = async (): Promise<void> => {
+      try {
+        for await (const more of readAhead(versions, read)) {
+          if (signal.aborted) return;
+          setProgress((before) => ({
+            ...before,
+            hits: [...before.hits, ...more],
+            searched: before.searched + 1,
+          }));
+        }
+        if (!signal.aborted) setProgress((before) => ({ ...before, isDone: true }));
+      } catch (error) {
+        if (signal.aborted) return;
+        // Reports that are still in flight have no reader.
+        leaving.abort();
+        setProgress((before) => ({ ...before, isDone: true, error: error as TurnfoldError }));
+      }
+    };
+    void search();
+    return () => leaving.abort();
+  }, [conversation, word, versions.join(), round, key]);
+  const shown = progress.word === word ? progress : startOf(word);
+  return { ...shown, retry: () => setRound((before) => before + 1) };
+}
+
+function startOf(word: string): Progress {
+  return { word, hits: [], searched: 0, isDone: false };
 }

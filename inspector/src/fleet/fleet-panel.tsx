@@ -1,12 +1,10 @@
+import './fleet.css';
 import { counted, exactNumber, shortDuration } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
+import { Tag } from '../parts/tag.tsx';
 import type { Fleet } from '../shell/answers.ts';
 import { BASE } from '../shell/client.ts';
-import { useAnswer } from '../shell/use-answer.ts';
-import { usePulse } from '../shell/use-pulse.ts';
-import { Findings } from './findings.tsx';
-import './fleet.css';
-import { MinuteBars, type MinuteBarsProps } from './minute-bars.tsx';
+import { useAnswer, usePulse } from '../shell/use-answer.ts';
 import { FailingWebhooks, QuarantinedRecords, Queues, Workers } from './tables.tsx';
 
 /** Pause between two readings, each of which asks Redis for its clients. */
@@ -14,7 +12,7 @@ const PULSE_MS = 5_000;
 
 /** Workers, queues and the last hour of the whole deployment. */
 export function FleetPanel() {
-  const answer = useAnswer<Fleet>('fleet');
+  const answer = useAnswer<Fleet>(['fleet']);
   usePulse(answer.reload, PULSE_MS);
   return (
     <div class="fleet">
@@ -112,4 +110,113 @@ function CountBars({ minutes, unit: [one, many], ...rest }: CountBarsProps) {
   const describe = (count: number): string => counted(count, one, many);
   const sum = minutes.reduce((total, count) => total + count, 0);
   return <MinuteBars {...rest} minutes={minutes} summary={`${describe(sum)} in the last hour`} describe={describe} />;
+}
+
+type Finding = Fleet['findings'][number];
+
+/** Findings that need a person, the worst first. Checks that are well hide behind one line. */
+function Findings({ findings }: { readonly findings: readonly Finding[] }) {
+  const troubles = [...findings.filter(isWrong), ...findings.filter(({ state }) => state === 'warning')];
+  const good = findings.filter(({ state }) => state === 'ok');
+  return (
+    <section class="card fleet-findings" aria-label="Findings">
+      <h2>Findings</h2>
+      {troubles.length === 0 && (
+        <p>
+          <Tag tone="good">all well</Tag> No check finds a problem.
+        </p>
+      )}
+      {troubles.length > 0 && (
+        <ul class="fleet-list">
+          {troubles.map((finding) => (
+            <li key={finding.name}>
+              <Tag tone={isWrong(finding) ? 'bad' : 'warn'}>{isWrong(finding) ? 'wrong' : 'warning'}</Tag>
+              <div>
+                <p class="plain-text">
+                  <strong>{finding.name}</strong>: {finding.what}
+                </p>
+                {finding.remedy !== undefined && <p class="plain-text fleet-soft">{finding.remedy}</p>}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      <details>
+        <summary>{good.length} checks are well</summary>
+        <ul class="fleet-good">
+          {good.map(({ name, what }) => (
+            <li key={name} class="plain-text">
+              <strong>{name}</strong>: {what}
+            </li>
+          ))}
+        </ul>
+      </details>
+    </section>
+  );
+}
+
+function isWrong({ state }: Finding): boolean {
+  return state === 'wrong';
+}
+
+interface MinuteBarsProps {
+  readonly title: string;
+  /** One number for each minute, oldest first. null: the server noted none in this minute. The last minute still runs. */
+  readonly minutes: readonly (number | null)[];
+  /** Time of the last minute. */
+  readonly at: number;
+  /** Sentence about all minutes. */
+  readonly summary: string;
+  /** Names a number with its unit. */
+  readonly describe: (value: number) => string;
+  readonly isBad?: true;
+}
+
+const MINUTE_MS = 60_000;
+const [WIDTH, HEIGHT, FOOT] = [300, 84, 14];
+const TOP = 4;
+
+/** Shows the minutes of the last hour as bars. A line would also show values between two minutes, which do not exist. */
+function MinuteBars({ title, minutes, at, summary, describe, isBad }: MinuteBarsProps) {
+  const most = Math.max(1, ...minutes.map((value) => value ?? 0));
+  const step = WIDTH / Math.max(1, minutes.length);
+  const floor = HEIGHT - FOOT;
+  const highest = describe(Math.max(0, ...minutes.map((value) => value ?? 0)));
+  return (
+    <section class="card fleet-hour" aria-label={title}>
+      <h3>{title}</h3>
+      <p class="fleet-sum">{summary}</p>
+      <svg
+        class={isBad ? 'fleet-bars is-bad' : 'fleet-bars'}
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={`${title}: ${summary}, at most ${highest} in a minute`}
+      >
+        <line class="fleet-floor" x1="0" x2={WIDTH} y1={floor} y2={floor} />
+        {minutes.map((value, index) => {
+          const height = (value ?? 0) === 0 ? 0 : Math.max(2, ((value ?? 0) / most) * (floor - TOP));
+          const time = at - (minutes.length - 1 - index) * MINUTE_MS;
+          return (
+            <g key={time - (time % MINUTE_MS)}>
+              <rect class="fleet-hit" x={index * step} y="0" width={step} height={floor} />
+              <rect class="fleet-bar" x={index * step + 0.5} y={floor - height} width={step - 1} height={height} />
+              <title>{`${clock(time)}: ${value === null ? 'not known' : describe(value)}`}</title>
+            </g>
+          );
+        })}
+        <g class="fleet-axis" aria-hidden="true">
+          <text x="0" y={HEIGHT - 3}>
+            {clock(at - (minutes.length - 1) * MINUTE_MS)}
+          </text>
+          <text x={WIDTH} y={HEIGHT - 3} text-anchor="end">
+            {clock(at)}
+          </text>
+        </g>
+      </svg>
+    </section>
+  );
+}
+
+function clock(time: number): string {
+  return new Date(time).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
 }

@@ -1,16 +1,11 @@
 import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 import { exactNumber, shortTokens, Tokens } from '../parts/figures.tsx';
-import { CATEGORY_NAMES, THRESHOLD_NAMES } from './category-names.ts';
 import { placeTicks, type Tick } from './ticks.ts';
 
 type GaugeWindow = BreakdownAnswer['window'];
 
-export interface GaugeProps {
-  readonly breakdown: BreakdownAnswer;
-}
-
 /** The window of the model as a bar: the parts of the context, the free rest, and what is reserved for the answer. */
-export function Gauge({ breakdown }: GaugeProps) {
+export function Gauge({ breakdown }: { readonly breakdown: BreakdownAnswer }) {
   const { window, thresholds, categories } = breakdown;
   const span = spanOf(breakdown);
   const percent = (tokens: number): string => `${(100 * tokens) / span}%`;
@@ -153,3 +148,28 @@ function describe({ window: { usedTokens, maxTokens, freeTokens }, categories }:
   const free = freeTokens === undefined ? '' : `, ${exactNumber(freeTokens)} free`;
   return `${exactNumber(usedTokens)}${whole} tokens used${free}. ${list}`;
 }
+
+type Category = BreakdownAnswer['categories'][number]['name'];
+type Threshold = BreakdownAnswer['thresholds'][number]['name'];
+
+/** Words for the parts of a request. */
+export const CATEGORY_NAMES: Readonly<Record<Category, string>> = {
+  system: 'System prompt',
+  tools: 'Tools',
+  pins: 'Pins',
+  summaries: 'Summaries',
+  user: 'User',
+  assistant: 'Assistant',
+  reasoning: 'Reasoning',
+  calls: 'Tool calls',
+  results: 'Tool results',
+  masked: 'Masked results',
+};
+
+/** Words for the effect of a threshold. */
+const THRESHOLD_NAMES: Readonly<Record<Threshold, string>> = {
+  maxTokens: 'goal',
+  tokenThreshold: 'compacts',
+  thresholdRatio: 'compacts',
+  hardRatio: 'turns wait',
+};

@@ -1,16 +1,16 @@
+import './list.css';
 import { useState } from 'preact/hooks';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Ago, exactNumber } from '../parts/figures.tsx';
+import { IconSearch } from '../parts/icons.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { moveAmongRows } from '../parts/row-keys.ts';
 import { type Column, Table } from '../parts/table.tsx';
+import { Tag, type Tone } from '../parts/tag.tsx';
+import { TypedField } from '../parts/typed-field.tsx';
 import type { ConversationPage, ListedConversation } from '../shell/answers.ts';
+import { type Query, readRoute } from '../shell/client.ts';
 import { linkTo, replaceSettings, settings } from '../shell/router.ts';
-import { usePulse } from '../shell/use-pulse.ts';
-import { Filters } from './filters.tsx';
-import './list.css';
-import { StateTag } from './state-tag.tsx';
-import { useConversationPage } from './use-conversation-page.ts';
+import { usePulse, useReading } from '../shell/use-answer.ts';
 
 /** Pause between two readings of the shown page. A page without filters is one request. */
 const PULSE_MS = 2_000;
@@ -54,7 +54,9 @@ export function ConversationList() {
   const filter = { id, agent, state };
   // Cursors of the pages before this one, so that a person can go back.
   const [cursors, setCursors] = useState<readonly string[]>([]);
-  const answer = useConversationPage(filter, cursors.at(-1));
+  const after = cursors.at(-1);
+  const query = { idContains: id || undefined, agent: agent || undefined, state: state || undefined };
+  const answer = useReading(JSON.stringify([query, after]), (signal) => readPage(query, after, signal), true);
   usePulse(answer.reload, PULSE_MS);
   const change = (changes: Partial<typeof filter>): void => {
     setCursors([]);
@@ -126,4 +128,91 @@ function NoConversations({ onReset }: { readonly onReset: (() => void) | undefin
       </button>
     </EmptyState>
   );
+}
+
+interface Filter {
+  readonly id: string;
+  readonly agent: string;
+  readonly state: string;
+}
+
+interface FiltersProps {
+  readonly filter: Filter;
+  /** Agents of the shown page, as suggestions. */
+  readonly agents: readonly string[];
+  readonly onChange: (changes: Partial<Filter>) => void;
+}
+
+const STATES = ['', 'running', 'waiting', 'queued', 'failed', 'idle'];
+
+function Filters({ filter: { id, agent, state }, agents, onChange }: FiltersProps) {
+  return (
+    <search class="filters">
+      <div class="search">
+        <IconSearch />
+        <TypedField label="Find by id" value={id} onChange={(text) => onChange({ id: text })} />
+      </div>
+      <TypedField label="Agent" value={agent} suggestions={agents} onChange={(text) => onChange({ agent: text })} />
+      <div class="segments" role="group" aria-label="State">
+        {STATES.map((name) => (
+          <button key={name} type="button" aria-pressed={name === state} onClick={() => onChange({ state: name })}>
+            {name === '' ? 'all' : name}
+          </button>
+        ))}
+      </div>
+    </search>
+  );
+}
+
+/** Rows of a page. */
+const PAGE_ROWS = 50;
+/** A server examines about 2,000 conversations a request, so a page of a rare state takes several. Then the page ends. */
+const MAX_REQUESTS = 5;
+
+/** Reads one page of the list. The page is full, unless the list ends or the search is long. */
+async function readPage(query: Query, first: string | undefined, signal: AbortSignal): Promise<ConversationPage> {
+  const conversations: ConversationPage['conversations'] = [];
+  let after = first;
+  for (let requests = 0; requests < MAX_REQUESTS; requests += 1) {
+    const limit = PAGE_ROWS - conversations.length;
+    const page = await readRoute<ConversationPage>(['conversations'], { ...query, after, limit }, signal);
+    conversations.push(...page.conversations);
+    after = page.next;
+    if (after === undefined || conversations.length >= PAGE_ROWS) break;
+  }
+  return { conversations, ...(after !== undefined && { next: after }) };
+}
+
+const TONES: Readonly<Record<ListedConversation['state'], Tone>> = {
+  idle: 'plain',
+  queued: 'accent',
+  running: 'good',
+  waiting: 'warn',
+  failed: 'bad',
+};
+
+/** State of a conversation, and what it waits for. */
+function StateTag({ row: { state, waitsFor, isForking } }: { readonly row: ListedConversation }) {
+  return (
+    <>
+      <Tag tone={TONES[state]}>{waitsFor === undefined ? state : `waits for ${waitsFor}`}</Tag>{' '}
+      {isForking === true && <Tag tone="note">forking</Tag>}
+    </>
+  );
+}
+
+const NEXT = new Set(['j', 'ArrowDown']);
+const PREVIOUS = new Set(['k', 'ArrowUp']);
+
+/** Moves the focus among the elements with `data-row` of a list: j and k as in an editor, or the arrows. */
+function moveAmongRows(event: KeyboardEvent): void {
+  const { key, currentTarget, target } = event;
+  const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+  if (!isPlain || !(NEXT.has(key) || PREVIOUS.has(key)) || !(currentTarget instanceof HTMLElement)) return;
+  const rows = [...currentTarget.querySelectorAll<HTMLElement>('[data-row]')];
+  const at = rows.findIndex((row) => row === target || (target instanceof Node && row.contains(target)));
+  const next = NEXT.has(key) ? rows[at + 1] : rows[Math.max(0, at - 1)];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
 }

@@ -5,7 +5,7 @@ import { withTenant } from './tenant-option.ts';
 
 /** A command to copy, for the tenant of the key. It shows once the tenant is known. */
 export function CommandLine({ command }: { readonly command: string }) {
-  const { value } = useAnswer<AccessAnswer>('access');
+  const { value } = useAnswer<AccessAnswer>(['access']);
   if (value === undefined) return null;
   const text = withTenant(command, value.tenant);
   return (

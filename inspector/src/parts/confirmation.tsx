@@ -1,18 +1,18 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { AnswerError } from '../shell/client.ts';
+import { isTurnfoldError, type TurnfoldError } from '../shell/client.ts';
 import { CommandLine } from './command-line.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorNote } from './error-note.tsx';
 
-export interface ConfirmationProps {
+interface ConfirmationProps {
   /** Name of the change, and label of the button that makes it. */
   readonly title: string;
   /** Command line that makes the same change. */
   readonly command: string;
   /** True while the change lacks a field. */
   readonly isIncomplete?: boolean;
-  /** Makes the change. @throws AnswerError, which the dialog shows */
+  /** @throws TurnfoldError, which the dialog shows */
   readonly send: () => Promise<void>;
   readonly onClose: () => void;
   /** Description of the change, and its fields. */
@@ -22,7 +22,7 @@ export interface ConfirmationProps {
 /** Says what a change will do, shows the command for it, and makes it after a click. */
 export function Confirmation({ title, command, isIncomplete = false, send, onClose, children }: ConfirmationProps) {
   const [isSending, setIsSending] = useState(false);
-  const [error, setError] = useState<AnswerError>();
+  const [error, setError] = useState<TurnfoldError>();
   const confirm = async (): Promise<void> => {
     setIsSending(true);
     setError(undefined);
@@ -30,7 +30,7 @@ export function Confirmation({ title, command, isIncomplete = false, send, onClo
       await send();
       onClose();
     } catch (thrown) {
-      if (!(thrown instanceof AnswerError)) throw thrown;
+      if (!isTurnfoldError(thrown)) throw thrown;
       setError(thrown);
       setIsSending(false);
     }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { IconCheck, IconCopy } from './icons.tsx';
 
-export interface CopyButtonProps {
+interface CopyButtonProps {
   readonly text: string;
   /** Name of the copied thing, e.g. `the conversation id`. */
   readonly what: string;

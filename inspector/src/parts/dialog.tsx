@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { IconClose } from './icons.tsx';
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: ComponentChildren;
   /** Buttons at the foot, e.g. of a confirmation. */
   readonly actions?: ComponentChildren;

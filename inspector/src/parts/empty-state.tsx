@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-export interface EmptyStateProps {
+interface EmptyStateProps {
   /** Sentence without a full stop that names the absent things. */
   readonly title: string;
   /** The next thing to do. */

@@ -1,7 +1,5 @@
-import type { AnswerError } from '../shell/client.ts';
-
-export interface ErrorNoteProps {
-  readonly error: Pick<AnswerError, 'message' | 'code'>;
+interface ErrorNoteProps {
+  readonly error: { readonly message: string; readonly code: string };
   /** Absent: another try would change nothing. */
   readonly onRetry?: () => void;
 }

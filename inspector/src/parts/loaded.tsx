@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Answer } from '../shell/use-answer.ts';
 import { ErrorNote } from './error-note.tsx';
 
-export interface LoadedProps<Value> {
+interface LoadedProps<Value> {
   readonly answer: Answer<Value>;
   /** Name of the loaded thing, for a screen reader: `the versions`. */
   readonly what: string;
@@ -13,7 +13,7 @@ export interface LoadedProps<Value> {
 export function Loaded<Value>({ answer: { value, error, reload }, what, children }: LoadedProps<Value>) {
   return (
     <>
-      {error !== undefined && error.status !== 401 && <ErrorNote error={error} onRetry={reload} />}
+      {error !== undefined && <ErrorNote error={error} onRetry={reload} />}
       {value !== undefined && children(value)}
       {value === undefined && error === undefined && <Loading what={what} />}
     </>

@@ -9,7 +9,7 @@ export interface Column<Row> {
   readonly isMinor?: true;
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   /** Name of the table, for a screen reader. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];

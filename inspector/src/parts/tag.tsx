@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 /** Meaning of a tag. The words of the tag say the same, because colour alone reaches not everyone. */
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'note' | 'accent';
 
-export interface TagProps {
+interface TagProps {
   readonly tone?: Tone;
   readonly title?: string;
   readonly children: ComponentChildren;

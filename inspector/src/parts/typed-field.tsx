@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 /** Pause after the last key before a search is sent. */
 const TYPING_MS = 200;
 
-export interface TypedFieldProps {
+interface TypedFieldProps {
   readonly label: string;
   readonly value: string;
   readonly maxLength?: number;

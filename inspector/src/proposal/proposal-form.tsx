@@ -1,13 +1,16 @@
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { CommandLine } from '../parts/command-line.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { Tokens } from '../parts/figures.tsx';
+import { Tag } from '../parts/tag.tsx';
+import { isTurnfoldError, newOperation, sendChange, type TurnfoldError } from '../shell/client.ts';
+import { linkTo } from '../shell/router.ts';
+import { SourceList } from '../version/source-list.tsx';
 import { useRefusal } from '../version/use-access.ts';
-import { approvalCommand, editsOf, type Proposal, rangeOfField } from './proposals.ts';
-import { ProposedSummary } from './proposed-summary.tsx';
-import { type Deciding, useDecision } from './use-decision.ts';
+import { approvalCommand, type Decision, editsOf, type Proposal, rangeOfField } from './proposals.ts';
 
-export interface ProposalFormProps {
+interface ProposalFormProps {
   readonly conversation: string;
   readonly proposal: Proposal;
   /** Reads the proposal again. */
@@ -113,4 +116,136 @@ function DecisionButtons({ conversation, edits, decision, isOff, refusal }: Deci
       <CommandLine command={`turnfold reject ${conversation}`} />
     </div>
   );
+}
+
+interface ProposedSummaryProps {
+  readonly conversation: string;
+  readonly summary: Proposal['summaries'][number];
+  /** Text of the person. Undefined until they type. */
+  readonly draft: string | undefined;
+  /** Why the server refused the text. */
+  readonly error: TurnfoldError | undefined;
+  readonly isOff: boolean;
+  readonly onEdit: (text: string) => void;
+}
+
+/** The text of one proposed summary beside its sources. */
+function ProposedSummary(props: ProposedSummaryProps) {
+  const { conversation, summary, draft, error, isOff, onEdit } = props;
+  const { range, tokens, model, text } = summary;
+  const [hasSources, setHasSources] = useState(false);
+  const [from = 1, to = 1] = range.split('-').map(Number);
+  const [field, fault] = [useId(), useId()];
+  const isEdited = draft !== undefined && draft !== text;
+  return (
+    <section class="card summary-part">
+      <header class="summary-head">
+        <h3>
+          <label for={field}>Summary of messages {range.replace('-', '–')}</label>
+        </h3>
+        <p>
+          {isEdited && <Tag tone="note">edited</Tag>} <Tokens value={tokens} unit=" tokens" />, written by{' '}
+          <code>{model}</code>
+        </p>
+      </header>
+      <textarea
+        id={field}
+        class="summary-edit"
+        rows={Math.min(18, Math.max(5, text.split('\n').length + 1))}
+        dir="auto"
+        value={draft ?? text}
+        readOnly={isOff}
+        aria-invalid={error !== undefined}
+        aria-describedby={error === undefined ? undefined : fault}
+        onInput={({ currentTarget }) => onEdit(currentTarget.value)}
+      />
+      {error !== undefined && (
+        <p id={fault} class="field-error" role="alert">
+          {error.message} <code>{error.code}</code>
+        </p>
+      )}
+      <div class="summary-foot">
+        <button type="button" class="button" aria-expanded={hasSources} onClick={() => setHasSources(!hasSources)}>
+          {hasSources ? 'Hide the sources' : 'Show the sources'}
+        </button>
+        {isEdited && (
+          <button type="button" class="button" onClick={() => onEdit(text)}>
+            Undo the edit
+          </button>
+        )}
+      </div>
+      {hasSources && <SourceList conversation={conversation} from={from} to={to} />}
+    </section>
+  );
+}
+
+/** Time in ms that the server waits for a worker to act on the decision. */
+const WAIT_MS = 15_000;
+
+/** A decision that a person takes, and its outcome so far. */
+interface Deciding {
+  readonly sending: 'approve' | 'reject' | undefined;
+  /** Why the server or a worker refused the decision. */
+  readonly error: TurnfoldError | undefined;
+  /** True if the decision is stored and no worker has acted on it. */
+  readonly isPending: boolean;
+  readonly approve: (edits: Readonly<Record<string, string>>) => void;
+  readonly reject: (reason: string) => void;
+  /** Asks what became of the stored decision. */
+  readonly lookAgain: () => void;
+}
+
+/** A decision as it was sent. A repeated one changes nothing, and gets the outcome. */
+interface Sent {
+  readonly verdict: 'approve' | 'reject';
+  readonly body: object;
+  readonly operation: string;
+}
+
+/** Sends the decision on a proposal. After an approval, the page of the new version opens. */
+function useDecision(conversation: string, proposal: Proposal, reload: () => void): Deciding {
+  const [sending, setSending] = useState<Deciding['sending']>();
+  const [error, setError] = useState<TurnfoldError>();
+  const [pending, setPending] = useState<Sent>();
+  const { isDecided } = proposal;
+  const wasDecided = useRef(isDecided);
+  const send = async (sent: Sent): Promise<void> => {
+    const { verdict, body, operation } = sent;
+    setSending(verdict);
+    setError(undefined);
+    const path = ['conversations', conversation, 'proposals', proposal.proposal, verdict];
+    try {
+      const decision = await sendChange<Decision>(path, { ...body, waitMs: WAIT_MS }, { operation });
+      setPending(decision.state === 'pending' ? sent : undefined);
+      if (decision.version !== undefined) location.hash = linkTo('c', conversation, 'v', decision.version);
+      else reload();
+    } catch (thrown) {
+      if (!isTurnfoldError(thrown)) throw thrown;
+      // Without an answer, the decision may still be stored.
+      if (thrown.code !== 'server_unavailable') setPending(undefined);
+      setError(thrown);
+      // The page of a stale proposal stays until a person has read why.
+      if (thrown.code !== 'proposal_stale') reload();
+    }
+    setSending(undefined);
+  };
+  const decide = (verdict: Sent['verdict'], body: object): void =>
+    void send({ verdict, body, operation: newOperation() });
+  const lookAgain = (): void => {
+    if (pending === undefined) reload();
+    else void send(pending);
+  };
+  useEffect(() => {
+    // A worker has refused the decision: its answer says why.
+    if (wasDecided.current && !isDecided && pending !== undefined && sending === undefined) lookAgain();
+    wasDecided.current = isDecided;
+  }, [isDecided]);
+  return {
+    sending,
+    error,
+    isPending: isDecided || pending !== undefined,
+    approve: (edits) => decide('approve', { edits }),
+    reject: (reason) => decide('reject', reason === '' ? {} : { reason }),
+    lookAgain,
+  };
 }

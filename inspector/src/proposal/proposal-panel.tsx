@@ -6,16 +6,15 @@ import { EmptyState } from '../parts/empty-state.tsx';
 import { counted, exactNumber, Time, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Tag } from '../parts/tag.tsx';
-import { pathOf } from '../shell/client.ts';
+import { useLiveAnswer } from '../shell/live-conversation.ts';
 import { linkTo } from '../shell/router.ts';
-import { useLiveAnswer } from '../version/use-live-answer.ts';
 import { Fact } from '../version/version-facts.tsx';
 import { ProposalForm } from './proposal-form.tsx';
 import type { Proposal, Proposals } from './proposals.ts';
 
 /** The compaction that waits for a decision. */
 export function ProposalPanel({ conversation }: { readonly conversation: string }) {
-  const proposals = useLiveAnswer<Proposals>(pathOf('conversations', conversation, 'proposals'));
+  const proposals = useLiveAnswer<Proposals>(['conversations', conversation, 'proposals']);
   return (
     <Loaded answer={proposals} what="the proposal">
       {({ proposals: [proposal] }) =>
@@ -81,6 +80,24 @@ function ShownProposal({ conversation, proposal, reload }: ShownProposalProps) {
       </div>
       <ProposalForm conversation={conversation} proposal={proposal} reload={reload} />
       <ChangeList conversation={conversation} changes={proposal.changes} />
+    </div>
+  );
+}
+
+/** Says that a compaction waits for a decision, if one does. */
+export function ProposalNote({ conversation }: { readonly conversation: string }) {
+  const { value } = useLiveAnswer<Proposals>(['conversations', conversation, 'proposals']);
+  const [proposal] = value?.proposals ?? [];
+  if (proposal === undefined) return null;
+  return (
+    <div class="note" role="status">
+      <p>
+        A compaction waits for a decision: <Tokens value={proposal.tokensBefore} /> →{' '}
+        <Tokens value={proposal.tokensAfter} unit=" tokens" />.
+      </p>
+      <a class="button" href={linkTo('c', conversation, 'proposal')}>
+        Look at the proposal
+      </a>
     </div>
   );
 }

@@ -8,3 +8,5 @@ export type Version = Versions['versions'][number];
 export type MessagePage = AnswerBody<'log'>;
 export type Fleet = AnswerBody<'showFleet'>;
 export type OpenTurns = AnswerBody<'openTurns'>;
+export type ShownTurn = AnswerBody<'showTurn'>;
+export type RecordedStep = AnswerBody<'steps'>['steps'][number];

@@ -1,130 +1,158 @@
+import { computed } from '@preact/signals';
 import { readFrames } from '../../../src/api/http-client/event-frames.ts';
-import { accessKey, keyWanted } from './key.ts';
+import { readProblem } from '../../../src/api/http-client/problem-error.ts';
+import { pause } from '../../../src/api/http-client/retries.ts';
+import { type HttpCall, PassingFailure, Transport, toFailure } from '../../../src/api/http-client/transport.ts';
+import { isServiceError, isTurnfoldError, TurnfoldError } from '../../../src/domain/errors.ts';
+import { accessKey, keyWanted } from './key.tsx';
+
+/**
+ * Requests of the page, by the request layer of `turnfold/http-client`.
+ *
+ * The page takes `Transport` and leaves out the methods above it. They bring zod and the contract's schemas, which a
+ * page of 60 kB cannot carry. Most of them take no abort signal, and the page cancels each request that nobody awaits.
+ * So a panel names a path of the OpenAPI document here, and takes the type of its answer from the contract.
+ *
+ * `deadlineMs: 0` turns the retries of `Transport` off. The page shows an outage at once and reads again every two
+ * seconds. Only a stream is repeated here, behind the last event that it received.
+ *
+ * A 401 is handled in one place, `sendWithKey`: the form for the key then replaces every panel, and no panel has to
+ * know the status of an error.
+ */
+
+export { isServiceError, isTurnfoldError, type TurnfoldError };
 
 /** The page lies beside the routes, or under `inspect/`. */
 export const BASE = location.pathname.replace(/(?:inspect\/)?(?:index\.html)?$/, '');
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+/** Segments of a path behind `/v1/`, not yet encoded. */
+export type Path = readonly (string | number)[];
+export type Query = NonNullable<HttpCall['query']>;
 
-export interface ReadOptions {
-  readonly query?: Query | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+/** Longer than a request for the outcome of a decision, which waits for 15 s. */
+const ANSWER_MS = 60_000;
 
-/** Body of an error response (RFC 9457), as far as the page shows it. */
-interface Problem {
-  readonly status: number;
-  /** One of docs/reference/errors.md. */
-  readonly code: string;
-  readonly detail: string;
-  /** Path of the wrong field or parameter. */
-  readonly field?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
-}
+const http = computed(
+  () =>
+    new Transport({
+      url: `${location.origin}${BASE}`.replace(/\/$/, ''),
+      key: accessKey.value === '' ? undefined : accessKey.value,
+      deadlineMs: 0,
+      answerMs: ANSWER_MS,
+      silentMs: 0,
+      fetch: sendWithKey,
+    }),
+);
 
-/** An answer that is no success. Its message is for people. Without any answer, `code` is `unreachable`. */
-export class AnswerError extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly field: string | undefined;
-  readonly details: Problem['details'];
-
-  constructor({ status, code, detail, field, details }: Problem) {
-    super(detail);
-    this.name = 'AnswerError';
-    this.status = status;
-    this.code = code;
-    this.field = field;
-    this.details = details;
-  }
+/** @throws TurnfoldError, or the reason of the signal */
+export async function readRoute<Answer>(path: Path, query: Query, signal?: AbortSignal): Promise<Answer> {
+  return await send<Answer>({ method: 'GET', path: path.map(String), query, signal, tenant: undefined });
 }
 
 /**
- * Reads a route of the OpenAPI document.
- * @param path behind `/v1/`, with encoded ids, as `pathOf` writes it
+ * Sends a change. A repeated call with the same `operation` changes nothing.
+ * @throws TurnfoldError, or the reason of the signal
  */
-export async function readRoute<Answer>(path: string, { query, signal }: ReadOptions = {}): Promise<Answer> {
-  return (await (await send(path, { query, signal })).json()) as Answer;
-}
-
-/** Sends a change. A repeated call with the same `operation` changes nothing. */
 export async function sendChange<Answer>(
-  path: string,
-  body: unknown,
+  path: Path,
+  body: object,
   { operation, signal }: { readonly operation?: string; readonly signal?: AbortSignal } = {},
 ): Promise<Answer> {
-  const headers = {
-    'content-type': 'application/json',
-    ...(operation !== undefined && { 'idempotency-key': operation }),
-  };
-  const answer = await send(path, { signal, method: 'POST', headers, body: JSON.stringify(body) });
-  return (await answer.json()) as Answer;
+  return await send<Answer>({
+    method: 'POST',
+    path: path.map(String),
+    body: JSON.stringify(body),
+    headers: operation === undefined ? {} : { 'idempotency-key': operation },
+    signal,
+    tenant: undefined,
+  });
 }
 
-/** Writes a path behind `/v1/` from ids, e.g. `pathOf('conversations', id, 'outline')`. */
-export function pathOf(...parts: readonly (string | number)[]): string {
-  return parts.map((part) => encodeURIComponent(part)).join('/');
+/** `crypto.randomUUID` is absent from pages over plain HTTP. */
+export function newOperation(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-export interface ReceivedEvent {
+async function send<Answer>(call: HttpCall): Promise<Answer> {
+  try {
+    return (await http.peek().send<Answer>(call)).body;
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+/** Converts a failure into the error that the page shows. Without any answer, it has the words of the page. */
+function explain(thrown: unknown): unknown {
+  const failure = toFailure(thrown);
+  const error = failure instanceof PassingFailure ? failure.error : failure;
+  const hasAnswer = !isTurnfoldError(error, 'server_unavailable') || error.cause === undefined;
+  if (hasAnswer) return error;
+  const words = 'The server does not answer. Is it still running?';
+  return new TurnfoldError('server_unavailable', words, { cause: error.cause });
+}
+
+/** Shows the form for the key after a 401, unless a person has given another key meanwhile. */
+async function sendWithKey(...request: Parameters<typeof fetch>): Promise<Response> {
+  const key = accessKey.peek();
+  const response = await fetch(...request);
+  if (response.status !== 401) return response;
+  const problem: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  if (key === accessKey.peek()) keyWanted.value = key === '' ? '' : readProblem(response.status, problem).message;
+  return response;
+}
+
+interface ReceivedEvent {
   readonly id?: string;
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** Pauses before a cut stream is opened again, in ms. The last one repeats. */
+const PAUSES_MS = [500, 1_000, 2_000, 5_000, 15_000];
+
 /**
- * Reads a stream of server-sent events over one connection. `EventSource` could not send the access key.
- * @param after id of the last handled event
+ * Follows a stream of server-sent events, and continues behind the last event after a cut.
+ * @param onCut gets the failure, or nothing if the server ended the stream. What it throws ends the iteration
  */
-export async function* readEvents(
-  path: string,
-  { query, after, signal }: ReadOptions & { readonly after?: string | undefined },
+export async function* followEvents(
+  path: Path,
+  signal: AbortSignal,
+  onCut?: (failure: unknown) => void,
 ): AsyncGenerator<ReceivedEvent, void, void> {
-  const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
-  const { body } = await send(path, { query, signal, headers });
-  if (body === null) return;
-  for await (const { id, type, data } of readFrames(body)) {
-    const parsed = data === undefined ? {} : (JSON.parse(data) as Record<string, unknown>);
-    if (id !== undefined || data !== undefined) yield { ...(id !== undefined && { id }), type, data: parsed };
+  let after: string | undefined;
+  for (let cuts = 0; !signal.aborted; cuts += 1) {
+    let failure: unknown;
+    try {
+      for await (const event of readEvents(path, after, signal)) {
+        cuts = 0;
+        after = event.id ?? after;
+        yield event;
+      }
+    } catch (error) {
+      failure = explain(error);
+    }
+    if (signal.aborted) return;
+    onCut?.(failure);
+    await pause(PAUSES_MS[Math.min(cuts, PAUSES_MS.length - 1)] ?? 0, signal);
   }
 }
 
-interface Sent extends Pick<RequestInit, 'method' | 'body'> {
-  readonly query?: Query | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-async function send(path: string, { query = {}, signal, headers, ...rest }: Sent): Promise<Response> {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  const key = accessKey.peek();
-  const response = await fetch(`${BASE}v1/${path}${search === '' ? '' : `?${search}`}`, {
-    ...rest,
-    ...(signal && { signal }),
-    headers: { ...headers, ...(key !== '' && { authorization: `Bearer ${key}` }) },
-  }).catch((cause: unknown) => {
-    if (signal?.aborted === true) throw cause;
-    throw new AnswerError({
-      status: 0,
-      code: 'unreachable',
-      detail: 'The server does not answer. Is it still running?',
-    });
-  });
-  if (response.ok) return response;
-  const error = await readProblem(response);
-  // A person may have given another key meanwhile.
-  if (error.status === 401 && key === accessKey.peek()) keyWanted.value = key === '' ? '' : error.message;
-  throw error;
-}
-
-async function readProblem(response: Response): Promise<AnswerError> {
-  const text = await response.text();
-  try {
-    return new AnswerError(JSON.parse(text) as Problem);
-  } catch {
-    // E.g. a proxy between the page and the server answered.
-    const { status, statusText } = response;
-    return new AnswerError({ status, code: 'defect', detail: `The server answered ${status} ${statusText}.` });
+/** Reads one connection. `EventSource` could not send the access key. */
+async function* readEvents(
+  path: Path,
+  after: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<ReceivedEvent, void, void> {
+  const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
+  const call: HttpCall = { method: 'GET', path: path.map(String), headers, tenant: undefined };
+  const { body } = await http.peek().open(call, signal);
+  if (body === null) return;
+  for await (const { id, type, data } of readFrames(body)) {
+    if (id === undefined && data === undefined) continue;
+    yield { ...(id !== undefined && { id }), type, data: JSON.parse(data ?? '{}') as ReceivedEvent['data'] };
   }
 }

@@ -1,16 +1,15 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Conversation, OpenTurns } from './answers.ts';
-import { type AnswerError, pathOf, readEvents } from './client.ts';
-import { accessKey } from './key.ts';
-import { useAnswer } from './use-answer.ts';
-import { usePulse } from './use-pulse.ts';
+import { followEvents, type Path, type Query, type TurnfoldError } from './client.ts';
+import { accessKey } from './key.tsx';
+import { type Answer, useAnswer, usePulse } from './use-answer.ts';
 
 /** A conversation as it is now. */
-export interface LiveConversation {
+interface LiveConversation {
   readonly description: Conversation | undefined;
   readonly openTurns: OpenTurns | undefined;
-  readonly error: AnswerError | undefined;
+  readonly error: TurnfoldError | undefined;
   /** Changes with each event of the conversation, and whenever its log grows. Panels read again when it changes. */
   readonly change: string;
   readonly reload: () => void;
@@ -19,14 +18,11 @@ export interface LiveConversation {
 /** A running turn appends messages without events, so the head is asked for as well. */
 const PULSE_MS = 2_000;
 const OPEN_TURNS = 5;
-/** Pauses before a cut stream is opened again, in ms. The last one repeats. */
-const PAUSES_MS = [500, 1_000, 2_000, 5_000, 15_000];
-
 /** Follows a conversation while it is on the page, with one stream and two small requests every two seconds. */
 export function useLiveConversation(conversation: string): LiveConversation {
-  const path = pathOf('conversations', conversation);
+  const path = ['conversations', conversation];
   const description = useAnswer<Conversation>(path);
-  const openTurns = useAnswer<OpenTurns>(`${path}/turns`, { limit: OPEN_TURNS });
+  const openTurns = useAnswer<OpenTurns>([...path, 'turns'], { limit: OPEN_TURNS });
   const [events, setEvents] = useState(0);
   const reload = (): void => {
     description.reload();
@@ -38,12 +34,16 @@ export function useLiveConversation(conversation: string): LiveConversation {
   useEffect(() => {
     if (!exists) return undefined;
     const leaving = new AbortController();
-    void follow(`${path}/events`, leaving.signal, () => {
-      setEvents((before) => before + 1);
-      reload();
-    });
+    const follow = async (): Promise<void> => {
+      for await (const { type, data } of followEvents([...path, 'events'], leaving.signal)) {
+        if (type === 'message' || Object.keys(data).length === 0) continue;
+        setEvents((before) => before + 1);
+        reload();
+      }
+    };
+    void follow();
     return () => leaving.abort();
-  }, [path, exists, key]);
+  }, [conversation, exists, key]);
   const { head = 0, size } = description.value ?? {};
   return {
     description: description.value,
@@ -54,33 +54,6 @@ export function useLiveConversation(conversation: string): LiveConversation {
   };
 }
 
-/** Follows a stream of events, and continues behind the last event after a cut. */
-async function follow(path: string, signal: AbortSignal, onEvent: () => void): Promise<void> {
-  let after: string | undefined;
-  for (let failures = 0; !signal.aborted; failures += 1) {
-    try {
-      for await (const { id, type, data } of readEvents(path, { after, signal })) {
-        failures = 0;
-        after = id ?? after;
-        if (type !== 'message' && Object.keys(data).length > 0) onEvent();
-      }
-    } catch {
-      // The requests of every two seconds show what is wrong.
-    }
-    await pause(PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)] ?? 0, signal);
-  }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}
-
 export const LiveConversationContext = createContext<LiveConversation | undefined>(undefined);
 
 /** The conversation of the page, for a panel below its head. */
@@ -88,4 +61,17 @@ export function useConversation(): LiveConversation {
   const live = useContext(LiveConversationContext);
   if (live === undefined) throw new Error('the panel is not below the head of a conversation');
   return live;
+}
+
+/** Reads a route of the shown conversation, and again after each change of the conversation. */
+export function useLiveAnswer<Value>(path: Path, query?: Query): Answer<Value> {
+  const answer = useAnswer<Value>(path, query);
+  const { change } = useConversation();
+  const seen = useRef(change);
+  useEffect(() => {
+    if (seen.current === change) return;
+    seen.current = change;
+    answer.reload();
+  }, [change]);
+  return answer;
 }

@@ -1,69 +1,94 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type AnswerError, type Query, readRoute } from './client.ts';
-import { accessKey } from './key.ts';
+import { type Path, type Query, readRoute, type TurnfoldError } from './client.ts';
+import { accessKey } from './key.tsx';
 
 /** State of a request. During a repeated request, the value before it stays. */
 export interface Answer<Value> {
   readonly value: Value | undefined;
-  readonly error: AnswerError | undefined;
+  readonly error: TurnfoldError | undefined;
   readonly isLoading: boolean;
-  /** Sends the request again. If a request is in flight, waits for its answer first, which may be outdated. */
+  /** Reads again. If a request is in flight, its answer may be outdated, so the next request waits for it. */
   readonly reload: () => void;
 }
 
-interface State<Value> {
+/**
+ * Reads a route whenever its path, its query or the key changes.
+ * @param path undefined: nothing is read yet
+ */
+export function useAnswer<Value>(path: Path | undefined, query: Query = {}): Answer<Value> {
+  const request = path === undefined ? undefined : JSON.stringify([path, query]);
+  return useReading(request, (signal) => readRoute<Value>(path ?? [], query, signal));
+}
+
+interface Outcome<Value> {
   readonly request: string | undefined;
   readonly value?: Value;
-  readonly error?: AnswerError;
+  readonly error?: TurnfoldError;
 }
 
 /**
- * Reads a route whenever its path, its query or the key changes. A component that goes away cancels its request.
- * @param path behind `/v1/`. Undefined: nothing is read yet
+ * Calls `read` whenever `request` or the key changes. Its signal aborts when another request takes its place, and when
+ * the component goes away.
+ * @param keepsValue true: the value of one request stays until the next one has its answer
  */
-export function useAnswer<Value>(path: string | undefined, query: Query = {}): Answer<Value> {
-  const request = path === undefined ? undefined : JSON.stringify([path, query]);
+export function useReading<Value>(
+  request: string | undefined,
+  read: (signal: AbortSignal) => Promise<Value>,
+  keepsValue = false,
+): Answer<Value> {
   const [round, setRound] = useState(0);
-  const [state, setState] = useState<State<Value>>({ request: undefined });
+  const [outcome, setOutcome] = useState<Outcome<Value>>({ request: undefined });
   const isInFlight = useRef(false);
   const isStale = useRef(false);
   const key = accessKey.value;
   useEffect(() => {
-    if (path === undefined) return undefined;
+    if (request === undefined) return undefined;
     const leaving = new AbortController();
     isInFlight.current = true;
     isStale.current = false;
-    const read = async (): Promise<void> => {
+    const run = async (): Promise<void> => {
       try {
-        const value = await readRoute<Value>(path, { query, signal: leaving.signal });
-        // Another request has replaced this one.
+        const value = await read(leaving.signal);
         if (leaving.signal.aborted) return;
-        setState({ request, value });
+        setOutcome({ request, value });
       } catch (error) {
         if (leaving.signal.aborted) return;
-        setState((before) => ({
-          request,
-          error: error as AnswerError,
-          ...(before.request === request && before.value !== undefined && { value: before.value }),
-        }));
+        setOutcome((before) => ({ ...(before.request === request && before), request, error: error as TurnfoldError }));
       }
       isInFlight.current = false;
       if (isStale.current) setRound((before) => before + 1);
     };
-    void read();
+    void run();
     return () => {
       leaving.abort();
       isInFlight.current = false;
     };
   }, [request, round, key]);
-  const isCurrent = state.request === request;
+  const isCurrent = outcome.request === request;
   return {
-    value: isCurrent ? state.value : undefined,
-    error: isCurrent ? state.error : undefined,
+    value: isCurrent || keepsValue ? outcome.value : undefined,
+    error: isCurrent ? outcome.error : undefined,
     isLoading: request !== undefined && !isCurrent,
     reload: useCallback(() => {
       if (isInFlight.current) isStale.current = true;
       else setRound((before) => before + 1);
     }, []),
   };
+}
+
+/** Calls `work` once per `pauseMs` while a person can see the page, and as soon as a hidden page is shown again. */
+export function usePulse(work: () => void, pauseMs: number): void {
+  const current = useRef(work);
+  current.current = work;
+  useEffect(() => {
+    const beat = (): void => {
+      if (document.visibilityState === 'visible') current.current();
+    };
+    const timer = setInterval(beat, pauseMs);
+    document.addEventListener('visibilitychange', beat);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', beat);
+    };
+  }, [pauseMs]);
 }

@@ -1,35 +1,22 @@
-import { useEffect } from 'preact/hooks';
-import type { BreakdownAnswer } from '../../../src/api/contract/inspection-answers.ts';
-import { Find } from '../find/find.tsx';
-import { Categories } from '../gauge/categories.tsx';
-import { Cost } from '../gauge/cost.tsx';
-import { Gauge } from '../gauge/gauge.tsx';
 import '../gauge/gauge.css';
-import { Growth } from '../gauge/growth.tsx';
+import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
+import { Find } from '../find/find.tsx';
+import { Categories, Cost, Growth } from '../gauge/context-side.tsx';
+import { Gauge } from '../gauge/gauge.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { Versions } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
-import { useConversation } from '../shell/live-conversation.ts';
+import { useConversation, useLiveAnswer } from '../shell/live-conversation.ts';
 import { replaceSettings, settings } from '../shell/router.ts';
-import { useAnswer } from '../shell/use-answer.ts';
-import { Timeline } from './timeline.tsx';
-import { describeVersion } from './version-words.ts';
+import { describeVersion, Timeline } from './timeline.tsx';
 
 const NONE: Versions['versions'] = [];
 
 /** The knowledge of the agent: how full its window is, the parts of it, and the fate of each message. */
 export function ContextPanel({ conversation }: { readonly conversation: string }) {
-  const { description, change } = useConversation();
-  const path = pathOf('conversations', conversation);
+  const { description } = useConversation();
   const shown = readNumber('version');
-  const breakdown = useAnswer<BreakdownAnswer>(`${path}/breakdown`, { version: shown });
-  const versions = useAnswer<Versions>(`${path}/versions`);
-  const { reload: reloadBreakdown } = breakdown;
-  const { reload: reloadVersions } = versions;
-  useEffect(() => {
-    reloadBreakdown();
-    reloadVersions();
-  }, [change]);
+  const breakdown = useLiveAnswer<BreakdownAnswer>(['conversations', conversation, 'breakdown'], { version: shown });
+  const versions = useLiveAnswer<Versions>(['conversations', conversation, 'versions']);
   const kept = versions.value?.versions ?? NONE;
   return (
     <div class="context-panel">

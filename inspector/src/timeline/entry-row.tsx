@@ -3,7 +3,7 @@ import { IconPin } from '../parts/icons.tsx';
 import { Tag } from '../parts/tag.tsx';
 import type { OutlineEntry } from './outline-pages.ts';
 
-export interface EntryRowProps {
+interface EntryRowProps {
   readonly seq: number;
   /** Absent while its page is loading. */
   readonly entry: OutlineEntry | undefined;

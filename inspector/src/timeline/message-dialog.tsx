@@ -1,17 +1,17 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { exactNumber, shortBytes, Time } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { LongText } from '../parts/long-text.tsx';
+import { splitText } from '../parts/text-pieces.ts';
 import type { MessagePage } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { LEFT_WORDS } from './entry-row.tsx';
 import type { OutlineEntry } from './outline-pages.ts';
 
-export interface MessageDialogProps {
+interface MessageDialogProps {
   readonly conversation: string;
   readonly seq: number;
   readonly entry: OutlineEntry | undefined;
@@ -24,7 +24,7 @@ type Item = MessagePage['items'][number];
 
 /** One message of the log, whole, as text. */
 export function MessageDialog({ conversation, seq, entry, onMove, onClose }: MessageDialogProps) {
-  const answer = useAnswer<MessagePage>(pathOf('conversations', conversation, 'messages'), {
+  const answer = useAnswer<MessagePage>(['conversations', conversation, 'messages'], {
     after: seq - 1,
     limit: 1,
   });
@@ -133,5 +133,40 @@ function Raw({ title, value }: { readonly title: string; readonly value: unknown
       <summary>{title}</summary>
       {isOpen && <LongText text={JSON.stringify(value, undefined, 2)} what="the JSON" />}
     </details>
+  );
+}
+
+interface LongTextProps {
+  readonly text: string;
+  /** Name of the text for the copy button, e.g. `the text of the message`. */
+  readonly what: string;
+}
+
+/** Characters that are shown at once. */
+const SHOWN_CHARACTERS = 50_000;
+
+/**
+ * A text of any length, as text. It is drawn in pieces, and the browser lays out only the pieces in view. As a whole, one
+ * line of a million characters took 7 s.
+ */
+function LongText({ text, what }: LongTextProps) {
+  const [isWhole, setWhole] = useState(text.length <= SHOWN_CHARACTERS);
+  const pieces = useMemo(() => splitText(isWhole ? text : text.slice(0, SHOWN_CHARACTERS)), [text, isWhole]);
+  return (
+    <div class="long-text">
+      <CopyButton text={text} what={what} />
+      <pre class="plain-text">
+        {pieces.map((piece, index) => (
+          <span key={index} class="long-text-piece" dir="auto">
+            {piece}
+          </span>
+        ))}
+      </pre>
+      {!isWhole && (
+        <button type="button" class="button" onClick={() => setWhole(true)}>
+          Show all {exactNumber(text.length)} characters
+        </button>
+      )}
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
-import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/contract/inspection-answers.ts';
-import { AnswerError, pathOf, readRoute } from '../shell/client.ts';
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/contract/inspection.ts';
+import { isTurnfoldError, type Path, readRoute, type TurnfoldError } from '../shell/client.ts';
 
 export type OutlineEntry = OutlineEntryAnswer;
 
@@ -20,8 +20,8 @@ interface Page {
 export class OutlinePages {
   /** Changes with each page that was read. */
   readonly revision = signal(0);
-  readonly error = signal<AnswerError | undefined>(undefined);
-  readonly #path: string;
+  readonly error = signal<TurnfoldError | undefined>(undefined);
+  readonly #path: Path;
   readonly #version: number | undefined;
   readonly #pages = new Map<number, Page>();
   readonly #inFlight = new Map<number, AbortController>();
@@ -29,7 +29,7 @@ export class OutlinePages {
 
   /** @param version decides the states. Absent: the live one */
   constructor(conversation: string, version: number | undefined) {
-    this.#path = pathOf('conversations', conversation, 'outline');
+    this.#path = ['conversations', conversation, 'outline'];
     this.#version = version;
   }
 
@@ -72,7 +72,7 @@ export class OutlinePages {
     this.#inFlight.set(number, leaving);
     try {
       const query = { after: number * PAGE, limit: PAGE, version: this.#version };
-      const { entries, head } = await readRoute<OutlineAnswer>(this.#path, { query, signal: left });
+      const { entries, head } = await readRoute<OutlineAnswer>(this.#path, query, left);
       this.#pages.set(number, { entries, head });
       if (this.#inFlight.get(number) === leaving) this.#inFlight.delete(number);
       this.error.value = undefined;
@@ -80,7 +80,7 @@ export class OutlinePages {
     } catch (error) {
       if (left.aborted) return;
       this.#inFlight.delete(number);
-      if (error instanceof AnswerError) this.error.value = error;
+      if (isTurnfoldError(error)) this.error.value = error;
     }
   }
 }

@@ -1,17 +1,17 @@
+import './timeline.css';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { exactNumber, shortDuration, shortTokens } from '../parts/figures.tsx';
 import type { Version } from '../shell/answers.ts';
 import { linkTo, replaceSettings } from '../shell/router.ts';
 import { EntryRow } from './entry-row.tsx';
 import { MessageDialog } from './message-dialog.tsx';
 import { OutlinePages } from './outline-pages.ts';
 import { type Divider, type Row, RowIndex } from './row-index.ts';
-import './timeline.css';
-import { describeVersion } from './version-words.ts';
 import { ROW_PX, useVirtualWindow, type VirtualWindow } from './virtual-window.ts';
 
-export interface TimelineProps {
+interface TimelineProps {
   readonly conversation: string;
   readonly head: number;
   /** Number of the live version. */
@@ -67,7 +67,7 @@ export function Timeline({ conversation, head, live, versions, shown, marked }: 
   const error = pages.error.value;
   return (
     <>
-      {error !== undefined && error.status !== 401 && (
+      {error !== undefined && (
         <ErrorNote error={error} onRetry={() => pages.need(...rows.seqsBetween(view.first, view.last))} />
       )}
       <Rows
@@ -181,4 +181,21 @@ function RowContent({ row, pages, versions }: { row: Row; pages: OutlinePages; v
   }
   const version = versions.find(({ number }) => number === row.version);
   return <div class="divider">{version !== undefined && <span>{describeVersion(version)}</span>}</div>;
+}
+
+/** Words for what made a version, e.g. `token threshold`. */
+function describeCause({ cause, reasons }: Pick<Version, 'cause' | 'reasons'>): string {
+  const words = reasons.map((reason) => reason.replaceAll('_', ' '));
+  if (cause === 'pass' && words.length > 0) return words.join(', ');
+  return cause === 'pass' ? 'compaction' : cause;
+}
+
+/** The line of a version in the timeline: `v12 · 143 messages → 9.3k · token threshold · 41 ms`. */
+export function describeVersion(version: Version): string {
+  const { number, archived, tokensBefore, tokensAfter, durationMs } = version;
+  const left =
+    archived > 0 ? `${exactNumber(archived)} ${archived === 1 ? 'message' : 'messages'}` : shortTokens(tokensBefore);
+  const parts = [`v${number}`, `${left} → ${shortTokens(tokensAfter)}`, describeCause(version)];
+  if (version.cause === 'pass') parts.push(shortDuration(durationMs));
+  return parts.join(' · ');
 }

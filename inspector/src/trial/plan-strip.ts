@@ -9,7 +9,7 @@ interface Range {
 }
 
 /** The parts of a plan that name messages. Ranges are in the order of the log and do not overlap. */
-export interface PlannedRanges {
+interface PlannedRanges {
   readonly summarize: readonly Range[];
   readonly evict: readonly Range[];
   readonly mask: readonly Range[];
@@ -17,7 +17,7 @@ export interface PlannedRanges {
 }
 
 /** A message, as far as a strip shows it. */
-export interface StripEntry {
+interface StripEntry {
   readonly seq: number;
   readonly tokens: number;
   readonly state: string;
@@ -102,13 +102,13 @@ export function sumRuns<Kind extends string>(runs: readonly Run<Kind>[]): Readon
   return sums;
 }
 
-export interface Sum {
+interface Sum {
   readonly messages: number;
   readonly tokens: number;
 }
 
 /** One rectangle of a strip. `start` and `size` are shares of its width. */
-export interface Block<Kind extends string> {
+interface Block<Kind extends string> {
   readonly kind: Kind;
   readonly start: number;
   readonly size: number;

@@ -9,7 +9,7 @@ import { Strip } from './strip.tsx';
 import type { DryRun, Plan } from './use-dry-run.ts';
 import type { WholeOutline } from './use-outline.ts';
 
-export interface PlanViewProps {
+interface PlanViewProps {
   readonly conversation: string;
   readonly plan: Plan;
   readonly run: DryRun;

@@ -1,7 +1,7 @@
 import './strip.css';
 import { layOutRuns, type Run } from './plan-strip.ts';
 
-export interface StripProps<Kind extends string> {
+interface StripProps<Kind extends string> {
   readonly name: string;
   /** Content of the strip in words, for a screen reader. */
   readonly summary: string;

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { CompactionAnswer } from '../../../src/api/contract/versions.ts';
 import type { Conversation } from '../shell/answers.ts';
-import { type AnswerError, pathOf, sendChange } from '../shell/client.ts';
+import { sendChange, type TurnfoldError } from '../shell/client.ts';
 import type { TrialPolicy } from './policy-yaml.ts';
 
 export type Plan = NonNullable<CompactionAnswer['plan']>;
@@ -14,7 +14,7 @@ export interface DryRun {
   readonly plan: Plan | undefined;
   /** Time from the request to its answer. */
   readonly tookMs: number;
-  readonly error: AnswerError | undefined;
+  readonly error: TurnfoldError | undefined;
   readonly isRunning: boolean;
 }
 
@@ -39,13 +39,13 @@ export function useDryRun(
       try {
         // Asks for a compaction as soon as the context is larger than the budget, whatever the thresholds of workers.
         const body = { dryRun: true, policy: { ...policy, tokenThreshold: policy.maxTokens } };
-        const path = pathOf('conversations', conversation, 'compact');
+        const path = ['conversations', conversation, 'compact'];
         const answer = await sendChange<CompactionAnswer>(path, body, { signal: leaving.signal });
         const tookMs = performance.now() - start;
         setRun({ plan: answer.plan, tookMs, error: undefined, isRunning: false });
       } catch (error) {
         if (leaving.signal.aborted) return;
-        setRun((before) => ({ ...before, error: error as AnswerError, isRunning: false }));
+        setRun((before) => ({ ...before, error: error as TurnfoldError, isRunning: false }));
       }
     };
     const timer = setTimeout(() => void plan(), PAUSE_MS);

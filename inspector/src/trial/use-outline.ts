@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/contract/inspection-answers.ts';
-import { type AnswerError, pathOf, readRoute } from '../shell/client.ts';
+import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/contract/inspection.ts';
+import { readRoute, type TurnfoldError } from '../shell/client.ts';
 
 /** Entries of one request, the most that the route gives. */
 const PAGE = 2_000;
@@ -8,7 +8,7 @@ const PAGE = 2_000;
 export interface WholeOutline {
   readonly entries: readonly OutlineEntryAnswer[];
   readonly isWhole: boolean;
-  readonly error: AnswerError | undefined;
+  readonly error: TurnfoldError | undefined;
 }
 
 /** An outline with the version that it was read for. Another version may show every message in another way. */
@@ -21,7 +21,7 @@ interface Read {
 /** Reads the outline of a whole log, page by page. Messages that were appended since are read alone. */
 export function useOutline(conversation: string, head: number | undefined, version = 0): WholeOutline {
   const [read, setRead] = useState<Read>({ conversation, version, entries: [] });
-  const [error, setError] = useState<AnswerError>();
+  const [error, setError] = useState<TurnfoldError>();
   const latest = useRef(read);
   useEffect(() => {
     if (head === undefined) return undefined;
@@ -30,12 +30,10 @@ export function useOutline(conversation: string, head: number | undefined, versi
       const { current } = latest;
       const isSame = current.conversation === conversation && current.version === version;
       let entries = isSame ? current.entries : [];
+      const path = ['conversations', conversation, 'outline'];
       while ((entries.at(-1)?.seq ?? 0) < head) {
         const query = { after: entries.at(-1)?.seq ?? 0, limit: PAGE };
-        const page = await readRoute<OutlineAnswer>(pathOf('conversations', conversation, 'outline'), {
-          query,
-          signal: leaving.signal,
-        });
+        const page = await readRoute<OutlineAnswer>(path, query, leaving.signal);
         if (page.entries.length === 0) break;
         entries = [...entries, ...page.entries];
         latest.current = { conversation, version, entries };
@@ -44,7 +42,7 @@ export function useOutline(conversation: string, head: number | undefined, versi
       setError(undefined);
     };
     readOn().catch((thrown: unknown) => {
-      if (!leaving.signal.aborted) setError(thrown as AnswerError);
+      if (!leaving.signal.aborted) setError(thrown as TurnfoldError);
     });
     return () => leaving.abort();
   }, [conversation, head, version]);

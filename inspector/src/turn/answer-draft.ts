@@ -12,7 +12,7 @@ export interface AnswerDraft {
 export const EMPTY_DRAFT: AnswerDraft = { text: '', isError: false };
 
 /** Answer of one call, as the route takes it. The hash names the call that the page shows. */
-export type CallAnswer = { readonly hash?: string } & (
+type CallAnswer = { readonly hash?: string } & (
   | { readonly content: string; readonly isError?: boolean }
   | { readonly approved: true }
   | { readonly approved: false; readonly why?: string }

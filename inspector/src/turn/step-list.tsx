@@ -1,13 +1,70 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
 import type { Waiting } from '../../../src/domain/turn.ts';
 import { counted, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
+import type { RecordedStep } from '../shell/answers.ts';
+import { followEvents, isServiceError, type TurnfoldError } from '../shell/client.ts';
+import { accessKey } from '../shell/key.tsx';
 import { linkTo } from '../shell/router.ts';
 import { ShownText } from '../version/shown-text.tsx';
-import type { RecordedStep } from './turn-answers.ts';
-import type { ShownCall, ShownItem, ShownStep } from './turn-parts.ts';
+import { addPart, type ShownCall, type ShownItem, type ShownStep, type TurnPart } from './turn-parts.ts';
 
-export interface StepListProps {
+interface TurnStream {
+  readonly items: readonly ShownItem[];
+  /** `open` while the turn may go on, `lost` while the page connects again, `ended` once the turn has settled. */
+  readonly state: 'open' | 'lost' | 'ended';
+  readonly error: TurnfoldError | undefined;
+}
+
+const START: TurnStream = { items: [], state: 'open', error: undefined };
+
+/**
+ * Follows a turn from its first part, and connects again behind the last one. Parts that arrive together are shown
+ * together, because a long turn has thousands.
+ */
+export function useTurnStream(conversation: string, turn: string, onChange: () => void): TurnStream {
+  const [stream, setStream] = useState(START);
+  const key = accessKey.value;
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    setStream(START);
+    let items: readonly ShownItem[] = [];
+    let frame: number | undefined;
+    const show = (): void => {
+      frame = undefined;
+      setStream({ items, state: 'open', error: undefined });
+    };
+    const onCut = (failure: unknown): void => {
+      if (failure !== undefined && !isServiceError(failure)) throw failure;
+      setStream({ items, state: 'lost', error: undefined });
+    };
+    const path = ['conversations', conversation, 'turns', turn, 'events'];
+    const follow = async (): Promise<void> => {
+      for await (const { type, data } of followEvents(path, signal, onCut)) {
+        if (type === 'end') {
+          setStream({ items, state: 'ended', error: undefined });
+          onChange();
+          return;
+        }
+        items = addPart(items, { ...data, type } as TurnPart);
+        frame ??= requestAnimationFrame(show);
+        if (!PIECES.has(type)) onChange();
+      }
+    };
+    follow().catch((error: unknown) => setStream({ items, state: 'ended', error: error as TurnfoldError }));
+    return () => {
+      leaving.abort();
+      if (frame !== undefined) cancelAnimationFrame(frame);
+    };
+  }, [conversation, turn, key]);
+  return stream;
+}
+
+const PIECES = new Set(['text', 'reasoning', 'tool-call-start', 'tool-call-arguments']);
+
+interface StepListProps {
   readonly conversation: string;
   readonly items: readonly ShownItem[];
   readonly steps: TurnStepsAnswer | undefined;

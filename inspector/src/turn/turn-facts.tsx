@@ -2,9 +2,9 @@ import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { exactNumber, shortDuration, shortPrice, Time, Tokens } from '../parts/figures.tsx';
 import { Tag, type Tone } from '../parts/tag.tsx';
+import type { ShownTurn } from '../shell/answers.ts';
 import { linkTo } from '../shell/router.ts';
 import { Fact } from '../version/version-facts.tsx';
-import type { ShownTurn } from './turn-answers.ts';
 
 export const STATE_TONES: Readonly<Record<ShownTurn['state'], Tone>> = {
   scheduled: 'plain',
@@ -16,7 +16,7 @@ export const STATE_TONES: Readonly<Record<ShownTurn['state'], Tone>> = {
   canceled: 'plain',
 };
 
-export interface TurnFactsProps {
+interface TurnFactsProps {
   readonly conversation: string;
   readonly turn: ShownTurn;
   readonly steps: TurnStepsAnswer | undefined;

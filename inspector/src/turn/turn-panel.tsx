@@ -1,36 +1,32 @@
 import '../version/version.css';
 import './turn.css';
+import { useState } from 'preact/hooks';
 import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
+import { Confirmation } from '../parts/confirmation.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Tag } from '../parts/tag.tsx';
-import type { MessagePage } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
-import { useAnswer } from '../shell/use-answer.ts';
-import { usePulse } from '../shell/use-pulse.ts';
+import type { MessagePage, ShownTurn } from '../shell/answers.ts';
+import { newOperation, sendChange } from '../shell/client.ts';
+import { linkTo } from '../shell/router.ts';
+import { useAnswer, usePulse } from '../shell/use-answer.ts';
+import { ChangeButtons } from '../version/change-buttons.tsx';
 import { MessageView } from '../version/message-view.tsx';
 import { ShownText } from '../version/shown-text.tsx';
-import { StepList } from './step-list.tsx';
-import { TurnActions } from './turn-actions.tsx';
-import type { ShownTurn } from './turn-answers.ts';
+import { useRefusal } from '../version/use-access.ts';
+import { StepList, useTurnStream } from './step-list.tsx';
 import { TurnFacts } from './turn-facts.tsx';
-import { useTurnStream } from './use-turn-stream.ts';
 import { WaitForm } from './wait-form.tsx';
 
 /** Pause in ms between two reads of the attempts and the lease of an open turn. The stream does not contain them. */
 const PULSE_MS = 2_000;
 
-export interface TurnPanelProps {
-  readonly conversation: string;
-  readonly turn: string;
-}
-
 /** One turn: its steps with their times, what it waits for, and its text while the model writes it. */
-export function TurnPanel({ conversation, turn }: TurnPanelProps) {
-  const path = pathOf('conversations', conversation, 'turns', turn);
+export function TurnPanel({ conversation, turn }: { readonly conversation: string; readonly turn: string }) {
+  const path = ['conversations', conversation, 'turns', turn];
   const view = useAnswer<ShownTurn>(path);
-  const steps = useAnswer<TurnStepsAnswer>(`${path}/steps`);
+  const steps = useAnswer<TurnStepsAnswer>([...path, 'steps']);
   const reload = (): void => {
     view.reload();
     steps.reload();
@@ -82,7 +78,7 @@ export function TurnPanel({ conversation, turn }: TurnPanelProps) {
 }
 
 function TurnInput({ conversation, seq }: { readonly conversation: string; readonly seq: number }) {
-  const page = useAnswer<MessagePage>(pathOf('conversations', conversation, 'messages'), { after: seq - 1, limit: 1 });
+  const page = useAnswer<MessagePage>(['conversations', conversation, 'messages'], { after: seq - 1, limit: 1 });
   return (
     <Loaded answer={page} what="the input">
       {({ items: [item] }) => item !== undefined && <MessageView conversation={conversation} item={item} />}
@@ -97,4 +93,77 @@ function NoSteps({ turn }: { readonly turn: ShownTurn }) {
     return <EmptyState title="The turn waits in the mailbox">Earlier turns of the conversation run first.</EmptyState>;
   }
   return <EmptyState title="The model has not written anything yet" />;
+}
+
+interface TurnActionsProps {
+  readonly conversation: string;
+  readonly turn: ShownTurn;
+  readonly onChange: () => void;
+}
+
+/** Changes that a person can make to a turn, by its state. */
+function TurnActions({ conversation, turn, onChange }: TurnActionsProps) {
+  const isSettled = turn.settledAt !== undefined;
+  return (
+    <div class="turn-actions">
+      {isSettled && turn.inputSeq !== undefined && (
+        <ChangeButtons conversation={conversation} changes={[{ kind: 'rollback', turn: turn.turn }]} />
+      )}
+      {!isSettled && <TurnButton action="cancel" {...{ conversation, turn, onChange }} />}
+      {turn.state === 'failed' && <TurnButton action="redrive" {...{ conversation, turn, onChange }} />}
+    </div>
+  );
+}
+
+const ACTIONS = {
+  cancel: {
+    label: 'Cancel the turn…',
+    title: 'Cancel the turn',
+    text: 'The turn ends as canceled, and the next one starts. Text that a reader has seen stays in the log as a stopped message. Other work that is not recorded is lost, and open tool calls get an error result.',
+  },
+  redrive: {
+    label: 'Run again…',
+    title: 'Run the turn again',
+    text: 'The input of the failed turn runs again, as a new turn behind all queued ones.',
+  },
+} as const;
+
+function TurnButton({ action, ...props }: TurnActionsProps & { readonly action: keyof typeof ACTIONS }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const refusal = useRefusal('enqueue');
+  return (
+    <>
+      <button
+        type="button"
+        class="button"
+        disabled={refusal !== undefined}
+        title={refusal}
+        onClick={() => setIsOpen(true)}
+      >
+        {ACTIONS[action].label}
+      </button>
+      {isOpen && <TurnDialog action={action} {...props} onClose={() => setIsOpen(false)} />}
+    </>
+  );
+}
+
+interface TurnDialogProps extends TurnActionsProps {
+  readonly action: keyof typeof ACTIONS;
+  readonly onClose: () => void;
+}
+
+function TurnDialog({ action, conversation, turn: { turn }, onChange, onClose }: TurnDialogProps) {
+  const [operation] = useState(newOperation);
+  const { title, text } = ACTIONS[action];
+  const send = async (): Promise<void> => {
+    const path = ['conversations', conversation, 'turns', turn, action];
+    const answer = await sendChange<{ turn?: string }>(path, {}, action === 'redrive' ? { operation } : {});
+    onChange();
+    if (answer.turn !== undefined) location.hash = linkTo('c', conversation, 't', answer.turn);
+  };
+  return (
+    <Confirmation title={title} command={`turnfold ${action} ${conversation} ${turn}`} send={send} onClose={onClose}>
+      <p>{text}</p>
+    </Confirmation>
+  );
 }

@@ -1,5 +1,5 @@
 /** A message of the outline, as far as a list of turns shows it. */
-export interface TurnMessage {
+interface TurnMessage {
   readonly role: string;
   readonly turn?: string | undefined;
   readonly at: number;

@@ -2,18 +2,16 @@ import '../version/version.css';
 import './turn.css';
 import { useMemo } from 'preact/hooks';
 import type { AnswerBody } from '../../../src/api/contract/client.ts';
-import type { OutlineAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { OutlineAnswer } from '../../../src/api/contract/inspection.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { exactNumber, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Tag } from '../parts/tag.tsx';
 import type { OpenTurns } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
-import { useConversation } from '../shell/live-conversation.ts';
+import { useConversation, useLiveAnswer } from '../shell/live-conversation.ts';
 import { linkTo } from '../shell/router.ts';
 import { useAnswer } from '../shell/use-answer.ts';
-import { useLiveAnswer } from '../version/use-live-answer.ts';
 import { STATE_TONES } from './turn-facts.tsx';
 import { listTurns, type TurnRow } from './turn-rows.ts';
 
@@ -25,8 +23,7 @@ const FAILED = 1_000;
 
 /** Open turns of a conversation, and the latest ones in its log. */
 export function TurnsPanel({ conversation }: { readonly conversation: string }) {
-  const path = pathOf('conversations', conversation);
-  const open = useLiveAnswer<OpenTurns>(`${path}/turns`);
+  const open = useLiveAnswer<OpenTurns>(['conversations', conversation, 'turns']);
   return (
     <>
       <Loaded answer={open} what="the open turns">
@@ -73,18 +70,13 @@ function TurnLink({ conversation, turn }: { readonly conversation: string; reado
   );
 }
 
-interface RecentTurnsProps {
-  readonly conversation: string;
-  readonly open: ReadonlySet<string>;
-}
-
-function RecentTurns({ conversation, open }: RecentTurnsProps) {
+function RecentTurns({ conversation, open }: { readonly conversation: string; readonly open: ReadonlySet<string> }) {
   const head = useConversation().description?.head;
   const outline = useAnswer<OutlineAnswer>(
-    head === undefined ? undefined : pathOf('conversations', conversation, 'outline'),
+    head === undefined ? undefined : ['conversations', conversation, 'outline'],
     { after: Math.max(0, (head ?? 0) - RECENT), limit: RECENT },
   );
-  const failed = useAnswer<FailedTurns>('failed-turns', { limit: FAILED });
+  const failed = useAnswer<FailedTurns>(['failed-turns'], { limit: FAILED });
   const failures = useMemo(() => {
     const own = failed.value?.turns.filter((turn) => turn.conversation === conversation) ?? [];
     return new Map(own.map(({ turn, failure }) => [turn, failure.code]));

@@ -3,12 +3,12 @@ import type { Waiting } from '../../../src/domain/turn.ts';
 import { CommandLine } from '../parts/command-line.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { Time } from '../parts/figures.tsx';
-import { AnswerError, pathOf, sendChange } from '../shell/client.ts';
+import { isTurnfoldError, sendChange, type TurnfoldError } from '../shell/client.ts';
 import { ShownText } from '../version/shown-text.tsx';
 import { useRefusal } from '../version/use-access.ts';
 import { type AnswerDraft, answersOf, EMPTY_DRAFT } from './answer-draft.ts';
 
-export interface WaitFormProps {
+interface WaitFormProps {
   readonly conversation: string;
   readonly turn: string;
   readonly waiting: Waiting;
@@ -26,7 +26,7 @@ const NAMES: Readonly<Record<Waiting['for'], string>> = {
 export function WaitForm({ conversation, turn, waiting, onAnswered }: WaitFormProps) {
   const [drafts, setDrafts] = useState<ReadonlyMap<string, AnswerDraft>>(new Map());
   const [isSending, setIsSending] = useState(false);
-  const [error, setError] = useState<AnswerError>();
+  const [error, setError] = useState<TurnfoldError>();
   const refusal = useRefusal('answer');
   const answers = answersOf(waiting, drafts);
   const count = Object.keys(answers).length;
@@ -35,11 +35,11 @@ export function WaitForm({ conversation, turn, waiting, onAnswered }: WaitFormPr
     setIsSending(true);
     setError(undefined);
     try {
-      await sendChange(pathOf('conversations', conversation, 'turns', turn, 'answers'), { answers });
+      await sendChange(['conversations', conversation, 'turns', turn, 'answers'], { answers });
       setDrafts(new Map());
       onAnswered();
     } catch (thrown) {
-      if (!(thrown instanceof AnswerError)) throw thrown;
+      if (!isTurnfoldError(thrown)) throw thrown;
       setError(thrown);
     }
     setIsSending(false);
@@ -144,7 +144,7 @@ interface CallFormProps {
   readonly kind: Waiting['for'];
   readonly draft: AnswerDraft;
   readonly isOff: boolean;
-  readonly error: AnswerError | undefined;
+  readonly error: TurnfoldError | undefined;
   readonly command: string;
   readonly onChange: (draft: AnswerDraft) => void;
 }

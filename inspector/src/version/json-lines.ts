@@ -21,7 +21,7 @@ export function findLine(lines: readonly string[], wanted: string, from: number)
   return next === -1 ? lines.findIndex((line) => line.toLowerCase().includes(text)) : next;
 }
 
-export interface JsonPiece {
+interface JsonPiece {
   readonly text: string;
   readonly kind: 'key' | 'text' | 'word' | 'mark';
 }

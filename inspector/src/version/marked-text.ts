@@ -1,5 +1,5 @@
 /** A part of a text. `mark` is the identifier that the part shows. */
-export interface TextPiece {
+interface TextPiece {
   readonly text: string;
   readonly mark?: string;
 }

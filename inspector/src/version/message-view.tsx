@@ -5,7 +5,7 @@ import type { MessagePage } from '../shell/answers.ts';
 import { linkTo } from '../shell/router.ts';
 import { ShownText } from './shown-text.tsx';
 
-export type LogItem = MessagePage['items'][number];
+type LogItem = MessagePage['items'][number];
 
 const ROLES: Readonly<Record<LogItem['message']['role'], string>> = {
   system: 'System',
@@ -15,7 +15,7 @@ const ROLES: Readonly<Record<LogItem['message']['role'], string>> = {
   summary: 'Summary',
 };
 
-export interface MessageViewProps {
+interface MessageViewProps {
   readonly conversation: string;
   readonly item: LogItem;
   readonly marks?: readonly string[] | undefined;

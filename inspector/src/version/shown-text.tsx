@@ -8,7 +8,7 @@ const MORE = 30_000;
 /** If at most this many characters remain, they are shown without a click. */
 const FEW = 1_000;
 
-export interface ShownTextProps {
+interface ShownTextProps {
   readonly text: string;
   /** Identifiers to mark. */
   readonly marks?: readonly string[] | undefined;

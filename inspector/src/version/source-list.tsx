@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { exactNumber } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { MessagePage } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { MessageView } from './message-view.tsx';
 
@@ -16,7 +15,7 @@ export interface ChosenSource {
   readonly mark?: string;
 }
 
-export interface SourceListProps {
+interface SourceListProps {
   readonly conversation: string;
   readonly from: number;
   readonly to: number;
@@ -27,7 +26,7 @@ export interface SourceListProps {
 /** Messages of a range of the log, a page at a time, because a range may have thousands. */
 export function SourceList({ conversation, from, to, marks, chosen }: SourceListProps) {
   const [start, setStart] = useState(from);
-  const page = useAnswer<MessagePage>(pathOf('conversations', conversation, 'messages'), {
+  const page = useAnswer<MessagePage>(['conversations', conversation, 'messages'], {
     after: start - 1,
     limit: Math.min(PAGE, to - start + 1),
   });

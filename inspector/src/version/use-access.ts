@@ -7,7 +7,7 @@ import { useAnswer } from '../shell/use-answer.ts';
  * @returns undefined if the caller may, or if nothing is known yet: then the server decides
  */
 export function useRefusal(scope: Scope): string | undefined {
-  const { value } = useAnswer<AccessAnswer>('access');
+  const { value } = useAnswer<AccessAnswer>(['access']);
   if (value === undefined) return undefined;
   if (value.isReadOnly === true) return 'This server only reads. Start it with --allow-changes to change something.';
   if (value.scopes.includes(scope) || value.scopes.includes('admin')) return undefined;

@@ -6,7 +6,7 @@ import { exactNumber, shortDuration, shortPrice, Time, Tokens } from '../parts/f
 import { Tag } from '../parts/tag.tsx';
 import { SourceList } from './source-list.tsx';
 
-export interface VersionFactsProps {
+interface VersionFactsProps {
   readonly conversation: string;
   readonly report: ReportAnswer;
 }

@@ -1,31 +1,25 @@
 import './version.css';
 import { useMemo } from 'preact/hooks';
-import type { ReportAnswer } from '../../../src/api/contract/inspection-answers.ts';
+import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { Versions } from '../shell/answers.ts';
-import { pathOf } from '../shell/client.ts';
+import { useLiveAnswer } from '../shell/live-conversation.ts';
 import { linkTo, replaceSettings, settings } from '../shell/router.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { ChangeButtons } from './change-buttons.tsx';
 import { RequestView } from './request-view.tsx';
 import { SummaryPart } from './summary-part.tsx';
-import { useLiveAnswer } from './use-live-answer.ts';
 import { VersionFacts } from './version-facts.tsx';
-
-export interface VersionPanelProps {
-  readonly conversation: string;
-  readonly version: string;
-}
 
 const VIEWS = { summaries: 'Summaries', request: 'Request' } as const;
 type View = keyof typeof VIEWS;
 const views = Object.keys(VIEWS) as View[];
 
 /** One version: its summaries beside their sources, and the request as each provider would get it. */
-export function VersionPanel({ conversation, version }: VersionPanelProps) {
+export function VersionPanel({ conversation, version }: { readonly conversation: string; readonly version: string }) {
   const number = Number(version);
-  const versions = useLiveAnswer<Versions>(pathOf('conversations', conversation, 'versions'));
+  const versions = useLiveAnswer<Versions>(['conversations', conversation, 'versions']);
   const wanted = settings.value.get('show');
   const view = views.find((name) => name === wanted) ?? 'summaries';
   if (!Number.isInteger(number) || number < 0) {
@@ -101,7 +95,7 @@ function VersionHead({ conversation, number, versions }: VersionHeadProps) {
 }
 
 function Summaries({ conversation, number }: { readonly conversation: string; readonly number: number }) {
-  const path = pathOf('conversations', conversation, 'versions', number, 'report');
+  const path = ['conversations', conversation, 'versions', number, 'report'];
   const report = useAnswer<ReportAnswer>(number === 0 ? undefined : path);
   if (number === 0) {
     return (
