@@ -122,8 +122,7 @@ function decodeFound(reply: KeyReply, id: string, keyspace: Keyspace): KeyReadin
 }
 
 function decodeReading([now, flat]: KeyReply, id: string, keyspace: Keyspace): KeyReading {
-  const values = new Map(flat.flatMap((field, at) => (at % 2 === 0 ? [[field, flat[at + 1] ?? '']] : [])));
-  return { key: decodeKey(id, new RecordFields(keyspace.accessKey(id), values)), now };
+  return { key: decodeKey(id, RecordFields.ofList(keyspace.accessKey(id), flat)), now };
 }
 
 function decodeKey(id: string, fields: RecordFields): StoredKey {

@@ -1,11 +1,10 @@
 import type { Redis } from 'ioredis';
-import type { Acknowledged, Durability } from '../domain/durability.ts';
+import type { Acknowledged, Barriers, Durability, Shortfall } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
-import { BarrierLane } from './barrier-lane.ts';
 import type { Keyspace } from './keys.ts';
 import { callStoreOnce } from './records.ts';
 import { connect, duplicateConnection } from './redis/connection.ts';
-import { conversationOf, Script, type ScriptDefinition } from './script.ts';
+import { type Argument, conversationOf, Script, type ScriptDefinition } from './script.ts';
 
 /**
  * Number of connections that only run writes followed by WAIT, because WAIT blocks its connection. While one connection
@@ -109,3 +108,177 @@ const REMEDIES = [
     'this Redis writes no append-only file. Set "appendonly yes" in Redis, or remove the setting.',
   ],
 ] as const;
+
+interface GuardedCall {
+  readonly script: { readonly sha: string; readonly lua: string };
+  /** Arguments of the script, without its hash and without the keys. */
+  readonly args: readonly Argument[];
+  /** Key that is written before WAIT. This key is in the same hash slot as the script's keys. */
+  readonly mark: string;
+}
+
+interface GuardedReply {
+  readonly reply: unknown;
+  readonly shortfall?: Shortfall;
+}
+
+interface Waiting extends GuardedCall {
+  readonly resolve: (reply: GuardedReply) => void;
+  readonly reject: (error: Error) => void;
+  /**
+   * How often Redis refused the call before the script ran, because it did not know the script or the slot had moved.
+   */
+  tries: number;
+}
+
+type Result = readonly [error: Error | null, reply: unknown];
+
+/**
+ * Maximum attempts of one call: by the script's hash, with the script's text, and by the hash again after the slot
+ * moved.
+ */
+const MAX_TRIES = 4;
+/**
+ * Lua script that writes an empty key. A full Redis runs it too, because an erase frees memory and its durability
+ * barrier also writes this key.
+ */
+const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
+/** Maximum calls that share one WAIT, and so are sent in one pipeline. */
+const MAX_BATCH = 200;
+
+/**
+ * One connection that alternates between sending writes and waiting (WAIT) until replicas have them. Calls that arrive
+ * during a wait are sent together afterwards and share the next wait, like commits that share one fsync.
+ * WAIT covers only the writes of its own connection. Three rules follow:
+ * - B1. The writes, a write of the mark (an empty key), and WAIT are sent as one pipeline on one connection. No command
+ *   of the pipeline is sent again alone.
+ * - B2. The mark is always a write. If a turn is known already, another connection wrote it, and since Redis 7.2 WAIT
+ *   ignores that write. The mark comes later in the replication stream, so a replica that has the mark has the turn
+ * too.
+ * - B3. A master that was demoted to a replica refuses the mark, and then the result of WAIT does not count.
+ */
+class BarrierLane {
+  readonly #redis: Redis;
+  readonly #durability: Durability;
+  #waiting: Waiting[] = [];
+  #isRunning = false;
+  #sent = 0;
+
+  constructor(redis: Redis, durability: Durability) {
+    this.#redis = redis;
+    this.#durability = durability;
+  }
+
+  /**
+   * Number of calls in flight. A connection that cannot send now returns a higher number, so that it is chosen last.
+   */
+  get load(): number {
+    return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
+  }
+
+  /**
+   * Runs the script and waits for the replicas. Rejects with the error of Redis or of the network. The script may have
+   * run nevertheless.
+   */
+  run(call: GuardedCall): Promise<GuardedReply> {
+    const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
+    this.#waiting.push({ ...call, resolve, reject, tries: 0 });
+    if (!this.#isRunning) void this.#drain();
+    return promise;
+  }
+
+  async #drain(): Promise<void> {
+    this.#isRunning = true;
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, MAX_BATCH);
+      this.#waiting = this.#waiting.slice(MAX_BATCH);
+      this.#sent = batch.length;
+      await Promise.all(this.#bySlot(batch).map((calls) => this.#send(calls)));
+      this.#sent = 0;
+    }
+    this.#isRunning = false;
+  }
+
+  /** Groups the calls by hash slot, because in a Cluster a pipeline goes to one node. */
+  #bySlot(batch: readonly Waiting[]): Waiting[][] {
+    return this.#redis.isCluster ? [...Map.groupBy(batch, ({ mark }) => mark).values()] : [[...batch]];
+  }
+
+  async #send(calls: readonly Waiting[]): Promise<void> {
+    const pipeline = this.#redis.pipeline();
+    for (const { script, args, tries } of calls) {
+      if (tries % 2 === 0) pipeline.call('evalsha', [script.sha, ...args]);
+      else pipeline.call('eval', [script.lua, ...args]);
+    }
+    pipeline.call('eval', [MARK, 1, calls[0]?.mark ?? '']);
+    for (const [command, ...args] of this.#waits()) pipeline.call(command, args);
+    let results: readonly Result[];
+    try {
+      results = (await pipeline.exec()) ?? [];
+    } catch (error) {
+      for (const { reject } of calls) reject(error as Error);
+      return;
+    }
+    const shortfall = this.#judge(results.slice(calls.length));
+    for (const [index, call] of calls.entries()) this.#conclude(call, results[index], shortfall);
+  }
+
+  #conclude(
+    call: Waiting,
+    [error, reply]: Result = [new Error('Connection is closed.'), undefined],
+    shortfall?: Shortfall,
+  ): void {
+    if (error === null) {
+      call.resolve({ reply, ...(shortfall !== undefined && { shortfall }) });
+      return;
+    }
+    const hasNotRun = error.message.startsWith('NOSCRIPT') || error.message.startsWith('MOVED');
+    call.tries += error.message.startsWith('MOVED') ? 2 : 1;
+    if (!hasNotRun || call.tries >= MAX_TRIES) {
+      call.reject(error);
+      return;
+    }
+    if (error.message.startsWith('MOVED')) {
+      // A plain read makes the Cluster connection find and remember the slot's new node. A pipeline with a WAIT does
+      // not.
+      this.#redis.exists(call.mark).then(() => this.#again(call), call.reject);
+    } else this.#again(call);
+  }
+
+  #again(call: Waiting): void {
+    this.#waiting.push(call);
+    if (!this.#isRunning) void this.#drain();
+  }
+
+  #waits(): [command: 'wait' | 'waitaof', ...args: number[]][] {
+    const { replicas, timeoutMs, fsync } = this.#durability;
+    if (fsync === 'replica') return [['waitaof', 1, replicas, timeoutMs]];
+    const disk = fsync === 'local' ? [['waitaof', 1, 0, timeoutMs] as ['waitaof', ...number[]]] : [];
+    return [['wait', replicas, timeoutMs], ...disk];
+  }
+
+  /**
+   * Decides whether enough replicas and disks have the writes.
+   * @param results reply to the write of the mark key, then the reply of each WAIT
+   */
+  #judge(results: readonly Result[]): Shortfall | undefined {
+    const { replicas, fsync } = this.#durability;
+    const wanted: Barriers = { replicas, ...(fsync !== undefined && { fsynced: 1 }) };
+    if (results.some(([error]) => error !== null)) return { wanted };
+    const replies = results.slice(1).map(([, reply]) => reply);
+    const reached = readReached(replies);
+    const isReached = reached.replicas >= replicas && (reached.fsynced ?? 0) >= (wanted.fsynced ?? 0);
+    return isReached ? undefined : { wanted, reached };
+  }
+}
+
+/**
+ * Reads how many servers have the writes. WAIT replies with the number of replicas. WAITAOF replies with the master's
+ * disk (0 or 1) and the number of replicas whose disks have the write.
+ */
+function readReached(replies: readonly unknown[]): Barriers {
+  const [first, second] = replies as [number | [number, number], [number, number]?];
+  if (Array.isArray(first)) return { replicas: first[1], fsynced: first[0] };
+  return { replicas: first, ...(second !== undefined && { fsynced: second[0] }) };
+}

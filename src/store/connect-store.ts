@@ -2,26 +2,25 @@ import type { Redis } from 'ioredis';
 import type { Acknowledged, Durability } from '../domain/durability.ts';
 import { Barrier } from './barrier.ts';
 import { openDatabase } from './database.ts';
-import { type DatabaseWatch, openDatabaseWatch } from './database-watch.ts';
-import { bindErase, eraseScript } from './erase.ts';
-import { type EventNotifications, openEventNotifications } from './event-notifications.ts';
+import { openDatabaseWatch } from './database-watch.ts';
+import { bindErase, bindRestoreIndex, eraseScript } from './erase.ts';
+import { EventNotices } from './events.ts';
 import { beginForkScript, endForkScript } from './forks.ts';
-import { type GateStore, openGateStore } from './gates.ts';
+import { openGateStore } from './gates.ts';
 import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';
-import { openMeasures, type StoreMeasures } from './measures.ts';
+import { openMeasures } from './measures.ts';
 import { openStore, type Store } from './open-store.ts';
 import { requestPassScript } from './passes.ts';
-import { type AgentFinder, connectionName, openPresence, type PresenceStore } from './presence.ts';
+import { connectionName, openPresence } from './presence.ts';
 import { decideProposalScript } from './proposals.ts';
 import { checkAccess } from './redis/access.ts';
 import type { RedisLocation } from './redis/address.ts';
 import { callRedis, connect, openConnection } from './redis/connection.ts';
-import { checkServer, type MemoryUse, readAppendOnly, readMemory } from './redis/server-checks.ts';
+import { checkServer, readAppendOnly, readMemory } from './redis/server-checks.ts';
 import { Subscriber } from './redis/subscriber.ts';
-import { bindRestoreIndex } from './restore-index.ts';
 import type { ScriptDefinition } from './script.ts';
-import { openStreamNotices, type StreamNotices } from './streams.ts';
+import { openStreamNotices } from './streams.ts';
 import { answerTurnScript } from './turn-answers.ts';
 import { acceptTurnScript, cancelTurnScript } from './turn-intake.ts';
 import { replaceVersionScript } from './versions.ts';
@@ -43,30 +42,6 @@ export interface StoreOptions extends RedisLocation {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ConnectedStore {
-  readonly store: Store;
-  readonly notifications: EventNotifications;
-  readonly streamNotices: StreamNotices;
-  /** Reads the memory use of Redis. Returns undefined if no server has a memory limit, or if every server forbids INFO. */
-  readonly readMemory: () => Promise<MemoryUse | undefined>;
-  /** Reads if every server writes an append-only file. Returns undefined if every server forbids INFO. */
-  readonly isAppendOnly: () => Promise<boolean | undefined>;
-  /**
-   * Checks for the readiness probe that Redis accepts calls.
-   * @throws redis_unavailable, at once if there is no connection. incompatible_store if the server is too old or may
-   * evict keys.
-   */
-  readonly checkServer: () => Promise<void>;
-  readonly measures: StoreMeasures;
-  readonly presence: PresenceStore & AgentFinder;
-  readonly gates: GateStore;
-  /** Finds out that Redis holds another or an older database than when this process connected. */
-  readonly database: DatabaseWatch;
-  /** Calls the listener whenever the connection to Redis was opened again. */
-  readonly onReconnect: (listener: () => void) => void;
-  readonly close: () => Promise<void>;
-}
-
 /**
  * Milliseconds of silence after which fail-fast calls fail. The caller has one second in total, and needs the rest for its
  * own work.
@@ -77,7 +52,7 @@ const FAIL_FAST_MS = 800;
  * Connects to Redis and opens the store.
  * @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set
  */
-export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
+export async function connectStore(options: StoreOptions) {
   const { url, tls, prefix, shards, failsFast = false, onError, worker, durability, signal } = options;
   signal?.throwIfAborted();
   const redis = openConnection({
@@ -97,20 +72,21 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
     const { keyspace } = opened;
     const barrier = durability && (await Barrier.open(redis, durability));
     const subscriber = new Subscriber(redis);
-    const notifications = openEventNotifications(subscriber, keyspace);
+    const notifications = new EventNotices(subscriber, keyspace);
     const store = openStore(redis, keyspace);
     return {
       store: barrier === undefined ? store : guardStore(store, redis, barrier, keyspace),
       notifications,
+      streamNotices: openStreamNotices(subscriber, keyspace),
       readMemory: () => readMemory(redis),
       isAppendOnly: () => readAppendOnly(redis),
       checkServer: () => checkServer(redis),
       measures: openMeasures(redis, keyspace),
-      database: openDatabaseWatch(redis, opened),
       presence: openPresence(redis, keyspace, worker ?? ''),
       gates: openGateStore(redis, keyspace),
-      streamNotices: openStreamNotices(subscriber, keyspace),
-      onReconnect: (listener) => void redis.on('ready', listener),
+      database: openDatabaseWatch(redis, opened),
+      /** Calls the listener whenever the connection to Redis was opened again. */
+      onReconnect: (listener: () => void): void => void redis.on('ready', listener),
       close: async () => {
         notifications.close();
         subscriber.close();
@@ -125,6 +101,8 @@ export async function connectStore(options: StoreOptions): Promise<ConnectedStor
     signal?.removeEventListener('abort', leave);
   }
 }
+
+export type ConnectedStore = Awaited<ReturnType<typeof connectStore>>;
 
 /**
  * Wraps the store so that the writes of services wait for replicas or disks (the durability barrier). A reply reports a

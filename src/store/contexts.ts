@@ -15,12 +15,11 @@ import {
 } from '../domain/version.ts';
 import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
 import { decodeConversation } from './conversation-record.ts';
-import { bindErase, eraseScript } from './erase.ts';
+import { bindErase, bindRestoreIndex, eraseScript } from './erase.ts';
 import type { Keyspace } from './keys.ts';
 import { appendScript } from './log.ts';
 import { bindReadLog } from './log-pages.ts';
-import { callStore, corruptRecord, MAX_SEQ, type Place, RecordFields, readJson } from './records.ts';
-import { bindRestoreIndex } from './restore-index.ts';
+import { callStore, corruptRecord, MAX_SEQ, type Place, pairsOf, RecordFields, readRecordJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
 import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
@@ -30,9 +29,8 @@ export function openContextReader(redis: Redis, keyspace: Keyspace) {
   return {
     /** @returns undefined if the conversation does not exist */
     readConversation: async (conversation: ConversationRef): Promise<ConversationState | undefined> => {
-      const key = keyspace.key(conversation, 'c');
-      const values = new Map(Object.entries(await callStore(() => redis.hgetall(key))));
-      return values.size === 0 ? undefined : decodeConversation(new RecordFields(key, values));
+      const fields = await RecordFields.read(redis, keyspace.key(conversation, 'c'));
+      return fields.isEmpty ? undefined : decodeConversation(fields);
     },
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
@@ -67,7 +65,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace) {
       schema: z.ZodType<Item[]>,
     ): Promise<Item[]> => {
       const { place, text } = await readWhole(redis, keyspace.key(conversation, 'txt'), hash);
-      return text === undefined ? [] : readJson(place, text, schema);
+      return text === undefined ? [] : readRecordJson(place, text, schema);
     },
     erase: bindErase(bind(eraseScript), bindRestoreIndex(redis, keyspace)),
   };
@@ -177,11 +175,10 @@ const readVersionScript: ScriptDefinition<
 
 /** @param turns each turn, with the seq of its user message */
 function readInputs(turns: readonly string[], keyOf: (turn: string) => string): number[] {
-  return turns.flatMap((turn, at) => {
-    if (at % 2 === 1) return [];
-    const seq = Number(turns[at + 1]);
+  return pairsOf(turns).map(([turn, text]) => {
+    const seq = Number(text);
     if (!isSeq(seq)) throw corruptRecord(keyOf(turn), 'inputSeq', 'the value must be the number of a message');
-    return [seq];
+    return seq;
   });
 }
 
@@ -206,7 +203,7 @@ async function readSummaries(redis: Redis, key: string, version: Version): Promi
   return new Map(
     names.flatMap((name, index): [string, Summary][] => {
       const text = texts[index] ?? null;
-      return text === null ? [] : [[name, readJson({ key, field: `k:${name}` }, text, summarySchema)]];
+      return text === null ? [] : [[name, readRecordJson({ key, field: `k:${name}` }, text, summarySchema)]];
     }),
   );
 }

@@ -7,7 +7,7 @@ import { LEAVE_CAUSES } from '../domain/leaving.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
-import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
+import { MAX_SEQ, type RecordFields, readRecordJson } from './records.ts';
 
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
@@ -180,7 +180,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
     .toSorted((a, b) => a.seq - b.seq || a.index - b.index)
     .map(({ id, providerId }) => {
       if (providerId === '') return { id };
-      return { id, providerId: readJson({ key: fields.key, field: `o:${id}` }, providerId, z.string()) };
+      return { id, providerId: readRecordJson({ key: fields.key, field: `o:${id}` }, providerId, z.string()) };
     });
 }
 

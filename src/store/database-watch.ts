@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { DATABASE_LOSSES, type DatabaseLoss } from '../domain/database-loss.ts';
-import { checkSettings, type DatabaseIdentity, makeDatabaseId, type OpenDatabase } from './database.ts';
+import { checkStoredSettings, type DatabaseIdentity, makeDatabaseId, type OpenDatabase } from './database.ts';
 import { type Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
 import { readClock } from './redis/server-facts.ts';
@@ -107,7 +107,7 @@ const recoverDatabaseScript: ScriptDefinition<[known: DatabaseIdentity, schemas:
     const answer = reply as ['incompatible', string, string] | [string, string, number, string];
     if (answer[0] === 'incompatible') {
       const [, schema, shards] = answer as [string, string, string];
-      checkSettings({ schema, shards }, keyspace.shards, schemas);
+      checkStoredSettings({ schema, shards }, keyspace.shards, schemas);
     }
     const [, id, counter, note] = answer as [string, string, number, string];
     return { identity: { id, counter }, loss: parseNote(note) };

@@ -5,7 +5,7 @@ import { DEFAULT_PREFIX } from '../domain/namespace.ts';
 import { Keyspace, SCHEMAS, type SchemaRange } from './keys.ts';
 import { callStore } from './records.ts';
 import { checkEviction, checkServerVersion } from './redis/server-checks.ts';
-import { askAllMasters } from './redis/servers.ts';
+import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 export interface DatabaseSettings {
@@ -43,7 +43,7 @@ export async function openDatabase(
   const keyspace = new Keyspace(shards, prefix);
   await refuseEarlyDatabase(redis, keyspace);
   const { identity, ...found } = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards, schemas);
-  checkSettings(found, shards, schemas);
+  checkStoredSettings(found, shards, schemas);
   return { keyspace, identity };
 }
 
@@ -71,7 +71,7 @@ export function makeDatabaseId(): string {
 }
 
 /** @throws incompatible_store if the database has another number of shards or an unsupported schema */
-export function checkSettings(found: StoredSettings, shards: number, schemas = SCHEMAS): void {
+export function checkStoredSettings(found: StoredSettings, shards: number, schemas = SCHEMAS): void {
   const refusal = refuseSchema(found.schema, schemas) ?? refuseShards(found.shards, shards);
   if (refusal !== undefined) throw refusal;
 }
@@ -124,10 +124,6 @@ function refuseShards(found: string, wanted: number): TurnfoldError | undefined 
 
 /** Schema that early programs wrote, too. */
 const SHARED_SCHEMA = '1';
-/** Keys that Redis examines for one command of the search. Each command takes less than a millisecond. */
-const SCAN_COUNT = 1_000;
-/** Time limit of the search on one master of a Cluster, in ms. A master examines about a million keys per second. */
-const SEARCH_MS = 600_000;
 
 /**
  * Refuses a database of early programs. They kept the index of a conversation as a set, and now it is a hash. Both forms had
@@ -149,21 +145,11 @@ async function refuseEarlyDatabase(redis: Redis, keyspace: Keyspace): Promise<vo
 }
 
 async function hasEarlyIndex(master: Redis): Promise<boolean> {
-  const pattern = '{tf*}:*:ix:*';
-  let cursor = '0';
-  do {
-    const [next, keys] = await scan(master, cursor, pattern);
-    if (keys.length > 0) return true;
-    cursor = next;
-  } while (cursor !== '0');
-  return false;
-}
-
-async function scan(master: Redis, cursor: string, pattern: string): Promise<[cursor: string, keys: string[]]> {
   try {
-    return await master.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', 'set');
+    const { done } = await scanKeys(master, '{tf*}:*:ix:*', 'set').next();
+    return done !== true;
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith('NOPERM')) return ['0', []];
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return false;
     throw error;
   }
 }

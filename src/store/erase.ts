@@ -1,6 +1,10 @@
+import type { Redis } from 'ioredis';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { ScriptDefinition } from './script.ts';
+import type { Keyspace } from './keys.ts';
+import { callStore } from './records.ts';
+import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** Milliseconds during which a write to an erased conversation is answered with `gone`. */
 const GONE_MS = 86_400_000;
@@ -104,4 +108,32 @@ export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
     const answer = reply as ['expired', number] | [Exclude<ExpireProgress['status'], 'expired'>];
     return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
   },
+};
+
+/**
+ * Makes the function that writes the index of a conversation again, from the names of all keys in Redis. An index of the
+ * wrong type, or a missing one, hides the conversation's turns from an erase.
+ * @throws redis_denied if the user of Redis may not run SCAN. redis_unavailable if a master does not answer.
+ */
+export function bindRestoreIndex(redis: Redis, keyspace: Keyspace): (conversation: ConversationRef) => Promise<void> {
+  const restore = scriptBinder(redis, keyspace)(restoreIndexScript);
+  return async (conversation) => {
+    const found = await askAllMasters(redis, (master) => findNames(master, keyspace, conversation), SEARCH_MS);
+    await restore(conversation, [...new Set(found.flat())]);
+  };
+}
+
+async function findNames(master: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
+  const names: string[] = [];
+  for await (const key of scanKeys(master, keyspace.listed(conversation))) {
+    const name = keyspace.listedName(conversation, key);
+    if (name !== undefined) names.push(name);
+  }
+  return names;
+}
+
+const restoreIndexScript: ScriptDefinition<[conversation: ConversationRef, names: readonly string[]], number> = {
+  file: 'restore-index',
+  args: ([, names]) => names,
+  decode: (reply) => reply as number,
 };

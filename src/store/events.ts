@@ -3,6 +3,8 @@ import type { ConversationEvent } from '../domain/conversation-event.ts';
 import { decodeEvent } from '../domain/event-record.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
+import { pairsOf } from './records.ts';
+import type { Subscriber } from './redis/subscriber.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** Opens the store of durable events in Redis, which services read. Each operation's own script writes its events. */
@@ -49,12 +51,79 @@ const readEventsScript: ScriptDefinition<[query: EventQuery], EventPage> = {
   args: ([{ after = '', limit }]) => [after, limit],
   decode: (reply) => {
     const [start, position, exists, ...entries] = reply as Reply;
-    const events = entries.map(([id, fields]) => decodeEvent(id, toRecord(fields)));
+    const events = entries.map(([id, fields]) => decodeEvent(id, Object.fromEntries(pairsOf(fields))));
     return { events, start, position: events.at(-1)?.id ?? position, exists: exists === 1 };
   },
 };
 
-/** Converts names and values in turn to a record. */
-export function toRecord(flat: readonly string[]): Record<string, string> {
-  return Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])));
+/**
+ * Milliseconds for which a conversation's channel stays subscribed after its last caller has stopped waiting. A caller
+ * that polls and then waits again misses no event.
+ */
+const LINGER_MS = 2_000;
+
+interface Channel {
+  readonly waiters: Set<() => void>;
+  readonly notify: () => void;
+  linger?: NodeJS.Timeout;
+}
+
+/** Lets a caller wait for the next event of a conversation. A notification may be lost, so the caller also polls. */
+export class EventNotices {
+  readonly #subscriber: Subscriber;
+  readonly #keyspace: Keyspace;
+  readonly #channels = new Map<string, Channel>();
+
+  constructor(subscriber: Subscriber, keyspace: Keyspace) {
+    this.#subscriber = subscriber;
+    this.#keyspace = keyspace;
+  }
+
+  /**
+   * Resolves at the next event of the conversation, when listening has begun, after `ms`, or when the signal aborts.
+   * The start of listening counts as an event, because earlier events did not reach the caller.
+   */
+  async wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return;
+    const name = this.#keyspace.key(conversation, 'ev');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = (): void => resolve();
+    const timer = setTimeout(wake, ms);
+    signal?.addEventListener('abort', wake);
+    const channel = this.#join(name, wake);
+    clearTimeout(channel.linger);
+    await promise;
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', wake);
+    channel.waiters.delete(wake);
+    if (channel.waiters.size === 0) channel.linger = setTimeout(() => this.#leave(name), LINGER_MS).unref();
+  }
+
+  close(): void {
+    for (const { linger } of this.#channels.values()) clearTimeout(linger);
+  }
+
+  #join(name: string, resolve: () => void): Channel {
+    const known = this.#channels.get(name);
+    if (known !== undefined) {
+      known.waiters.add(resolve);
+      return known;
+    }
+    const waiters = new Set([resolve]);
+    const notify = (): void => {
+      for (const wake of waiters) wake();
+    };
+    const channel: Channel = { waiters, notify };
+    this.#channels.set(name, channel);
+    // The subscription is not awaited. If the subscription fails, the caller polls after its timeout.
+    this.#subscriber.join(name, notify).then(resolve, () => undefined);
+    return channel;
+  }
+
+  #leave(name: string): void {
+    const channel = this.#channels.get(name);
+    if (channel?.waiters.size !== 0) return;
+    this.#channels.delete(name);
+    this.#subscriber.leave(name, channel.notify);
+  }
 }

@@ -3,8 +3,8 @@ import { isTurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { TURN_LIMITS, type TurnFailure } from '../domain/turn.ts';
 import type { Keyspace } from './keys.ts';
-import { callStore, RecordFields } from './records.ts';
-import { readFailure, readRedrive } from './turn-record.ts';
+import { callStore, pairsOf, RecordFields } from './records.ts';
+import { readRedrive, readTurnFailure } from './turn-record.ts';
 
 /**
  * Maximum failed turns that are read at once. A client's call has one second, which includes commands that were queued
@@ -80,7 +80,7 @@ async function readFailed(
 ): Promise<FailedTurn | undefined> {
   try {
     const key = keyspace.turn(conversation, turn);
-    const fields = RecordFields.ofValues(key, FIELDS, await callStore(() => redis.hmget(key, ...FIELDS)));
+    const fields = await RecordFields.pick(redis, key, FIELDS);
     if (!fields.has('failure')) return undefined;
     const agent = fields.text('agent') ?? '';
     return {
@@ -88,7 +88,7 @@ async function readFailed(
       turn,
       agent,
       failedAt,
-      failure: readFailure(fields),
+      failure: readTurnFailure(fields),
       ...readRedrive(fields),
     };
   } catch (error) {
@@ -186,11 +186,10 @@ class ShardEntries {
 }
 
 function readEntries(flat: readonly string[]): FailedEntry[] {
-  return flat.flatMap((member, at) => {
-    if (at % 2 === 1) return [];
+  return pairsOf(flat).flatMap(([member, failedAt]) => {
     const [tenant, id, turn, ...rest] = member.split('|');
     // A malformed member is skipped. The next sweep moves it to the quarantine.
     if (tenant === undefined || id === undefined || turn === undefined || rest.length > 0) return [];
-    return [{ member, conversation: { tenant, id }, turn, failedAt: Number(flat[at + 1]) }];
+    return [{ member, conversation: { tenant, id }, turn, failedAt: Number(failedAt) }];
   });
 }

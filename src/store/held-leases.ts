@@ -18,43 +18,38 @@ export interface HeldLeasesOptions extends RedisLocation {
   readonly owner?: string | undefined;
 }
 
-/** Extends what a worker holds, without asking the worker. */
-export interface HeldLeases {
-  /** Extends the worker's leases of turns and passes, its claims on summaries, and its entry in the list of workers. */
-  extend(): Promise<void>;
-  /**
-   * Keeps a cause with each turn of the worker, and extends nothing. If the turn fails as poison before another worker has
-   * begun it, its failure names the cause.
-   * @param cause a sentence without its period
-   */
-  keepCause(cause: string): Promise<void>;
-}
-
 /**
  * Opens a connection of its own, over which a thread extends the leases of its process.
  * @throws invalid_config if the URL or a TLS setting is invalid
  */
-export function connectHeldLeases(options: HeldLeasesOptions): HeldLeases & { close(): void } {
+export function connectHeldLeases(options: HeldLeasesOptions) {
   const redis = openConnection(options);
   const keyspace = new Keyspace(options.shards, options.prefix);
   return { ...openHeldLeases(redis, keyspace, options), close: () => redis.disconnect() };
 }
 
+/** Extends what a worker holds, without asking the worker. */
 export function openHeldLeases(
   redis: Redis,
   keyspace: Keyspace,
   { worker, owner }: Pick<HeldLeasesOptions, 'worker' | 'owner'>,
-): HeldLeases {
+) {
   const extend = scriptBinder(redis, keyspace)(extendLeasesScript);
   const held = { owners: owner ?? ownerPrefix(worker), claims: claimsOf(worker) };
   const inAllShards = async (cause: string): Promise<void> =>
     void (await Promise.all(keyspace.shardNumbers().map((shard) => extend(shard, held, cause))));
   return {
-    extend: async () => {
+    /** Extends the worker's leases of turns and passes, its claims on summaries, and its entry in the list of workers. */
+    extend: async (): Promise<void> => {
       const renewed = owner === undefined && callStore(() => redis.pexpire(keyspace.worker(worker), LOST_AFTER_MS));
       await Promise.all([renewed, inAllShards('')]);
     },
-    keepCause: (cause) => inAllShards(cause),
+    /**
+     * Keeps a cause with each turn of the worker, and extends nothing. If the turn fails as poison before another worker
+     * has begun it, its failure names the cause.
+     * @param cause a sentence without its period
+     */
+    keepCause: (cause: string) => inAllShards(cause),
   };
 }
 

@@ -212,9 +212,8 @@ export class Keyspace {
    * same slot.
    */
   conversation(conversation: ConversationRef): string[] {
-    const { tenant, id } = conversation;
-    const shard = this.shardOf(conversation);
-    const base = `${this.shardPrefix(shard)}${tenant}:`;
+    const { id } = conversation;
+    const base = this.#base(conversation);
     return [
       `${base}c:${id}`,
       `${base}log:${id}`,
@@ -225,7 +224,7 @@ export class Keyspace {
       `${base}ix:${id}`,
       `${base}ev:${id}`,
       `${base}gone:${id}`,
-      this.ready(shard),
+      this.ready(this.shardOf(conversation)),
       `${base}t:${id}:`,
       `${base}out:${id}:`,
       `${base}sum:${id}:`,
@@ -234,38 +233,43 @@ export class Keyspace {
   }
 
   /** Pattern of the keys that the index of a conversation lists. It also matches the record of an expiry. */
-  listed({ tenant, id }: ConversationRef): string {
-    return `${this.shardPrefix(this.shardOf({ tenant, id }))}${tenant}:*:${id}:*`;
+  listed(conversation: ConversationRef): string {
+    return `${this.#base(conversation)}*:${conversation.id}:*`;
   }
 
   /** Name of a key in the index, as in `lua/shared/index-names.lua`. Undefined for a key that no index lists. */
-  listedName({ tenant, id }: ConversationRef, key: string): string | undefined {
-    const base = `${this.shardPrefix(this.shardOf({ tenant, id }))}${tenant}:`;
+  listedName(conversation: ConversationRef, key: string): string | undefined {
+    const base = this.#base(conversation);
     const [, kind, rest] = /^([a-z]+):[^:]+:(.+)$/.exec(key.slice(base.length)) ?? [];
-    const isListed = kind !== undefined && kind !== 'gone' && key.startsWith(`${base}${kind}:${id}:`);
+    const isListed = kind !== undefined && kind !== 'gone' && key.startsWith(`${base}${kind}:${conversation.id}:`);
     return isListed ? `${kind}:${rest}` : undefined;
   }
 
   key(conversation: ConversationRef, kind: ConversationKey): string {
-    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:${kind}:${conversation.id}`;
+    return `${this.#base(conversation)}${kind}:${conversation.id}`;
   }
 
   turn(conversation: ConversationRef, turn: string): string {
-    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:t:${conversation.id}:${turn}`;
+    return `${this.#base(conversation)}t:${conversation.id}:${turn}`;
   }
 
   /** Key of the pieces of a turn that a client follows, and name of the channel on which its readers are notified. */
   stream(conversation: ConversationRef, turn: string): string {
-    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:out:${conversation.id}:${turn}`;
+    return `${this.#base(conversation)}out:${conversation.id}:${turn}`;
   }
 
   /** Key of the outcome of a person's decision on a compaction proposal. */
   decision(conversation: ConversationRef, operation: string): string {
-    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:op:${conversation.id}:review:${operationId(operation)}`;
+    return `${this.#base(conversation)}op:${conversation.id}:review:${operationId(operation)}`;
   }
 
   summary(conversation: ConversationRef, hash: string): string {
-    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:sum:${conversation.id}:${hash}`;
+    return `${this.#base(conversation)}sum:${conversation.id}:${hash}`;
+  }
+
+  /** Prefix of all keys of a conversation. */
+  #base(conversation: ConversationRef): string {
+    return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:`;
   }
 
   #shared(name: string): string {

@@ -7,7 +7,7 @@ import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { NAMES_PER_SCRIPT, readRows, type ShardPage, walkShards } from './shard-walk.ts';
-import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
+import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 /** One page of a list. The order never changes while a caller pages through the list: by shard, then by name. */
 export interface ListPage<Item, Position> {
@@ -56,8 +56,7 @@ export type ListingStore = ReturnType<typeof openListingStore>;
 
 /** Reads the sums that `lua/shared/spending.lua` writes. */
 async function readShardUsage(redis: Redis, key: string): Promise<TurnUsage> {
-  const values = await callStore(() => redis.hgetall(key));
-  const fields = new RecordFields(key, new Map(Object.entries(values)));
+  const fields = await RecordFields.read(redis, key);
   const count = (name: keyof TurnUsage): number => fields.count(name) ?? 0;
   return {
     inputTokens: count('inputTokens'),

@@ -1,4 +1,3 @@
-import { connectEmbedded } from './embedded/connect-embedded.ts';
 import { EmbeddedRedis } from './embedded/server.ts';
 import { Keyspace } from './keys.ts';
 import { openStore, type Store } from './open-store.ts';
@@ -15,7 +14,7 @@ export interface EmbeddedStore {
 /** Opens a store over a Redis in this process, which runs the same scripts as any other. */
 export async function openEmbeddedStore(): Promise<EmbeddedStore> {
   const redis = await EmbeddedRedis.open();
-  const connection = connectEmbedded(redis);
+  const connection = redis.connect();
   const subscriber = new Subscriber(connection);
   const keyspace = new Keyspace(1);
   return {

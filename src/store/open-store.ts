@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import { openAccessKeyStore } from './access-keys.ts';
-import { openBusyTurnStore } from './busy-turns.ts';
 import { openCalibrationStore } from './calibrations.ts';
 import { openContextStore } from './contexts.ts';
 import { openEventStore } from './events.ts';
@@ -9,7 +8,6 @@ import { openListingStore } from './listings.ts';
 import { openPackStore } from './pack-store.ts';
 import { openPassStore } from './passes.ts';
 import { openProposalStore } from './proposals.ts';
-import { openStepReader } from './recorded-steps.ts';
 import { openStreamReader, openStreamWriter } from './streams.ts';
 import { openSummaryStore } from './summaries.ts';
 import { openSweepStore } from './sweep.ts';
@@ -24,9 +22,7 @@ import { openWebhookStore } from './webhooks.ts';
 export function openStore(redis: Redis, keyspace: Keyspace) {
   return {
     ...openTurnStore(redis, keyspace),
-    ...openBusyTurnStore(redis, keyspace),
     ...openTurnIntake(redis, keyspace),
-    ...openStepReader(redis, keyspace),
     ...openPassStore(redis, keyspace),
     ...openProposalStore(redis, keyspace),
     ...openVersionStore(redis, keyspace),

@@ -3,9 +3,9 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Waiting } from '../domain/turn.ts';
 import { viewWait } from '../domain/wait-view.ts';
 import { type Keyspace, scheduledMember } from './keys.ts';
-import { callStore, RecordFields } from './records.ts';
+import { callStore, pairsOf, RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
-import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
+import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 /** Maximum scheduled turns that one command reads. */
 const PAGE = 1_000;
@@ -68,9 +68,7 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
   let cursor = '0';
   do {
     const [next, page] = await callStore(() => redis.zscan(ready, cursor, 'MATCH', `${prefix}*`, 'COUNT', PAGE));
-    for (let at = 0; at + 1 < page.length; at += 2) {
-      found.set(page[at]?.slice(prefix.length) ?? '', Number(page[at + 1]));
-    }
+    for (const [member, dueAt] of pairsOf(page)) found.set(member.slice(prefix.length), Number(dueAt));
     cursor = next;
   } while (cursor !== '0');
   // Sorts by due time as a sweep does, and by name for turns that are due in the same millisecond.

@@ -8,7 +8,7 @@ import type { ApprovalRefusal, Proposal, Verdict } from '../domain/proposal.ts';
 import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeProposal, decodeReasons, type PassLease, type PassLost } from './pass-record.ts';
-import { callStore, corruptRecord, RecordFields, readJson } from './records.ts';
+import { callStore, corruptRecord, RecordFields, readRecordJson } from './records.ts';
 import { decodeStatus, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 
 /** Opens the operations of services on compaction proposals, which a person approves or rejects. */
@@ -173,7 +173,7 @@ function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
   const [kind = '', ...rest] = text.split(' ');
   switch (kind) {
     case 'refused':
-      return { status: 'refused', refusal: readJson({ key, field: '' }, rest.join(' '), refusalSchema) };
+      return { status: 'refused', refusal: readRecordJson({ key, field: '' }, rest.join(' '), refusalSchema) };
     case 'approved': {
       const version = Number(rest[0]);
       if (!Number.isSafeInteger(version))
@@ -211,7 +211,7 @@ function bindReadProposal(
 ): (conversation: ConversationRef) => Promise<WaitingProposal | undefined> {
   return async (conversation) => {
     const key = keyspace.key(conversation, 'pass');
-    const pass = RecordFields.ofValues(key, FIELDS, await callStore(() => redis.hmget(key, ...FIELDS)));
+    const pass = await RecordFields.pick(redis, key, FIELDS);
     if (!pass.has('proposal')) return undefined;
     return {
       proposal: decodeProposal(pass),

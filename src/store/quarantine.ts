@@ -1,7 +1,9 @@
+import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { QuarantineEntry } from '../domain/quarantine.ts';
 import { type DueEntry, memberOf, setOf } from './due-work.ts';
 import type { Keyspace } from './keys.ts';
+import { callStore, pairsOf } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
 
 export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], boolean> = {
@@ -52,4 +54,45 @@ export const quarantineRecordScript: ScriptDefinition<
     const setAside: QuarantineEntry = { shard: keyspace.shardOf(conversation), set: 'key', name: key, why };
     return { setAside, needsWake: needsWake === 1 };
   },
+};
+
+export interface QuarantinedRecord {
+  readonly shard: number;
+  /** Redis set and member that were quarantined, or `key` and the name of a key. */
+  readonly name: string;
+  /** Time of the quarantine in ms since epoch. Undefined if the note about it is corrupt. */
+  readonly at: number | undefined;
+  readonly why: string;
+}
+
+/** Maximum quarantined records that are read per shard. */
+const MOST_RECORDS = 100;
+
+export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise<QuarantinedRecord[]> {
+  const readShard = async (shard: number): Promise<QuarantinedRecord[]> => {
+    const key = keyspace.quarantined(shard);
+    const [, flat] = await callStore(() => redis.hscan(key, '0', 'COUNT', MOST_RECORDS));
+    return pairsOf(flat).map(([name, note]) => readNote(shard, name, note));
+  };
+  return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
+}
+
+/** Parses the note about a quarantined record: time, score and reason. */
+function readNote(shard: number, name: string, note: string): QuarantinedRecord {
+  const [, at, why] = /^(\d{1,15}) \S+ (.*)$/s.exec(note) ?? [];
+  return { shard, name, at: at === undefined ? undefined : Number(at), why: why ?? note };
+}
+
+export interface Release {
+  readonly shard: number;
+  readonly name: string;
+  /** True puts the record back into its set, due now. False drops the record. */
+  readonly isRestored: boolean;
+}
+
+export const releaseQuarantinedScript: ScriptDefinition<[Release], boolean> = {
+  file: 'release-quarantined',
+  keys: ([{ shard }], keyspace) => [keyspace.quarantined(shard)],
+  args: ([{ shard, name, isRestored }], keyspace) => [keyspace.shardPrefix(shard), name, isRestored ? 1 : 0],
+  decode: (reply) => reply === 1,
 };

@@ -81,12 +81,12 @@ export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]):
   if (found !== undefined || index === '') return found;
   const prefixes: Readonly<Record<string, string>> = { t: turns, out: streams, sum: summaries, op: operations };
   const [, fields] = await redis.hscan(index, '0', 'COUNT', MOST_NAMES);
-  const names = fields.flatMap((name, at) => {
+  const names = pairsOf(fields).flatMap(([name]) => {
     const [kind = '', ...rest] = name.split(':');
     const prefix = prefixes[kind];
     // The quarantine renames a key of the wrong type. The index lists the new name, so that an erase removes the key. The
     // renamed key still has the wrong type, so this search skips it.
-    return at % 2 === 1 || prefix === undefined || name.includes(SET_ASIDE) ? [] : [`${prefix}${rest.join(':')}`];
+    return prefix === undefined || name.includes(SET_ASIDE) ? [] : [`${prefix}${rest.join(':')}`];
   });
   return await findOtherType(redis, names, (name) =>
     name.startsWith(turns) ? 'hash' : name.startsWith(streams) ? 'stream' : 'string',
@@ -100,6 +100,11 @@ async function findOtherType(
 ): Promise<string | undefined> {
   const types = await Promise.all(keys.map((key) => redis.type(key)));
   return keys.find((key, at) => types[at] !== 'none' && types[at] !== typeOf(key, at));
+}
+
+/** Returns the pairs of a list of names and values in turn. */
+export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
+  return Array.from({ length: flat.length >> 1 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
 }
 
 /** Largest valid seq (message number). A larger number in a record means that the record is corrupt. */
@@ -121,9 +126,17 @@ export class RecordFields {
   /** Builds the fields from a list of names and values in turn, as HGETALL returns them inside Lua. */
   static ofList(key: string, flat: unknown): RecordFields {
     if (!Array.isArray(flat)) throw corruptRecord(key, '', 'the key must be a hash');
-    const values = new Map<string, string>();
-    for (let at = 0; at + 1 < flat.length; at += 2) values.set(String(flat[at]), String(flat[at + 1]));
-    return new RecordFields(key, values);
+    return new RecordFields(key, new Map(pairsOf(flat.map(String))));
+  }
+
+  /** Reads all fields. */
+  static async read(redis: Redis, key: string): Promise<RecordFields> {
+    return new RecordFields(key, new Map(Object.entries(await callStore(() => redis.hgetall(key)))));
+  }
+
+  /** Reads some fields, all at one moment. */
+  static async pick(redis: Redis, key: string, names: readonly string[]): Promise<RecordFields> {
+    return RecordFields.ofValues(key, names, await callStore(() => redis.hmget(key, ...names)));
   }
 
   /** Builds the fields from the reply to HMGET. */
@@ -220,7 +233,7 @@ export class RecordFields {
   }
 
   json<Value>(field: string, schema: z.ZodType<Value>, bounds = STORED_JSON_BOUNDS): Value {
-    return readJson({ key: this.key, field }, this.needText(field), schema, bounds);
+    return readRecordJson({ key: this.key, field }, this.needText(field), schema, bounds);
   }
 
   refuse(field: string, why: string): never {
@@ -239,7 +252,7 @@ export interface Place {
  * Parses JSON and checks it against a schema.
  * @throws corrupt_record if the text is not JSON or does not match the schema
  */
-export function readJson<Value>(
+export function readRecordJson<Value>(
   place: Place,
   text: string,
   schema: z.ZodType<Value>,

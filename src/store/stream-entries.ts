@@ -1,8 +1,9 @@
+import { pairsOf } from './records.ts';
 /**
  * Something that a model has written. `at` counts the UTF-16 characters of the same kind before it in the model call. A
  * reader thereby notices a piece that comes twice and a piece that is missing.
  */
-export type Piece =
+export type StreamPiece =
   | { readonly kind: 'text' | 'reasoning'; readonly at: number; readonly text: string }
   /** The model begins a tool call. `call` is its index within the answer, from 0. */
   | { readonly kind: 'call'; readonly call: number; readonly name: string }
@@ -10,7 +11,7 @@ export type Piece =
 
 /** First letters of the names under which a stream entry holds its pieces. */
 const LETTERS = { text: 't', reasoning: 'r', call: 'c', arguments: 'a' } as const satisfies Record<
-  Piece['kind'],
+  StreamPiece['kind'],
   string
 >;
 
@@ -28,7 +29,7 @@ export interface ModelCallKey {
 
 /** Pieces of one model call, written together. */
 export interface PieceBatch extends ModelCallKey {
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly StreamPiece[];
   /** Tokens of the text among the pieces. Absent if a canceled turn keeps no text. Readers do not get this number. */
   readonly textTokens?: number;
 }
@@ -46,7 +47,7 @@ export function encodeBatch({ seq, step, epoch, attempt, pieces, textTokens }: P
   return textTokens === undefined ? fields : [...fields, 'n', String(textTokens)];
 }
 
-function namePiece(piece: Piece): string {
+function namePiece(piece: StreamPiece): string {
   const letter = LETTERS[piece.kind];
   if (piece.kind === 'call') return `${letter}${piece.call}`;
   return piece.kind === 'arguments' ? `${letter}${piece.call}.${piece.at}` : `${letter}${piece.at}`;
@@ -103,8 +104,8 @@ function decodeCallKey(text: string): ModelCallKey | undefined {
 }
 
 /** @param from place in the first field at which the name of its piece begins */
-function decodePieces(fields: readonly string[], from: number): Piece[] {
-  const pieces: Piece[] = [];
+function decodePieces(fields: readonly string[], from: number): StreamPiece[] {
+  const pieces: StreamPiece[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const piece = decodePiece(fields[at] ?? '', at === 0 ? from : 0, fields[at + 1] ?? '');
     if (piece !== undefined) pieces.push(piece);
@@ -112,7 +113,7 @@ function decodePieces(fields: readonly string[], from: number): Piece[] {
   return pieces;
 }
 
-function decodePiece(field: string, from: number, text: string): Piece | undefined {
+function decodePiece(field: string, from: number, text: string): StreamPiece | undefined {
   const name = field.slice(from + 1);
   if (field[from] === LETTERS.arguments) {
     const [call = -1, at = -1] = name.split('.').map(Number);
@@ -138,7 +139,7 @@ function isIndex(number: number): boolean {
 
 /** Decodes a committed version. A version that a restore or a rollback made is no compaction. */
 function decodeCompaction(flat: readonly string[]): StreamedCompaction | undefined {
-  const fields = new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])));
+  const fields = new Map(pairsOf(flat));
   if (fields.get('cause') !== 'pass') return undefined;
   const read = (name: string): number => Number(fields.get(name));
   const compaction = {

@@ -6,7 +6,7 @@ import { PASS_LIMITS } from '../domain/pass.ts';
 import type { TurnUsage } from '../domain/turn.ts';
 import { type Summary, summarySchema } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
-import { callStore, readJson } from './records.ts';
+import { callStore, readRecordJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
@@ -182,5 +182,5 @@ const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
  */
 function decodeRecord(text: string | null | undefined, key: string): SummaryRecord | undefined {
   if (text === null || text === undefined || text.startsWith(CLAIM_PREFIX)) return undefined;
-  return readJson({ key, field: '' }, text, recordSchema);
+  return readRecordJson({ key, field: '' }, text, recordSchema);
 }

@@ -2,15 +2,14 @@ import type { Redis } from 'ioredis';
 import { type ConversationRef, ownerPrefix } from '../domain/ids.ts';
 import { QUARANTINE_SETS, type QuarantineEntry } from '../domain/quarantine.ts';
 import { type DueEntry, decodeDueEntry, inspectScript, promoteScheduledScript, recordWakeScript } from './due-work.ts';
-import { bindExpire, expireScript } from './erase.ts';
+import { bindExpire, bindRestoreIndex, expireScript } from './erase.ts';
 import { ExistingKeys } from './existing-keys.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease, type HoldLease } from './lease.ts';
+import { bindMeasureShards } from './measures.ts';
 import { bindQuarantine, quarantineRecordScript, quarantineScript } from './quarantine.ts';
 import { answerWithin } from './redis/servers.ts';
-import { bindRestoreIndex } from './restore-index.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
-import { awaitShards, joinMeasures, measureShardScript, type ShardMeasure } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
 import { claimsOf } from './summaries.ts';
 
@@ -26,7 +25,6 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
   });
   const inspect = bind(inspectScript);
   const record = bind(recordWakeScript);
-  const measure = bind(measureShardScript);
   return {
     shards: keyspace.shards,
     quarantine: bindQuarantine(bind(quarantineScript), keyspace),
@@ -60,12 +58,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
       (kind === 'turn' || kind === 'pass') && (await record(conversation, kind, wake)),
     promoteScheduled: bind(promoteScheduledScript),
     expire: bindExpire(bind(expireScript), bindRestoreIndex(redis, keyspace)),
-    /**
-     * Measures the backlog of all shards that answer.
-     * @throws redis_unavailable if no shard answers
-     */
-    measureShards: async (): Promise<ShardMeasure> =>
-      joinMeasures(await awaitShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
+    measureShards: bindMeasureShards(redis, keyspace),
   };
 }
 

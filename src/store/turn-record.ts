@@ -1,23 +1,27 @@
 import { z } from 'zod';
-import { boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
+import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../domain/bounded-schemas.ts';
 import type { ConversationState } from '../domain/conversation.ts';
 import type { TraceParent } from '../domain/ids.ts';
 import type { TurnLease } from '../domain/lease.ts';
-import { CLOSING_RESULT, type Message } from '../domain/message.ts';
+import { CLOSING_RESULT, MAX_CALLS, type Message } from '../domain/message.ts';
 import {
   ANSWER_ENDS,
   type AnswerEnd,
+  describeDecision,
+  type RecordedDecision,
   type StepRecord,
   TURN_LIMITS,
   type TurnCaps,
   type TurnFailure,
+  WAIT_KINDS,
   type Waiting,
+  type WaitingCall,
   type WaitRequest,
+  waitingCallSchema,
 } from '../domain/turn.ts';
 import { decodeConversation } from './conversation-record.ts';
 import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
-import { decodeWaiting } from './wait-record.ts';
 
 /** The oldest unsettled turn of a conversation, with everything that its worker needs to continue. */
 export interface ClaimedTurn {
@@ -197,7 +201,7 @@ const failureSchema = z.looseObject({
   details: boundedRecord(z.string(), z.unknown(), MAX_GROWN_ENTRIES).optional(),
 });
 
-export function readFailure(fields: RecordFields): TurnFailure {
+export function readTurnFailure(fields: RecordFields): TurnFailure {
   return fields.json('failure', failureSchema) as TurnFailure; // the schema's `details?: undefined` means the same here
 }
 
@@ -218,4 +222,54 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
 /** Last arguments of scripts that close open tool calls: the error result as JSON, its tokens and its bytes. */
 export function closingArgs(): (string | number)[] {
   return [JSON.stringify(CLOSING_RESULT.content), CLOSING_RESULT.tokens, CLOSING_RESULT.bytes];
+}
+
+/** Fields of a turn's record that describe its wait. `turn-record.ts` explains each field. */
+export const WAIT_FIELDS = [
+  'waitFor',
+  'waitStep',
+  'waitSince',
+  'waitUntil',
+  'waitCalls',
+  'waitArguments',
+  'decisions',
+] as const;
+
+const asksSchema = boundedList(waitingCallSchema.omit({ until: true, decision: true }), MAX_CALLS);
+
+/**
+ * Decodes what a suspended turn waits for.
+ * @param fields at least `WAIT_FIELDS`
+ */
+export function decodeWaiting(fields: RecordFields): Waiting | undefined {
+  if (!fields.has('waitFor')) return undefined;
+  return {
+    for: fields.oneOf('waitFor', WAIT_KINDS),
+    step: fields.text('waitStep') ?? '',
+    since: fields.needCount('waitSince'),
+    until: fields.needCount('waitUntil'),
+    calls: decodeWaitingCalls(fields),
+  };
+}
+
+function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
+  const lines = fields.text('waitCalls') ?? '';
+  const untils = new Map(lines.split('\n').map((line) => [line.split(' ')[0], line.split(' ')[1]] as const));
+  const calls = fields.has('waitArguments') ? fields.json('waitArguments', asksSchema) : [];
+  const decisions = decodeDecisions(fields);
+  return calls.map((call) => {
+    const decision = decisions.get(call.id);
+    return { ...call, until: fields.toCount('waitCalls', untils.get(call.id)), ...(decision && { decision }) };
+  });
+}
+
+/** Decodes the lines that `lua/shared/answers.lua` writes. */
+function decodeDecisions(fields: RecordFields): ReadonlyMap<string, RecordedDecision> {
+  const lines = fields.text('decisions')?.split('\n') ?? [];
+  return new Map(
+    lines.map((line) => {
+      const [call = '', at, verdict = '', _hash, ...by] = line.split(' ');
+      return [call, describeDecision(verdict, fields.toCount('decisions', at), by.join(' '))];
+    }),
+  );
 }

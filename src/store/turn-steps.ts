@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { ConversationState, StepState } from '../domain/conversation.ts';
+import type { StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Lost, TurnLease } from '../domain/lease.ts';
@@ -7,20 +7,12 @@ import type { WeighedMessage } from '../domain/message.ts';
 import type { RequestFacts } from '../domain/request-facts.ts';
 import type { SizeAnchor } from '../domain/size.ts';
 import { type AnswerEnd, TURN_LIMITS, type TurnUsage } from '../domain/turn.ts';
-import { checkNumber, type Version } from '../domain/version.ts';
-import {
-  decodeConversation,
-  decodeStepState,
-  encodeFacts,
-  encodeOpenCall,
-  STEP_STATE_FIELDS,
-} from './conversation-record.ts';
+import { decodeStepState, encodeFacts, encodeOpenCall, STEP_STATE_FIELDS } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type Argument, decodeStatus, type ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
-import { versionArgs } from './version-record.ts';
 
 /** Records that steps have started, in one write. Steps that are already recorded do not change. */
 export const startStepsScript: ScriptDefinition<
@@ -165,45 +157,3 @@ export async function readSystem(
   const kept = await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), SYSTEM));
   return typeof kept === 'string' ? kept.slice(kept.indexOf('\n') + 1) : undefined;
 }
-
-type RollBackReply =
-  | ['rolled_back' | 'known', string[]]
-  | ['version_changed', number]
-  | ['answered']
-  | [Lost['status']];
-
-export type RollbackResult =
-  | { readonly status: 'rolled_back' | 'known'; readonly conversation: ConversationState }
-  | { readonly status: 'version_changed'; readonly version: number }
-  /** A model has answered with the refused segments before, so they cannot be the cause. Nothing was written. */
-  | { readonly status: 'answered' }
-  | Lost;
-
-/** A context version that replaces one that a provider refused. */
-export interface VersionRollback {
-  /** The refused version. If it is no longer current, nothing is written and the answer is `version_changed`. */
-  readonly expectedVersion: number;
-  /** Version that first had the refused segments: the refused version, or an older one that it copied. */
-  readonly shownVersion: number;
-  readonly version: Version;
-  /** Hash of the refused segments. No later compaction pass commits the same segments. */
-  readonly refusedSegments: string;
-  readonly keepVersions: number;
-}
-
-export const rollBackVersionScript: ScriptDefinition<[lease: TurnLease, rollback: VersionRollback], RollbackResult> = {
-  file: 'roll-back-version',
-  args: ([lease, rollback]) => {
-    checkNumber(rollback);
-    const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
-    const refused = [expectedVersion, shownVersion, refusedSegments];
-    return [...turnLeaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
-  },
-  decode: (reply, [{ conversation }], keyspace) => {
-    const answer = reply as RollBackReply;
-    if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
-    if (answer.length === 1) return { status: answer[0] };
-    const record = RecordFields.ofList(keyspace.key(conversation, 'c'), answer[1]);
-    return { status: answer[0], conversation: decodeConversation(record) };
-  },
-};

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import { TURN_STATES, type TurnView } from '../domain/turn.ts';
+import { type StepRecord, TURN_STATES, type TurnView } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { viewWait } from '../domain/wait-view.ts';
 import { type FailedQuery, listFailed } from './failed-turns.ts';
@@ -11,18 +11,20 @@ import { bindListOpen } from './open-turns.ts';
 import { callStore, RecordFields } from './records.ts';
 import { scriptBinder } from './script.ts';
 import { answerTurnScript } from './turn-answers.ts';
+import { rollBackVersionScript, takeSteeringScript, undoTurnsScript } from './turn-changes.ts';
 import { claimTurnScript, heartbeatTurnScript, reportDeathScript, startAloneScript } from './turn-claims.ts';
 import { releaseTurnScript, settleTurnScript, suspendTurnScript } from './turn-ends.ts';
 import { acceptTurnScript, cancelTurnScript, readInputs } from './turn-intake.ts';
-import { readEnd, readFailure, readRedrive, STRUCTURED } from './turn-record.ts';
 import {
-  keepSystemScript,
-  readBriefing,
-  recordStepScript,
-  rollBackVersionScript,
-  startStepsScript,
-} from './turn-steps.ts';
-import { decodeWaiting, WAIT_FIELDS } from './wait-record.ts';
+  decodeStep,
+  decodeWaiting,
+  readEnd,
+  readRedrive,
+  readTurnFailure,
+  STRUCTURED,
+  WAIT_FIELDS,
+} from './turn-record.ts';
+import { keepSystemScript, readBriefing, recordStepScript, startStepsScript } from './turn-steps.ts';
 
 /**
  * Opens the turns of turn workers in Redis. Every write is one script, which checks the worker's lease (invariant I4) and
@@ -42,6 +44,8 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace) {
     startAlone: bind(startAloneScript),
     reportDeath: bind(reportDeathScript),
     rollBackVersion: bind(rollBackVersionScript),
+    takeSteering: bind(takeSteeringScript),
+    undoTurns: bind(undoTurnsScript),
     settle: bind(settleTurnScript),
   };
 }
@@ -56,6 +60,7 @@ export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
     answerTurn: bind(answerTurnScript),
     cancel: bind(cancelTurnScript),
     readTurn: bindReadTurn(redis, keyspace),
+    readSteps: (conversation: ConversationRef, turn: string) => readSteps(redis, keyspace, conversation, turn),
     listFailed: (query: FailedQuery) => listFailed(redis, keyspace, query),
     listOpen: bindListOpen(redis, keyspace),
     readInputs: (conversation: ConversationRef, turns: readonly string[]) =>
@@ -73,7 +78,7 @@ function bindReadTurn(
   const readEntry = bindReadEntry(redis, keyspace);
   return async (conversation, turn) => {
     const key = keyspace.turn(conversation, turn);
-    const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callStore(() => redis.hmget(key, ...VIEW_FIELDS)));
+    const fields = await RecordFields.pick(redis, key, VIEW_FIELDS);
     if (fields.isEmpty) return undefined;
     const seq = readTextSeq(fields);
     const entry = seq === undefined ? undefined : await readEntry(conversation, seq);
@@ -129,7 +134,7 @@ function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView
     ...(inputSeq !== undefined && { inputSeq }),
     ...(fields.has('answerSeq') && { answer: readAnswer(fields, text) }),
     ...(fields.has('stoppedSeq') && { stopped: { seq: readTextSeq(fields), content: text } }),
-    ...(fields.has('failure') && { failure: readFailure(fields) }),
+    ...(fields.has('failure') && { failure: readTurnFailure(fields) }),
     ...readRedrive(fields),
     ...(steeredInto !== undefined && { steeredInto }),
     ...(requests !== undefined && { requests }),
@@ -152,4 +157,52 @@ function readTextSeq(fields: RecordFields): number | undefined {
   const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
   const text = fields.text(field);
   return text === undefined ? undefined : fields.toSeq(field, text.split(' ')[0]);
+}
+
+const PREFIX = 's:';
+const CLAIM_FIELDS = ['head', 'attempts', 'lease'] as const;
+
+/** Claim of a turn by a worker. */
+export interface TurnClaim {
+  /** Claims since the last recorded step, this one included. */
+  readonly attempts: number;
+  /** End of the worker's lease in ms since epoch, by the clock of Redis. Absent after the worker has handed it back. */
+  readonly leaseUntil?: number;
+}
+
+/** The records of a turn's steps, and the claim of the worker that runs the turn. */
+export interface RecordedSteps {
+  /** Records by the key of the step, markers of waits among them. */
+  readonly steps: ReadonlyMap<string, StepRecord>;
+  /** Present while the turn is the first of its conversation and a worker has claimed it. */
+  readonly claim?: TurnClaim;
+}
+
+/** @returns undefined if the turn does not exist */
+async function readSteps(
+  redis: Redis,
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+  turn: string,
+): Promise<RecordedSteps | undefined> {
+  const key = keyspace.turn(conversation, turn);
+  // Answers of services lie in the same hash and may be large, so the records are read by their names.
+  const names = await callStore(() => redis.hkeys(key));
+  if (names.length === 0) return undefined;
+  const [c, mb] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'mb')];
+  const [fields, record, first] = await Promise.all([
+    RecordFields.pick(redis, key, ['state', ...names.filter((name) => name.startsWith(PREFIX))]),
+    RecordFields.pick(redis, c, CLAIM_FIELDS),
+    callStore(() => redis.lindex(mb, 0)),
+  ]);
+  const head = record.count('head') ?? 0;
+  const attempts = first === turn ? (record.count('attempts') ?? 0) : 0;
+  const leaseUntil = record.count('lease');
+  const steps = fields.withPrefix(PREFIX).map(([step, text]) => {
+    return [step, decodeStep(fields, { key: step, record: text, head })] as const;
+  });
+  return {
+    steps: new Map(steps),
+    ...(attempts > 0 && { claim: { attempts, ...(leaseUntil !== undefined && { leaseUntil }) } }),
+  };
 }

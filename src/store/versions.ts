@@ -6,7 +6,7 @@ import { checkNumber, type Summary, summarySchema, type Version } from '../domai
 import { decodeForking, encodeBackoff, type Forking, type ForkingReply } from './conversation-record.ts';
 import { beginForkScript, copyToForkScript, endForkScript } from './forks.ts';
 import type { Keyspace } from './keys.ts';
-import { callStore, readJson } from './records.ts';
+import { callStore, pairsOf, readRecordJson } from './records.ts';
 import { OPERATION_MS, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 import { type KeptTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
@@ -133,10 +133,9 @@ function bindReadTexts(
     const [next, flat] = await callStore(() => redis.hscan(key, cursor, 'COUNT', BATCH));
     const summaries = new Map<string, Summary>();
     const byHash = new Map<string, string>();
-    for (let index = 0; index + 1 < flat.length; index += 2) {
-      const [field, text] = flat.slice(index, index + 2) as [string, string];
+    for (const [field, text] of pairsOf(flat)) {
       const name = field.slice(SUMMARY_PREFIX.length);
-      if (field.startsWith(SUMMARY_PREFIX)) summaries.set(name, readJson({ key, field }, text, summarySchema));
+      if (field.startsWith(SUMMARY_PREFIX)) summaries.set(name, readRecordJson({ key, field }, text, summarySchema));
       if (field.startsWith(WHOLE_PREFIX)) byHash.set(name, text);
     }
     return { summaries, byHash, next };

@@ -3,10 +3,9 @@ import type { ConversationEvent } from '../domain/conversation-event.ts';
 import { decodeEvent } from '../domain/event-record.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { type StoredWebhook, storedWebhookSchema, WEBHOOK_LIMITS, type WebhookHealth } from '../domain/webhook.ts';
-import { toRecord } from './events.ts';
 import type { Keyspace } from './keys.ts';
 import { bindLease } from './lease.ts';
-import { callStore, RecordFields, readJson } from './records.ts';
+import { callStore, pairsOf, RecordFields, readRecordJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
@@ -71,8 +70,8 @@ const listWebhooksScript: ScriptDefinition<[], WebhookStatus[]> = {
   args: (_, keyspace) => [keyspace.webhookHealth('')],
   decode: (reply, _, keyspace) =>
     (reply as [id: string, json: string, health: string[]][]).map(([id, json, health]) => ({
-      webhook: readJson({ key: keyspace.webhooks(), field: id }, json, storedWebhookSchema),
-      health: decodeHealth(new RecordFields(keyspace.webhookHealth(id), new Map(Object.entries(toRecord(health))))),
+      webhook: readRecordJson({ key: keyspace.webhooks(), field: id }, json, storedWebhookSchema),
+      health: decodeHealth(RecordFields.ofList(keyspace.webhookHealth(id), health)),
     })),
 };
 
@@ -140,7 +139,7 @@ function decodeDelivery([name, position, agent, claim, event]: DeliveryReply, sh
 }
 
 function toEvent([id, fields]: EventReply): ConversationEvent {
-  return decodeEvent(id, toRecord(fields));
+  return decodeEvent(id, Object.fromEntries(pairsOf(fields)));
 }
 
 /**

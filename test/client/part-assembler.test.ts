@@ -3,15 +3,19 @@ import { PartAssembler } from '../../src/api/client/part-assembler.ts';
 import { positionSchema } from '../../src/api/client/stream-position.ts';
 import type { TurnPart } from '../../src/api/contract/turn-parts.ts';
 import type { LogEntry, Message } from '../../src/domain/message.ts';
-import type { Piece, StreamEntry } from '../../src/store/stream-entries.ts';
+import type { StreamEntry, StreamPiece } from '../../src/store/stream-entries.ts';
 import type { StreamPage } from '../../src/store/streams.ts';
 
 type Body = TurnPart extends infer Part ? (Part extends TurnPart ? Omit<Part, 'id'> : never) : never;
 
-const text = (value: string, at = 0): Piece => ({ kind: 'text', at, text: value });
+const text = (value: string, at = 0): StreamPiece => ({ kind: 'text', at, text: value });
 
 /** Pieces of the message with the number `seq`. The user message has the number 1. */
-function batch(id: number, pieces: readonly Piece[], changes: { seq?: number; epoch?: number; attempt?: number } = {}) {
+function batch(
+  id: number,
+  pieces: readonly StreamPiece[],
+  changes: { seq?: number; epoch?: number; attempt?: number } = {},
+) {
   return { id: `${id}-0`, batch: { seq: 2, step: 1, epoch: 1, attempt: 1, ...changes, pieces } } as const;
 }
 

@@ -4,7 +4,7 @@ import { PartAssembler } from '../../src/api/client/part-assembler.ts';
 import { positionSchema } from '../../src/api/client/stream-position.ts';
 import type { TurnLease } from '../../src/domain/lease.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
-import type { Piece } from '../../src/store/stream-entries.ts';
+import type { StreamPiece } from '../../src/store/stream-entries.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep } from '../store/samples.ts';
 import { TestDatabase } from '../store/test-database.ts';
 import { messagesOf, ReadTurn } from './read-parts.ts';
@@ -124,7 +124,7 @@ class World {
   }
 
   async #write(text: string, hasCall: boolean): Promise<void> {
-    const pieces: Piece[] = [{ kind: 'text', at: this.#written.length, text }];
+    const pieces: StreamPiece[] = [{ kind: 'text', at: this.#written.length, text }];
     if (hasCall)
       pieces.push({ kind: 'call', call: 0, name: 'read' }, { kind: 'arguments', call: 0, at: 0, text: '{"l' });
     this.#written += text;
@@ -134,7 +134,7 @@ class World {
     this.#isRepeated = false;
   }
 
-  async #append(lease: TurnLease, pieces: readonly Piece[]): Promise<void> {
+  async #append(lease: TurnLease, pieces: readonly StreamPiece[]): Promise<void> {
     const { epoch } = lease;
     const call = { seq: this.#head + 1, step: this.#step, epoch, attempt: this.#attempt };
     await this.store.appendPieces(lease, { ...call, pieces });

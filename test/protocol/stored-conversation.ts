@@ -9,8 +9,7 @@ import type { Database } from '../../src/store/embedded/database.ts';
 import { type ConversationKey, Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log.ts';
 import { RecordFields } from '../../src/store/records.ts';
-import { decodeStep, readFailure } from '../../src/store/turn-record.ts';
-import { decodeWaiting } from '../../src/store/wait-record.ts';
+import { decodeStep, decodeWaiting, readTurnFailure } from '../../src/store/turn-record.ts';
 import { textOf } from './direct-connection.ts';
 
 /** All conversations of a world are in one shard. */
@@ -182,7 +181,7 @@ function readTurn(turn: string, fields: RecordFields, head: number): StoredTurn 
     end,
     settledAt: fields.count('settledAt'),
     steeredInto: fields.text('steeredInto'),
-    failure: fields.has('failure') ? readFailure(fields) : undefined,
+    failure: fields.has('failure') ? readTurnFailure(fields) : undefined,
     usage: SPENT.map((name) => fields.count(name)),
     requestTokens: fields.counts('requestTokens'),
     steps: new Map(steps),

@@ -8,11 +8,10 @@ import { hasServer, type Server, startReplicated, until } from './servers.ts';
 const TIMEOUT_MS = 300;
 const turn = { conversation: 'c', agent: 'guide', input: 'hello', turn: 'one' };
 const unsure = expect.stringMatching(/^(accepted_unsure|redis_unavailable)$/);
-const LANE = 'src/store/barrier-lane.ts';
 const BARRIER = 'src/store/barrier.ts';
 const EXEC = 'results = (await pipeline.exec()) ?? [];';
 const NO_WAIT_IN_PIPELINE = {
-  file: LANE,
+  file: BARRIER,
   find: 'for (const [command, ...args] of this.#waits()) pipeline.call(command, args);',
   put: '',
 };
@@ -45,7 +44,7 @@ const RULES: readonly Rule[] = [
       replica.signal('SIGSTOP');
       expect(await outcomeOf(client.enqueueTurn(turn))).toEqual('accepted_unsure');
     },
-    edits: [{ file: LANE, find: 'const isReached = ', put: 'const isReached = true || ' }],
+    edits: [{ file: BARRIER, find: 'const isReached = ', put: 'const isReached = true || ' }],
   },
   {
     name: 'B1: the connection that waits has written',
@@ -57,7 +56,7 @@ const RULES: readonly Rule[] = [
     edits: [
       NO_WAIT_IN_PIPELINE,
       {
-        file: LANE,
+        file: BARRIER,
         find: EXEC,
         put: `${EXEC}
           const other = this.#redis.duplicate({ enableOfflineQueue: true, lazyConnect: false });
@@ -83,7 +82,7 @@ const RULES: readonly Rule[] = [
       // ioredis does not resend a partly answered pipeline, but it would resend a single WAIT.
       NO_WAIT_IN_PIPELINE,
       {
-        file: LANE,
+        file: BARRIER,
         find: EXEC,
         put: `${EXEC}
           for (const [command, ...args] of this.#waits()) {
@@ -104,8 +103,8 @@ const RULES: readonly Rule[] = [
       expect(await outcomeOf(other.enqueueTurn(turn))).toBe('accepted_unsure');
     },
     edits: [
-      { file: LANE, find: "pipeline.call('eval', [MARK, 1, calls[0]?.mark ?? '']);", put: '' },
-      { file: LANE, find: 'results.slice(1).map(', put: 'results.map(' },
+      { file: BARRIER, find: "pipeline.call('eval', [MARK, 1, calls[0]?.mark ?? '']);", put: '' },
+      { file: BARRIER, find: 'results.slice(1).map(', put: 'results.map(' },
     ],
     needsForgetfulWait: true,
   },
@@ -122,7 +121,7 @@ const RULES: readonly Rule[] = [
     },
     edits: [
       {
-        file: LANE,
+        file: BARRIER,
         find: 'if (results.some(([error]) => error !== null)) return { wanted };',
         put: 'if (results.some(([error]) => error !== null)) return undefined;',
       },

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { DEFAULT_TENANT } from '../../src/domain/ids.ts';
-import { listQuarantined } from '../../src/store/inspection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
+import { listQuarantined } from '../../src/store/quarantine.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, eventually, openFixture, type RunningWorkers, SHARDS, settled } from './fixture.ts';
 

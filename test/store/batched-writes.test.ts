@@ -1,7 +1,7 @@
 import { setImmediate as pass } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { batchWrites } from '../../src/store/redis/batched-writes.ts';
+import { batchWrites } from '../../src/store/redis/server-connections.ts';
 
 const COMMANDS = 100;
 

@@ -1,12 +1,11 @@
 import * as fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
-import { connectEmbedded } from '../../src/store/embedded/connect-embedded.ts';
 import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 import { openSuiteRedis } from './open-redis.ts';
 
 const { redis, close } = openSuiteRedis();
-const embedded = connectEmbedded(await EmbeddedRedis.open());
+const embedded = (await EmbeddedRedis.open()).connect();
 afterAll(async () => {
   embedded.disconnect();
   await close();

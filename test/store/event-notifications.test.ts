@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { openEventNotifications } from '../../src/store/event-notifications.ts';
+import { EventNotices } from '../../src/store/events.ts';
 import { Subscriber } from '../../src/store/redis/subscriber.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
@@ -7,7 +7,7 @@ import { newConversation } from './samples.ts';
 const HOUR_MS = 3_600_000;
 const { redis, keyspace, close } = openSuiteRedis();
 const subscriber = new Subscriber(redis);
-const notifications = openEventNotifications(subscriber, keyspace);
+const notifications = new EventNotices(subscriber, keyspace);
 afterAll(async () => {
   notifications.close();
   subscriber.close();

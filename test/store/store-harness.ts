@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { connectEmbedded } from '../../src/store/embedded/connect-embedded.ts';
 import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/open-store.ts';
@@ -65,7 +64,7 @@ const embedded = await EmbeddedRedis.open();
 
 /** Opens the store over the Redis of this process, which runs the same scripts. */
 export function openEmbeddedStoreHarness(): StoreHarness {
-  const redis = connectEmbedded(embedded);
+  const redis = embedded.connect();
   const close = async (): Promise<void> => {
     redis.disconnect();
     embedded.database.clear();

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { unpack } from 'msgpackr';
-import { pushJson, writeJson } from './lua-json.ts';
-import { GLOBALS, LUA, LuaModule, type Pointer, REGISTRY } from './lua-module.ts';
+import { encodeJson, GLOBALS, LUA, LuaModule, type Pointer, pushJson, REGISTRY } from './lua-module.ts';
 import { type Reply, ReplyError, Status } from './reply.ts';
 
 /** Runs a command for a script. @throws ReplyError */
@@ -98,7 +97,7 @@ export class LuaScripts {
     });
     this.#setLibrary('cjson', {
       decode: (state) => this.#decode(state, () => JSON.parse(utf8(module.textAt(state, 1)).toString()) as unknown),
-      encode: (state) => this.#push(state, writeJson(module, state, 1)),
+      encode: (state) => this.#push(state, encodeJson(module, state, 1)),
     });
     this.#setLibrary('cmsgpack', {
       unpack: (state) => this.#decode(state, () => unpack(utf8(module.textAt(state, 1))) as unknown, true),

@@ -1,20 +1,17 @@
-import type { Duplex } from 'node:stream';
-import { HASHES } from './commands/hashes.ts';
-import { KEYS } from './commands/keys.ts';
-import { LISTS } from './commands/lists.ts';
+import { type Duplex, duplexPair } from 'node:stream';
+import { AbstractConnector, Redis } from 'ioredis';
 import { wrongNumber } from './commands/options.ts';
-import { SETS } from './commands/sets.ts';
-import { SORTED_SETS } from './commands/sorted-sets.ts';
-import { STREAMS } from './commands/streams.ts';
-import { STRINGS } from './commands/strings.ts';
+import { ORDERED_VALUES } from './commands/ordered-values.ts';
+import { PLAIN_VALUES } from './commands/plain-values.ts';
 import { type Command, Database } from './database.ts';
 import { LuaScripts } from './lua-scripts.ts';
 import { OK, type Reply, ReplyError, Status } from './reply.ts';
 import { Session } from './session.ts';
 
-const COMMANDS: ReadonlyMap<string, Command> = new Map(
-  [KEYS, STRINGS, HASHES, LISTS, SETS, SORTED_SETS, STREAMS].flatMap((table) => Object.entries(table)),
-);
+const COMMANDS: ReadonlyMap<string, Command> = new Map(Object.entries({ ...PLAIN_VALUES, ...ORDERED_VALUES }));
+
+/** Settings of a socket, which ioredis makes and a stream inside a process does not have. */
+const SOCKET_SETTINGS = { setNoDelay: () => undefined, setKeepAlive: () => undefined };
 
 /** Redis whose commands and replies these are. */
 const VERSION = '7.2.0';
@@ -53,6 +50,25 @@ export class EmbeddedRedis {
 
   static async open(): Promise<EmbeddedRedis> {
     return new EmbeddedRedis(await LuaScripts.load());
+  }
+
+  /** Opens a connection. Its duplicates connect to the same server. */
+  connect(): Redis {
+    const serve = (stream: Duplex): void => this.serve(stream);
+    class InProcessConnector extends AbstractConnector {
+      constructor() {
+        super(0);
+      }
+
+      override async connect(): Promise<never> {
+        const [ours, theirs] = duplexPair();
+        serve(theirs);
+        Object.assign(this, { stream: Object.assign(ours, SOCKET_SETTINGS) });
+        // ioredis types sockets only.
+        return ours as never;
+      }
+    }
+    return new Redis({ Connector: InProcessConnector });
   }
 
   /** Answers the requests of a connection. */

@@ -1,6 +1,6 @@
 import { ReplyError } from './reply.ts';
 
-export interface StreamEntry {
+export interface StoredEntry {
   /** `<ms>-<number>` */
   readonly id: string;
   readonly fields: readonly string[];
@@ -10,7 +10,7 @@ type Id = readonly [ms: number, number: number];
 
 /** Entries in the order of their ids. */
 export class Stream {
-  #entries: StreamEntry[] = [];
+  #entries: StoredEntry[] = [];
   #last: Id = [0, 0];
 
   get size(): number {
@@ -29,7 +29,7 @@ export class Stream {
   }
 
   /** @returns the number of removed entries */
-  trim(isKept: (entry: StreamEntry, at: number) => boolean): number {
+  trim(isKept: (entry: StoredEntry, at: number) => boolean): number {
     const before = this.#entries.length;
     this.#entries = this.#entries.filter(isKept);
     return before - this.#entries.length;
@@ -41,7 +41,7 @@ export class Stream {
   }
 
   /** Entries from `min` to `max`, where `-` and `+` are the ends, and `(` leaves out the limit itself. */
-  between(min: string, max: string): readonly StreamEntry[] {
+  between(min: string, max: string): readonly StoredEntry[] {
     const [low, high] = [readLimit(min, 0), readLimit(max, Number.POSITIVE_INFINITY)];
     const from = this.#countBelow((id) => compareIds(id, low.id) < (low.isOpen ? 1 : 0));
     return this.#entries.slice(

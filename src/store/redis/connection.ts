@@ -3,9 +3,8 @@ import type { Cluster, Redis } from 'ioredis';
 import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
 import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
 import { findRefusal } from './find-refusal.ts';
-import { ABORTED } from './forgotten-commands.ts';
 import { type NodeOptions, openRedis } from './open-redis.ts';
-import { prepareServers } from './server-connections.ts';
+import { ABORTED, prepareServers } from './server-connections.ts';
 
 export interface ConnectionOptions extends RedisLocation {
   /**

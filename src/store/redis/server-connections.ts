@@ -1,7 +1,4 @@
-import type { Cluster, Redis } from 'ioredis';
-import { batchWrites } from './batched-writes.ts';
-import { endForgottenCommands } from './forgotten-commands.ts';
-import { spaceRefusedConnections } from './refusing-servers.ts';
+import { type Cluster, Command, type Redis, type RedisOptions } from 'ioredis';
 
 /**
  * Prepares a new connection, and those that a Cluster connection opens to its nodes.
@@ -17,4 +14,163 @@ function prepareServer(server: Redis): void {
   batchWrites(server);
   endForgottenCommands(server);
   spaceRefusedConnections(server);
+}
+
+type Socket = Redis['stream'];
+
+/**
+ * Makes a connection to a server send all commands of one pass of the event loop in one write to its socket. Each write is a
+ * system call. The option `enableAutoPipelining` of ioredis also saves writes. But ioredis then makes a pipeline
+ * for each group of commands, and BullMQ cannot use the option.
+ */
+export function batchWrites(redis: Redis): void {
+  const send = redis.sendCommand.bind(redis);
+  redis.sendCommand = (...args) => {
+    holdWrites(redis.stream);
+    return send(...args);
+  };
+}
+
+/** Sockets that hold back their writes until the end of this pass of the event loop. */
+const held = new WeakSet<Socket>();
+
+/** @param socket absent before the first connect */
+function holdWrites(socket: Socket | undefined): void {
+  if (socket === undefined || held.has(socket)) return;
+  held.add(socket);
+  socket.cork();
+  setImmediate(() => {
+    held.delete(socket);
+    socket.uncork();
+  });
+}
+
+/** Message of the error that ioredis gives to a command whose connection ended, if it does not send the command again. */
+export const ABORTED = 'Command aborted due to connection close';
+
+/**
+ * Ends commands that ioredis would forget. Before a connection is ready, ioredis sends CLIENT, INFO, and
+ * commands that Redis answers while it loads its data. If the connection ends before it is ready, ioredis (6.0.0) neither repeats nor
+ * rejects these commands, so their callers would wait for ever. They get the error `ABORTED`.
+ */
+function endForgottenCommands(redis: Redis): void {
+  redis.on('close', () => {
+    const { commandQueue, prevCommandQueue } = redis as Redis & { prevCommandQueue?: unknown };
+    // If the connection was ready, ioredis keeps its commands here and sends them again.
+    if (commandQueue === prevCommandQueue) return;
+    for (let at = 0; at < commandQueue.length; at += 1) {
+      const command: unknown = commandQueue.get(at)?.command;
+      if (command instanceof Command && !command.isSettled) command.reject(new Error(ABORTED));
+    }
+  });
+}
+
+/**
+ * ms between two connections that this process opens to servers that refuse it. All connections of a process share the pace,
+ * so a refusing server gets one connection a second.
+ */
+const SPACING_MS = 1_000;
+/** ms between two reconnects of one fail-fast connection to a server that refuses it. */
+const FAIL_FAST_MS = 5_000;
+/** ms without a refusal after which the next refusal begins another incident. */
+const INCIDENT_MS = 15_000;
+/**
+ * Connections in a row that were accepted and ended before they were ready. So many are a refusal, e.g. by a server with too
+ * many clients.
+ */
+const MOST_DROPPED = 2;
+
+/** Time from which this process may connect to a refusing server again, by `performance.now()`. */
+let nextAt = 0;
+
+/** Connections that wait for their slot. */
+const waiting = new Set<Redis>();
+
+/** Connects all waiting connections at once, because Redis accepts writes again. */
+export function reconnectRefused(): void {
+  nextAt = 0;
+  for (const server of waiting) if (server.status === 'reconnecting') server.connect().catch(() => undefined);
+}
+
+function takeSlot(): number {
+  const now = performance.now();
+  nextAt = Math.max(now, nextAt) + SPACING_MS;
+  return nextAt - now;
+}
+
+type Retry = NonNullable<RedisOptions['retryStrategy']>;
+type Judge = NonNullable<RedisOptions['reconnectOnError']>;
+/** The caller's function behind each function that was set here, because a duplicated connection copies the options. */
+const originals = new WeakMap<Retry | Judge, Retry | Judge>();
+
+function wrap<Call extends Retry | Judge>(call: Call, make: (original: Call) => Call): Call {
+  const original = (originals.get(call) ?? call) as Call;
+  const made = make(original);
+  originals.set(made, original);
+  return made;
+}
+
+/**
+ * Spaces the connections to a server that answers but refuses: a replica, or a server with too many clients. The first
+ * reconnect of an incident is immediate, because it finds the new master after a failover. Further ones wait for their slot.
+ * Each refusal is emitted as an `error` of the connection, because ioredis repeats a refused write and reports nothing.
+ */
+function spaceRefusedConnections(server: Redis): void {
+  const { retryStrategy, reconnectOnError } = server.options;
+  let refusedAt = Number.NEGATIVE_INFINITY;
+  let isFirst = false;
+  let reconnectedAt = Number.NEGATIVE_INFINITY;
+  const isRefused = (): boolean => performance.now() - refusedAt < INCIDENT_MS;
+  const note = (): void => {
+    if (!isRefused()) isFirst = true;
+    refusedAt = performance.now();
+  };
+  let dropped = 0;
+  server.on('connect', () => void (dropped += 1));
+  for (const event of ['connecting', 'end']) server.on(event, () => void waiting.delete(server));
+  server.on('ready', () => void (dropped = 0));
+  if (typeof retryStrategy === 'function') {
+    server.options.retryStrategy = wrap<Retry>(retryStrategy, (usual) => (times) => {
+      if (dropped >= MOST_DROPPED) note();
+      const delayMs = usual(times);
+      if (typeof delayMs !== 'number' || !isRefused()) return delayMs;
+      // An immediate reconnect takes a slot, too, and so delays the next ones.
+      const slotMs = takeSlot();
+      if (!isFirst) {
+        waiting.add(server);
+        return Math.max(delayMs, slotMs);
+      }
+      isFirst = false;
+      return delayMs;
+    });
+  }
+  if (typeof reconnectOnError === 'function') {
+    server.options.reconnectOnError = wrap<Judge>(reconnectOnError, (judge) => (error) => {
+      const answer = judge(error);
+      if (answer === false) return false;
+      note();
+      if (server.listenerCount('error') > 0) server.emit('error', error);
+      if (answer === 2) return answer;
+      // The command fails, and its caller decides about the next attempt. Most attempts need no new connection.
+      if (performance.now() - reconnectedAt < FAIL_FAST_MS) return false;
+      reconnectedAt = performance.now();
+      isFirst = true;
+      return answer;
+    });
+  }
+  disconnectOnce(server);
+}
+
+/**
+ * Forgets a connection that is closed, for which ioredis emits no `end` while it waits to reconnect. Makes a reconnect end its
+ * socket only once. Every refused command of a pipeline asks for the reconnect, and ioredis adds a
+ * listener to the socket each time.
+ */
+function disconnectOnce(server: Redis): void {
+  const disconnect = server.disconnect.bind(server);
+  server.disconnect = (reconnect = false) => {
+    const { stream } = server as { readonly stream?: Redis['stream'] };
+    if (!reconnect) waiting.delete(server);
+    if (!reconnect || stream?.writableEnded !== true) disconnect(reconnect);
+  };
 }

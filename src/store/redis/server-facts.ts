@@ -12,7 +12,7 @@ import {
 } from './servers.ts';
 
 /** Facts that a server reports about itself. A field is undefined if the server forbids the command. */
-export interface ServerFacts extends MemoryState {
+export interface RedisFacts extends MemoryState {
   /** Address of the server as `host:port`. */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
@@ -37,7 +37,7 @@ export interface ServerFacts extends MemoryState {
 }
 
 /** Reads the facts of every master. A server that forbids INFO is left out. */
-export async function readServerFacts(redis: Redis): Promise<MasterAnswers<ServerFacts>> {
+export async function readRedisFacts(redis: Redis): Promise<MasterAnswers<RedisFacts>> {
   return await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info());
     if (info === undefined) return undefined;
@@ -63,7 +63,7 @@ async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
   return new Map(pairs);
 }
 
-function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<ServerFacts, 'node'> {
+function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<RedisFacts, 'node'> {
   const field = (name: string): string | undefined => readField(info, name);
   const number = (name: string): number => Number(field(name) ?? 0);
   const redisVersion = field('redis_version') ?? 'unknown';

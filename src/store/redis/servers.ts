@@ -141,3 +141,41 @@ export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<
 export function readField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }
+
+const SLOTS = 16_384;
+/** Polynomial of CRC-16/XMODEM, with which Redis Cluster maps keys to hash slots. */
+const POLYNOMIAL = 0x1021;
+
+/**
+ * Returns the Cluster slot of an ASCII key. The text in the first braces decides, or the whole key if it has no braces.
+ */
+export function keySlot(key: string): number {
+  const [, hashed = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
+  return crc16(Buffer.from(hashed, 'latin1')) % SLOTS;
+}
+
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = ((crc << 1) ^ (crc & 0x8000 ? POLYNOMIAL : 0)) & 0xffff;
+  }
+  return crc;
+}
+
+/** Keys that Redis examines for one command of a search. Each command takes less than a millisecond. */
+const SCAN_COUNT = 1_000;
+/** Time limit of a search through one master of a Cluster, in ms. A master examines about a million keys per second. */
+export const SEARCH_MS = 600_000;
+
+/** Searches one master, and yields the keys that match. A key that exists during the whole search is found. */
+export async function* scanKeys(master: Redis, pattern: string, type?: 'set'): AsyncGenerator<string> {
+  let cursor = '0';
+  do {
+    const [next, keys] = await (type === undefined
+      ? master.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
+      : master.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', type));
+    yield* keys;
+    cursor = next;
+  } while (cursor !== '0');
+}

@@ -3,15 +3,15 @@ import { nameConversation } from '../../domain/ids.ts';
 import type { TurnLease } from '../../domain/lease.ts';
 import { MAX_CALLS, MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { ToolCallPiece } from '../../domain/model.ts';
-import type { Piece, PieceBatch } from '../../store/stream-entries.ts';
+import type { PieceBatch, StreamPiece } from '../../store/stream-entries.ts';
 import type { StreamWriter } from '../../store/streams.ts';
 import type { Timers } from '../timers.ts';
 
-/** ms between two batches of a followed turn. The first batch is sent at once. */
+/** The first batch is sent at once. */
 export const FLUSH_MS = 50;
-/** Once this many characters are collected, they are sent without a delay. Also the size of the largest batch. */
+/** So many characters are sent without a delay. Also the size of the largest batch. */
 export const FLUSH_CHARACTERS = 16_384;
-/** ms after which a worker asks again whether a client follows the turn, while the model writes. */
+/** ms between two questions whether a client follows the turn. */
 export const ASK_MS = 250;
 /** ms before a batch that failed is sent again. */
 export const RETRY_MS = 1_000;
@@ -21,25 +21,21 @@ export interface StreamedTurn {
   readonly timers: Timers;
   readonly lease: TurnLease;
   readonly onEvent: EventListener;
-  /**
-   * Counts the tokens of a text at a place of a model call, so that a cancel can put the text into the log. Undefined if
-   * the agent discards such text.
-   */
+  /** Counts a text, so that a cancel can put it into the log. Undefined if the agent discards such text. */
   readonly countText?: ((text: string, at: number) => Promise<number>) | undefined;
 }
 
-/** Numbers of the message that a model call writes. */
 interface StreamedStep {
-  /** Number that the message will have in the log. */
+  /** Of the message in the log. */
   readonly seq: number;
-  /** Number of the model step within the turn, from 1. */
+  /** Number of the model step, from 1. */
   readonly step: number;
 }
 
 /**
- * Sends the pieces of models to the stream of one claimed turn, if a client follows the turn. Otherwise sends nothing,
- * and asks at the start and the first piece of each model call, then every 250 ms. The turn never fails with its stream,
- * because readers complete each step from the log (I18).
+ * Sends what models write to the stream of one turn if a client follows it. Otherwise asks at the start and the first
+ * piece of each call, then every 250 ms. A turn never fails with its stream: readers complete each step from the log
+ * (I18).
  */
 export class PieceStream {
   readonly #turn: StreamedTurn;
@@ -52,15 +48,14 @@ export class PieceStream {
     this.#turn = turn;
   }
 
-  /** Begins to stream one model call. */
   open(step: StreamedStep): CallStream {
     this.#attempt += 1;
-    // Asks while the model has not answered yet, so that the first piece need not wait for the reply.
+    // Asked before the model answers, so that the first piece need not wait for the reply.
     if (!this.#isFollowed) void this.#ask().catch(() => undefined);
     return new CallStream(this, step, this.#attempt);
   }
 
-  /** False if no client is known to follow the turn, and no reply of Redis about that is on its way. */
+  /** False if no client is known to follow, and no question is in flight. */
   get mayBeFollowed(): boolean {
     return this.#isFollowed || this.#asking !== undefined;
   }
@@ -69,7 +64,7 @@ export class PieceStream {
     return this.#turn.timers;
   }
 
-  /** Callers that ask at the same time share one question, because another one might wait for the reply to the first. */
+  /** Calls at the same time share one question, which otherwise might wait for the reply to the first. */
   async #ask(): Promise<void> {
     this.#asking ??= this.#askOnce().finally(() => {
       this.#asking = undefined;
@@ -82,16 +77,13 @@ export class PieceStream {
     if (await this.#turn.streams.isFollowed(conversation, turn)) this.#isFollowed = true;
   }
 
-  async #countText(batch: readonly Piece[]): Promise<Pick<PieceBatch, 'textTokens'>> {
+  async #countText(batch: readonly StreamPiece[]): Promise<Pick<PieceBatch, 'textTokens'>> {
     const { countText } = this.#turn;
     const piece = batch.find(({ kind }) => kind === 'text');
     return countText && piece?.kind === 'text' ? { textTokens: await countText(piece.text, piece.at) } : {};
   }
 
-  /**
-   * Sends the next batch.
-   * @returns ms until the next batch may be sent, or undefined if the stream has ended for this worker
-   */
+  /** @returns ms until the next batch, or undefined if the stream has ended for this worker */
   async send(pieces: CallPieces, { seq, step }: StreamedStep, attempt: number): Promise<number | undefined> {
     const { streams, lease, onEvent } = this.#turn;
     const { conversation, turn, epoch } = lease;
@@ -115,8 +107,8 @@ export class PieceStream {
 }
 
 /**
- * Streams one model call. At most one batch is in flight, so a slow Redis makes batches larger, not more numerous. At
- * the end of the call, only the rest of the reasoning is sent: the recorded step completes everything else.
+ * Streams one model call. At most one batch is in flight, so a slow Redis makes batches larger, not more. At the end
+ * only the rest of the reasoning is sent: the recorded step completes everything else.
  */
 class CallStream {
   readonly #stream: PieceStream;
@@ -150,8 +142,8 @@ class CallStream {
   }
 
   /**
-   * Ends the stream. A model call that ignores its signal may still write, and those pieces are dropped. Resolves once
-   * the rest of the reasoning is sent, because the settlement of the turn refuses later pieces, or after 50 ms.
+   * Later pieces of a call that ignores its signal are dropped. Resolves once the rest of the reasoning is sent,
+   * because the settlement refuses later pieces, or after 50 ms.
    */
   async end(): Promise<void> {
     if (this.#isEnded) return;
@@ -200,9 +192,8 @@ class CallStream {
 }
 
 interface Growing {
-  /** Everything that the model has written so far. */
   written: string;
-  /** Number of characters of `written` that are in the stream. */
+  /** Characters of `written` that are in the stream. */
   sent: number;
 }
 
@@ -213,9 +204,8 @@ interface GrowingCall extends Growing {
 }
 
 /**
- * The pieces that one call of a model has written so far, and how many of their characters are in the stream. The whole
- * text stays in memory until the call ends. So a reader that asks late gets the text from its start, and the worker can
- * send a refused batch again.
+ * What one call has written so far. The text stays in memory until the call ends. So a late reader gets it from its
+ * start, and a refused batch can be sent again.
  */
 class CallPieces {
   readonly #text: Growing = { written: '', sent: 0 };
@@ -242,21 +232,19 @@ class CallPieces {
     if (growing !== undefined && text !== undefined) this.#grow(growing, text);
   }
 
-  /** Number of characters that are not in the stream. */
   get unsent(): number {
     return this.#characters - this.#sent;
   }
 
-  /** True if some reasoning is not in the stream. */
   get hasUnsentReasoning(): boolean {
     return this.#reasoning.sent < this.#reasoning.written.length;
   }
 
-  /** Returns the next pieces for the stream, with about `most` characters at most. */
-  next(most: number): Piece[] {
-    const pieces: Piece[] = [];
+  /** @param most about so many characters */
+  next(most: number): StreamPiece[] {
+    const pieces: StreamPiece[] = [];
     let left = most;
-    const take = (growing: Growing, make: (text: string, at: number) => Piece): void => {
+    const take = (growing: Growing, make: (text: string, at: number) => StreamPiece): void => {
       const text = cut(growing, left);
       if (text !== '') pieces.push(make(text, growing.sent));
       left -= text.length;
@@ -272,8 +260,7 @@ class CallPieces {
     return pieces;
   }
 
-  /** Notes that the pieces are in the stream. */
-  markSent(pieces: readonly Piece[]): void {
+  markSent(pieces: readonly StreamPiece[]): void {
     for (const piece of pieces) {
       if (piece.kind === 'call') {
         const call = this.#calls.get(piece.call);
@@ -297,16 +284,13 @@ class CallPieces {
     this.#characters += piece.length;
   }
 
-  /** An answer above the limit is refused when it is complete, so no reader needs more of its text. */
+  /** An answer above the limit is refused when it is complete. */
   #hasRoom(piece: string): boolean {
     return this.#characters + piece.length <= MAX_MESSAGE_BYTES;
   }
 }
 
-/**
- * Returns the next characters to send. Never ends between the two halves of a character, because Redis stores UTF-8, in
- * which a half has no encoding.
- */
+/** Never ends within a surrogate pair: Redis stores UTF-8, in which a half has no encoding. */
 function cut({ written, sent }: Growing, most: number): string {
   const text = written.slice(sent, sent + Math.max(most, 0));
   const last = text.charCodeAt(text.length - 1);

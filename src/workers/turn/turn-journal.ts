@@ -23,8 +23,8 @@ interface JournalPorts {
 }
 
 /**
- * The recorded steps of a claimed turn, and the state of its conversation. All steps of the turn are written through
- * this class.
+ * The recorded steps of a claimed turn, and the state of its conversation. All steps are written here. Its writes throw
+ * LostTurn.
  */
 export class TurnJournal {
   readonly #ports: JournalPorts;
@@ -41,7 +41,6 @@ export class TurnJournal {
     this.#spentTokens = ports.claimed.spentTokens;
   }
 
-  /** Tokens of the turn's model calls so far. */
   get spentTokens(): number {
     return this.#spentTokens;
   }
@@ -54,15 +53,11 @@ export class TurnJournal {
     return this.#conversation;
   }
 
-  /** Ids of the tool calls that have no result yet. */
   get openCalls(): ReadonlySet<string> {
     return this.#openCalls;
   }
 
-  /**
-   * Replaces the conversation's state by one that was read after the last write.
-   * @param state undefined if the conversation was erased
-   */
+  /** @param state undefined if the conversation was erased */
   adopt(state: ConversationState | undefined): void {
     if (state === undefined) throw new LostTurn('gone');
     this.#conversation = state;
@@ -73,18 +68,10 @@ export class TurnJournal {
     return readStepWaits(this.#steps, step);
   }
 
-  /**
-   * Records an event that changes the waits of a model step.
-   * @throws LostTurn if the turn's lease was lost
-   */
   async recordWait(step: string, event: WaitEvent): Promise<void> {
     await this.start([applyWaitEvent(this.waitsOf(step), event).mark]);
   }
 
-  /**
-   * Records that tool calls begin.
-   * @throws LostTurn if the turn's lease was lost
-   */
   async start(keys: readonly string[]): Promise<void> {
     const { turns, ending, clock } = this.#ports;
     ending.signal.throwIfAborted();
@@ -94,10 +81,7 @@ export class TurnJournal {
     }
   }
 
-  /**
-   * Appends the messages of turns that were enqueued to steer this turn. Costs a write only if such turns may exist.
-   * @throws LostTurn if the turn's lease was lost
-   */
+  /** Appends messages that steer this turn. Costs a write only if there may be some. */
   async takeSteering(): Promise<void> {
     if (this.#conversation.isSteered !== true) return;
     const { turns, ending } = this.#ports;
@@ -105,10 +89,6 @@ export class TurnJournal {
     this.adopt((await ending.write('steer', () => turns.takeSteering(ending.lease))).conversation);
   }
 
-  /**
-   * Records the outcome of a step.
-   * @throws LostTurn if the turn's lease was lost
-   */
   async record(outcome: StepOutcome): Promise<void> {
     const { turns, ending } = this.#ports;
     ending.signal.throwIfAborted();
@@ -119,7 +99,6 @@ export class TurnJournal {
     this.adoptOutcome(outcome, conversation);
   }
 
-  /** Adds the outcome of a step that is recorded. `conversation`: the conversation's state after that write. */
   adoptOutcome({ key, opens, closes, messages }: StepOutcome, conversation: StepState): void {
     const { context, clock, onOutcome } = this.#ports;
     onOutcome?.();
@@ -130,7 +109,7 @@ export class TurnJournal {
       messages.map(({ message }) => message),
       conversation,
     );
-    // The replies to parallel writes may arrive in another order than the writes were made.
+    // Replies to parallel writes may arrive in another order.
     if (conversation.head >= this.#conversation.head) this.#conversation = conversation;
   }
 }
@@ -139,14 +118,13 @@ function readOpenCalls({ openCalls }: ConversationState): Set<string> {
   return new Set(openCalls.map(({ id }) => id));
 }
 
-/*
- * Keys of a turn's steps. The keys are deterministic, so that a repeated step records its outcome only once (invariant
- * I5). The marker records of waits (`step-waits.ts`) also have such keys.
+/**
+ * Keys of steps are deterministic, so that a repeated step records its outcome once (I5). The marks of waits
+ * (`step-decision.ts`) have such keys, too.
  */
 
 type Steps = ReadonlyMap<string, StepRecord>;
 
-/** @param number number of the model step, from 1 */
 export function modelKey(number: number): string {
   return `model-${number}`;
 }
@@ -155,12 +133,11 @@ export function toolKey(callId: string): string {
   return `tool-${callId}`;
 }
 
-/** Number of model calls whose outcome is recorded. */
 export function countModelSteps(steps: Steps): number {
   return countKeys(steps, /^model-/);
 }
 
-/** Number of model and tool calls, which the setting `maxSteps` limits. */
+/** `maxSteps` limits this number. */
 export function countSteps(steps: Steps): number {
   return countKeys(steps, /^(model|tool)-/);
 }
@@ -170,8 +147,8 @@ function countKeys(steps: Steps, pattern: RegExp): number {
 }
 
 /**
- * Key by which a provider or a tool recognizes that a step is repeated. It contains the time when the turn was
- * accepted: an erased conversation may be created again, with a turn of the same id.
+ * Key by which a provider or tool recognizes a repeated step. The time of acceptance is in it: an erased conversation
+ * may be created again, with a turn of the same id.
  */
 export function idempotencyKey({ claimed }: { readonly claimed: ClaimedTurn }, step: string): string {
   const { conversation, turn } = claimed.lease;
@@ -182,17 +159,15 @@ type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;
 
 export interface SentContext {
   readonly version: number;
-  /** True if compaction removed or shortened some messages of the log. */
+  /** Compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
   readonly head: number;
   readonly messages: readonly Message[];
 }
 
 /**
- * Holds the context of one conversation during one delivery. A short context comes with the claim. Each other version of
- * the context is read once. Messages that
- * this delivery records are added to the held context. Other messages, such as the next turn's user message, are read
- * from the log.
+ * The context of one conversation during one delivery. A short context comes with the claim, any other version is read
+ * once. Messages of this delivery are appended, and others are read from the log.
  */
 export class ContextCache {
   readonly #contexts: Contexts;
@@ -204,24 +179,19 @@ export class ContextCache {
     this.#conversation = conversation;
   }
 
-  /** Starts with the messages of a context that came with the claim. They are the whole log so far. */
+  /** @param messages came with the claim, and are the whole log so far */
   adopt(messages: readonly Message[]): void {
     this.#cached = { version: START_VERSION.number, isCompacted: false, head: messages.length, messages };
   }
 
-  /** Adds messages that this delivery has just recorded. `state`: the conversation's state after that write. */
   append(messages: readonly Message[], state: StepState): void {
     const cached = this.#cached;
-    // The replies to parallel writes may arrive out of order. If a message would leave a gap, it is read from the log
-    // later.
+    // Replies to parallel writes may arrive out of order. Messages behind a gap are read from the log later.
     if (cached === undefined || cached.head + messages.length !== state.head) return;
     this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
   }
 
-  /**
-   * Returns the context for the state's version, with all messages of the log up to the state's head.
-   * @throws LostTurn if the conversation was erased
-   */
+  /** @throws LostTurn if the conversation was erased */
   async read(state: StepState): Promise<SentContext> {
     const cached = this.#cached;
     if (cached?.version !== state.size.version || cached.head > state.head) return this.#readWhole();

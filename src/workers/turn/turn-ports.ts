@@ -14,65 +14,57 @@ import type { Calibrations } from '../calibrations.ts';
 import type { SoloLock } from '../solo-lock.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 
-/** Why a turn needs a smaller context before its next model call. */
+/** Why a turn needs a smaller context. */
 export interface PassNeed {
   readonly reasons: readonly Reason[];
-  /** Tokens (upper bound) of the request that the provider refused as too long. */
+  /** Upper bound of the request that the provider refused as too long. */
   readonly refusedTokens?: number | undefined;
 }
 
-/** Answers whether a compaction pass could now make the context small enough. `gone`: the conversation was erased. */
+/** Could a pass make the context small enough now? `gone`: the conversation was erased. */
 export type Recount =
   | { readonly status: 'fits' }
   | {
       readonly status: 'too_large';
-      /** Sizes of the parts of the context that a compaction pass must keep. */
+      /** Sizes of what a pass must keep. */
       readonly details: BudgetInfeasible;
-      /** Rules of the model's message format that a smaller context would break. Often empty. */
+      /** Rules of the model's format that a smaller context would break. */
       readonly rules: readonly string[];
     }
   | { readonly status: 'gone' };
 
-/**
- * `none_open`: the compaction pass had ended before the takeover. `lost`: another owner took the pass during the
- * takeover.
- */
+/** `none_open`: the pass had ended before. `lost`: another owner took it. */
 export type TakeoverResult =
   | { readonly status: 'ended'; readonly outcome: PassOutcome['kind'] }
   | { readonly status: 'none_open' }
   | { readonly status: 'lost' };
 
-/** Lets a turn compact its context itself, if no compaction pass of a worker makes it small enough. */
+/** Lets a turn compact its context itself, if no pass made it small enough. */
 export interface PassTakeover {
-  /** Takes the open pass over and completes it without the summaries that are missing. */
+  /** Completes the open pass without the summaries that are missing. */
   settleNow(conversation: ConversationRef): Promise<TakeoverResult>;
-  /** Computes the sizes for the conversation's current state. Writes nothing. */
+  /** Writes nothing. */
   recount(conversation: ConversationRef, need: PassNeed): Promise<Recount>;
 }
 
 /**
- * How the process of a suspect ended. `ended`: it settled, suspended, handed back or lost the turn. `stopped`: this
- * worker stops, so it ended the process. `not_started`: the process could run no turn, which is not the turn's fault.
- * `full`: this worker runs so many of these processes that it started no more.
+ * `ended`: the process settled, suspended, handed back or lost the turn. `stopped`: this worker stops. `not_started`:
+ * the process could run no turn, which is not the turn's fault. `full`: this worker runs as many as it may.
  */
 export type SuspectEnd = 'ended' | 'died' | 'stopped' | 'not_started' | 'full';
 
-/** Runs suspects, turns whose workers died twice, each in a process of its own. */
 export interface SuspectRunner {
   /**
-   * Runs a claimed turn. Its process has ended when the call resolves, so nothing writes under the lease any more.
+   * When the call resolves, the process has ended and nothing writes under the lease.
    * @param leaseEnds aborted when this worker has lost the turn
    */
   run(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<SuspectEnd>;
 }
 
 export interface TurnSettings {
-  /**
-   * Most turns that one delivery answers. Further turns get a wake of their own, so that one conversation cannot occupy
-   * a worker.
-   */
+  /** Turns of one delivery. Further turns get a wake, so that one conversation cannot occupy a worker. */
   readonly maxTurns: number;
-  /** ms after its start from which a delivery claims no further turn. */
+  /** ms after which a delivery claims no further turn. */
   readonly maxDeliveryMs: number;
   readonly stepTimeoutMs: number;
   readonly heartbeatMs: number;
@@ -101,12 +93,12 @@ export interface TurnPorts extends WorkerPorts {
   readonly streams: StreamWriter;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly calibrations: Pick<Calibrations, 'observe'>;
-  /** Called with the contents of requests and answers. If undefined, no contents are collected. */
+  /** Undefined: no contents are collected. */
   readonly onContent?: ContentListener | undefined;
   readonly solo: SoloLock;
-  /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
+  /** Undefined: a suspect runs alone in this process. */
   readonly suspects?: SuspectRunner | undefined;
-  /** True in the process of a suspect: its parent process reports its death. */
+  /** True in the process of a suspect, whose death its parent reports. */
   readonly isWatched?: boolean;
   readonly settings?: Partial<TurnSettings>;
 }

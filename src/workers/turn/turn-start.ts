@@ -27,11 +27,8 @@ import { countModelSteps, modelKey } from './turn-journal.ts';
 import type { TurnPorts } from './turn-ports.ts';
 import { type Answered, failTurn, type RunningTurn, type TimeLimit, type TurnFacts } from './turn-states.ts';
 
-/*
- * Actions of a turn before its first model step: `claimed`, `brief`, `resume`.
- */
+/** Actions of a turn before its first model step: `claimed`, `brief`, `resume`. */
 
-/** Starts the timer that ends the turn for lack of time. A suspension also ends at that limit. */
 export async function startLimit(run: RunningTurn): Promise<TurnFacts['claimed']> {
   const limit = await findTimeLimit(run);
   if (limit === undefined || limit.leftMs <= 0) return { limit };
@@ -41,7 +38,7 @@ export async function startLimit(run: RunningTurn): Promise<TurnFacts['claimed']
   return { limit };
 }
 
-/** Returns the time limit that ends first: the agent's timeout or the caller's deadline. Undefined if there is none. */
+/** The agent's timeout or the caller's deadline, the earlier one. */
 async function findTimeLimit(run: RunningTurn): Promise<TimeLimit | undefined> {
   const { turnTimeoutMs } = run.prepared.agent;
   const { caps, dueAt, claimedAt } = run.claimed;
@@ -62,7 +59,7 @@ async function findTimeLimit(run: RunningTurn): Promise<TimeLimit | undefined> {
   return timeout || deadline || undefined;
 }
 
-/** ms since the turn's first claim, when its user message entered the log. Both times are by the store's clock. */
+/** ms since the user message entered the log. Both times are by the store's clock. */
 async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
   const { lease, attempt, steps, waited, inputSeq, claimedAt } = claimed;
   if (attempt === 1 && steps.size === 0 && waited === undefined) return 0;
@@ -71,10 +68,9 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
 }
 
 /**
- * Reads the `context` that the caller passed with the turn. If the agent's `system` is a function, calls it once per
- * turn. The store keeps the returned prompt for later claims, so a function that reads a clock cannot change the prompt
- * between two steps.
- * @throws LostTurn if the turn's lease was lost
+ * If `system` is a function, calls it once per turn. The store keeps its prompt, so a function that reads a clock
+ * cannot change the prompt between two steps.
+ * @throws LostTurn if the lease was lost
  */
 export async function briefTurn(run: RunningTurn): Promise<TurnFacts['brief']> {
   const { claimed, prepared, ports } = run;
@@ -113,23 +109,19 @@ async function writeSystem(
   return written;
 }
 
-/** Continues after the last recorded step. */
 export async function resumeTurn(run: RunningTurn): Promise<TurnFacts['resume']> {
   await undoCanceled(run);
   await closeWait(run);
   return { last: await readLastAnswer(run) };
 }
 
-/**
- * Records the end of a model step's wait. With this record, a repeated step knows that it has waited for this cause
- * before, and how many retries it made.
- */
+/** Records the end of a wait. A repeated step then knows its earlier waits and retries. */
 async function closeWait(run: RunningTurn): Promise<void> {
   const { claimed, journal } = run;
   const { waited } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
-  // This record is the first step that a claim writes after a wait. If the worker of another claim wrote it and died,
-  // the number of steps has grown. The times of steps prove nothing, because clocks may run backwards.
+  // This record is the first step of a claim after a wait. More steps than before the wait: another claim wrote it and
+  // died. Times prove nothing, because clocks may run backwards.
   if (journal.steps.size > waited.steps) return;
   if (waited.for === 'retry') {
     if (countsAsRetry(journal.waitsOf(waited.step), waited.isHeld)) await journal.recordWait(waited.step, 'retry_due');
@@ -140,7 +132,7 @@ async function closeWait(run: RunningTurn): Promise<void> {
 }
 
 /**
- * Takes over the compaction pass that did not end before the turn's deadline, and completes that pass here.
+ * Completes a pass that did not end before the turn's deadline.
  * @returns true if the pass decided on the size of the context
  */
 async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise<boolean> {
@@ -151,8 +143,7 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
 }
 
 /**
- * The turn's last recorded assistant message, which is not the final answer. Undefined if the turn has none yet, or if a
- * message behind it asks the model for a corrected answer.
+ * The last recorded assistant message. Undefined if the turn has none, or if a message behind it asks for a correction.
  */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countModelSteps(journal.steps);
@@ -160,9 +151,9 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
   const step = modelKey(count);
   const record = journal.steps.get(step);
   const done = record?.status === 'done' ? record : undefined;
-  // The record's first sequence number is that of the message. The results of refused calls follow.
+  // The seqs begin with the message. The results of refused calls follow.
   const seq = done?.seqs?.from;
-  // The message is read from the log, because a compaction pass may have archived it.
+  // The log has the message even if a pass has archived it.
   const [entry] =
     seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);
   if (entry === undefined) {
@@ -181,9 +172,9 @@ function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: '
 }
 
 /**
- * Removes the messages of earlier turns that must leave the context, before the first step of this turn. Restores the
- * version that was live before those turns, like `rollBackTurn` of the client.
- * @throws LostTurn if the turn's lease was lost
+ * Restores the version that was live before turns whose messages must leave the context, as `rollBackTurn` of the
+ * client.
+ * @throws LostTurn if the lease was lost
  */
 async function undoCanceled(run: RunningTurn): Promise<void> {
   const { claimed, journal, ports, ending } = run;
@@ -201,8 +192,7 @@ async function undoCanceled(run: RunningTurn): Promise<void> {
 type UndoPorts = Pick<TurnPorts, 'turns' | 'contexts' | 'clock'>;
 
 /**
- * Removes the messages of a turn from the context, once the turn is settled and if no other turn is open. Readers of the
- * context then see at once what the next turn will see. The next turn repeats this work if it was not done here.
+ * Does the same after a settlement if no other turn is open, so that readers see at once what the next turn will see.
  */
 export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<void> {
   const state = await ports.contexts.readConversation(lease.conversation);
@@ -212,7 +202,6 @@ export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<v
 }
 
 interface LeavingTurns {
-  /** Live version. */
   readonly version: number;
   readonly undo: readonly SeqRange[];
   readonly left: readonly LeftRange[];
@@ -225,7 +214,7 @@ async function makeUndo(
 ): Promise<TurnUndo> {
   const versions = await ports.contexts.listVersions(conversation);
   const live = versions.find(({ number }) => number === expectedVersion) ?? START_VERSION;
-  // Without the version that was live before, the whole log is shown. The next pass makes it smaller.
+  // Without that version the whole log is shown. The next pass makes it smaller.
   const target = findVersionBefore(versions, undo[0]?.from ?? 1) ?? START_VERSION;
   const newer: Segment[] = [];
   let end: LogEnd = { head: target.base, total: target.baseTotal };
@@ -241,7 +230,7 @@ async function makeUndo(
     newer.push(...(await eventLoopShare.run(evictNewer(entries))));
     end = { head: to, total: last.total };
   }
-  // A pass may have committed a version over later messages. The new version shows these messages as the log has them.
+  // A pass may have committed a version over later messages, which are shown as the log has them.
   keepUntil({ head: live.base, total: live.baseTotal });
   const outside = weighOutside(versions);
   const explained = [...new Set(undo.map(({ from }) => `turn_${findCause(left, from)}`))];
@@ -252,12 +241,12 @@ async function makeUndo(
   return { expectedVersion, version, backoff, keepVersions: PASS_LIMITS.keepVersions };
 }
 
-/** Earlier releases noted no cause, and only turns that were rolled back left the context. */
+/** Earlier releases noted no cause, and only a rollback made turns leave. */
 function findCause(left: readonly LeftRange[], from: number): LeaveCause {
   return left.findLast((range) => range.from === from)?.why ?? 'rolled_back';
 }
 
-/** An erase may have removed the log after the conversation was read. Otherwise the log is damaged. */
+/** An erase may have removed the log meanwhile. Otherwise the log is damaged. */
 async function missingEntries(
   { contexts }: UndoPorts,
   conversation: ConversationRef,

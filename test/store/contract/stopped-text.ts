@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/lease.ts';
 import { MAX_MESSAGE_BYTES, type Message } from '../../../src/domain/message.ts';
-import type { Piece, PieceBatch } from '../../../src/store/stream-entries.ts';
+import type { PieceBatch, StreamPiece } from '../../../src/store/stream-entries.ts';
 import { callsStep, claimHead, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 import { batchOf, textAt } from './streams.ts';
@@ -39,7 +39,7 @@ export function describeStoppedText(given: Given): void {
 
   test('a cancel puts the streamed text of the open step into the log, without reasoning and calls', async () => {
     const { store, conversation, lease } = await followed();
-    const call: Piece[] = [
+    const call: StreamPiece[] = [
       { kind: 'call', call: 0, name: 'read' },
       { kind: 'arguments', call: 0, at: 0, text: '{"li' },
     ];

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/lease.ts';
-import type { Piece, PieceBatch } from '../../../src/store/stream-entries.ts';
+import type { PieceBatch, StreamPiece } from '../../../src/store/stream-entries.ts';
 import type { StreamNotices, StreamPage, StreamReader, StreamWriter } from '../../../src/store/streams.ts';
 import type { TurnIntake, TurnStore } from '../../../src/store/turns.ts';
 import { claimPass, commitOf } from '../pass-samples.ts';
@@ -17,14 +17,18 @@ import {
 } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
-export function batchOf({ epoch }: TurnLease, pieces: readonly Piece[], changes: Partial<PieceBatch> = {}): PieceBatch {
+export function batchOf(
+  { epoch }: TurnLease,
+  pieces: readonly StreamPiece[],
+  changes: Partial<PieceBatch> = {},
+): PieceBatch {
   return { seq: 2, step: 1, epoch, attempt: 1, pieces, ...changes };
 }
 
-export const textAt = (text: string, at = 0): Piece => ({ kind: 'text', at, text });
+export const textAt = (text: string, at = 0): StreamPiece => ({ kind: 'text', at, text });
 
 /** Returns the pieces of a page, without the calls that wrote them. */
-export function piecesOf(page: StreamPage | undefined): Piece[] {
+export function piecesOf(page: StreamPage | undefined): StreamPiece[] {
   return (page?.entries ?? []).flatMap((entry) => ('batch' in entry ? [...entry.batch.pieces] : []));
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
-import type { TurnUndo } from '../../../src/store/busy-turns.ts';
+import type { TurnUndo } from '../../../src/store/turn-changes.ts';
 import { claimPass, commitOf } from '../pass-samples.ts';
 import { callsStep, claimHead, resultStep, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';

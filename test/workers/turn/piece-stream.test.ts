@@ -6,7 +6,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import { type Model, ModelError } from '../../../src/domain/model.ts';
 import { modelChain } from '../../../src/providers/chain.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/providers/scripted.ts';
-import type { Piece, PieceBatch } from '../../../src/store/stream-entries.ts';
+import type { PieceBatch, StreamPiece } from '../../../src/store/stream-entries.ts';
 import type { AppendedPieces } from '../../../src/store/streams.ts';
 import { ASK_MS, FLUSH_CHARACTERS, FLUSH_MS, PieceStream, RETRY_MS } from '../../../src/workers/turn/piece-stream.ts';
 import { Fixture, ref } from './fixture.ts';
@@ -44,7 +44,7 @@ function openStream(append: (sent: number) => Promise<AppendedPieces> = async ()
   return { turn, stream, say, timers, batches, events, readers, sent: () => batches.map(({ pieces }) => pieces) };
 }
 
-const text = (value: string, at = 0): Piece => ({ kind: 'text', at, text: value });
+const text = (value: string, at = 0): StreamPiece => ({ kind: 'text', at, text: value });
 
 it('a worker sends the first piece of a followed turn at once, and further pieces every 50 ms', async () => {
   const { say, timers, batches, sent, readers } = openStream();

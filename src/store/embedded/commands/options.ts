@@ -31,13 +31,15 @@ export function readInteger(text: string): number {
   return Number(text);
 }
 
-/** Returns the part from index `from` to index `to`, both included. Negative ones count from the end. */
+/** Reads an index. A negative one counts from the end. */
+export function indexIn(list: readonly unknown[], text: string): number {
+  const at = readInteger(text);
+  return at < 0 ? list.length + at : at;
+}
+
+/** Returns the part from index `from` to index `to`, both included. */
 export function rangeOf<Item>(list: readonly Item[], from: string, to: string): Item[] {
-  const place = (text: string): number => {
-    const at = readInteger(text);
-    return at < 0 ? list.length + at : at;
-  };
-  return list.slice(Math.max(0, place(from)), Math.max(0, place(to) + 1));
+  return list.slice(Math.max(0, indexIn(list, from)), Math.max(0, indexIn(list, to) + 1));
 }
 
 /** Lists the pairs of a flat list: `[a, 1, b, 2]` is `[[a, 1], [b, 2]]`. */

@@ -1,7 +1,8 @@
 import type { Commands, Database } from '../database.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, ReplyError } from '../reply.ts';
 import { type Bound, readBound, readScore, type Scored, writeScore } from '../sorted-set.ts';
-import { Options, pairsOf, rangeOf, readInteger, readPattern } from './options.ts';
+import type { StoredEntry } from '../stream.ts';
+import { Options, pairsOf, rangeOf, readInteger, readPattern, wrongNumber } from './options.ts';
 
 const ADD_WORDS = new Set(['NX', 'XX', 'GT', 'LT', 'CH', 'INCR']);
 
@@ -63,7 +64,29 @@ function pop(database: Database, key: string, count: number, isLast: boolean): R
 
 const membersOf = (entries: readonly Scored[]): string[] => entries.map(({ member }) => member);
 
-export const SORTED_SETS: Commands = {
+const writeEntry = ({ id, fields }: StoredEntry): Reply => [id, fields];
+
+function limit(entries: readonly StoredEntry[], options: readonly string[]): Reply {
+  const count = new Options(options).numberAfter('COUNT') ?? entries.length;
+  return entries.slice(0, Math.max(0, count)).map(writeEntry);
+}
+
+/** Reads the options in front of the id: `NOMKSTREAM`, and `MAXLEN` with `~` or `=`. */
+function splitAdd(given: readonly string[]): {
+  readonly makes: boolean;
+  readonly most: number;
+  readonly rest: string[];
+} {
+  const rest = [...given];
+  const makes = rest[0]?.toUpperCase() !== 'NOMKSTREAM';
+  if (!makes) rest.shift();
+  if (rest[0]?.toUpperCase() !== 'MAXLEN') return { makes, most: Number.POSITIVE_INFINITY, rest };
+  rest.shift();
+  if (rest[0] === '~' || rest[0] === '=') rest.shift();
+  return { makes, most: readInteger(rest.shift() ?? ''), rest };
+}
+
+export const ORDERED_VALUES: Commands = {
   ZADD: (database, key: string, ...given) => add(database, key, given),
   ZREM: (database, key: string, ...members) => remove(database, key, members),
   ZSCORE: (database, key: string, member: string) => {
@@ -118,5 +141,43 @@ export const SORTED_SETS: Commands = {
         ['WITHSCORES'],
       ),
     ];
+  },
+  XADD: (database, key: string, ...given) => {
+    const { makes, most, rest } = splitAdd(given);
+    const [id = '*', ...fields] = rest;
+    pairsOf(fields, 'xadd');
+    if (!makes && database.get(key, 'stream') === undefined) return null;
+    const stream = database.make(key, 'stream');
+    const added = stream.add(id, fields, database.now());
+    if (most < stream.size) stream.keepNewest(most);
+    return added;
+  },
+  XLEN: (database, key: string) => database.get(key, 'stream')?.size ?? 0,
+  XRANGE: (database, key: string, ...[min = '', max = '', ...options]) =>
+    limit(database.get(key, 'stream')?.between(min, max) ?? [], options),
+  XREVRANGE: (database, key: string, ...[max = '', min = '', ...options]) =>
+    limit(database.get(key, 'stream')?.between(min, max).toReversed() ?? [], options),
+  XDEL: (database, key: string, ...ids) => database.get(key, 'stream')?.trim(({ id }) => !ids.includes(id)) ?? 0,
+  XTRIM: (database, key: string, kind: string, ...given) => {
+    const stream = database.get(key, 'stream');
+    if (stream === undefined) return 0;
+    const [bound = ''] = given.filter((word) => word !== '~' && word !== '=');
+    if (kind.toUpperCase() === 'MAXLEN') return stream.keepNewest(readInteger(bound));
+    const kept = new Set(stream.between(bound, '+'));
+    return stream.trim((entry) => kept.has(entry));
+  },
+  XREAD: (database, ...given) => {
+    const at = given.findIndex((word) => word.toUpperCase() === 'STREAMS');
+    const named = given.slice(at + 1);
+    if (at === -1 || named.length % 2 === 1) throw wrongNumber('xread');
+    const count = new Options(given.slice(0, at)).numberAfter('COUNT') ?? Number.POSITIVE_INFINITY;
+    const [keys, ids] = [named.slice(0, named.length / 2), named.slice(named.length / 2)];
+    const read = keys.flatMap((key, index) => {
+      const id = ids[index] as string;
+      if (id === '$') throw new ReplyError('ERR $ is resolved when the command is read');
+      const newer = database.get(key, 'stream')?.between(`(${id}`, '+').slice(0, count) ?? [];
+      return newer.length === 0 ? [] : [[key, newer.map(writeEntry)]];
+    });
+    return read.length === 0 ? null : read;
   },
 };
