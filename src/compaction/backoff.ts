@@ -11,7 +11,6 @@ export function findBackoffCause(
   return tokens < nothingBelowTokens ? 'nothing_to_do' : undefined;
 }
 
-/** Sizes at the time of an evaluation. */
 interface EvaluatedSize {
   readonly tokens: number;
   readonly messageTokens: number;
@@ -28,23 +27,21 @@ export function backOffAppends(backoff: Backoff, size: EvaluatedSize): Backoff {
   return { ...backoff, appendsBelowMessageTokens: messageTokens + Math.floor(growth / calibration) };
 }
 
-/** Finds the size of the next threshold check: the end of the backoff, or an unreached hard limit below it. */
+/** The end of the backoff, or an unreached hard limit below it. */
 function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: EvaluatedSize): number {
   if (softTokens <= tokens) return tokens;
   return hardTokens > tokens ? Math.min(softTokens, hardTokens) : softTokens;
 }
 
-/** Sizes in tokens by which a pass decides when the next one may be useful. */
 export interface EndSize {
-  /** Size of the context at the end of the pass. After a commit, the size of the new version. */
+  /** After a commit, the size of the new version. */
   readonly tokens: number;
   /** Growth that may change the result: `minSequenceTokens`. */
   readonly stepTokens: number;
-  /** Size from which a soft pass is due. Undefined if no threshold is a size. */
+  /** A soft pass is due from this size on. Undefined if no threshold is a size. */
   readonly softTokens?: number | undefined;
 }
 
-/** Computes the backoff after a pass. */
 export function nextBackoff(backoff: Backoff, outcome: PassOutcome, size: EndSize): Backoff {
   const { tokens, stepTokens } = size;
   const nothingBelowTokens = tokens + Math.max(1, stepTokens);

@@ -11,12 +11,11 @@ import { type Context, weighItems } from './context.ts';
 import type { ContextEvidence } from './context-evidence.ts';
 import type { Layout, Protection } from './layout.ts';
 
-/** Mean size of a request with these item tokens. The same sum as `contextSize` without an anchor. */
+/** Mean size of a request. The same sum as `contextSize` without an anchor. */
 export function requestTokens({ overhead }: { readonly overhead: RequestOverhead }, itemTokens: number): number {
   return Math.round((itemTokens + overhead.tokens + FRAMING_TOKENS) * overhead.calibration);
 }
 
-/** Sizes and reasons that determine the target of a pass. */
 export interface Budget {
   readonly limits: Limits;
   readonly overhead: RequestOverhead;
@@ -24,8 +23,8 @@ export interface Budget {
 }
 
 /**
- * Computes the weight that must go until the upper bound of the request is at most `maxTokens` and its bytes fit the
- * provider. Zero if the request fits, or if no reason makes the budget a target.
+ * Weight that must go until the upper bound of the request is at most `maxTokens` and its bytes fit the provider. Zero
+ * without a token reason.
  */
 export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
   if (!hasTokenReason(reasons)) return NO_WEIGHT;
@@ -34,7 +33,7 @@ export function excessWeight({ limits, overhead, reasons }: Budget, items: Weigh
   return { tokens: most === undefined ? 0 : Math.max(0, items.tokens - most), bytes };
 }
 
-/** Tokens that the items of a context may have, so that the upper bound of the request is at most `maxTokens`. */
+/** Tokens of the items with which the upper bound of the request is at most `maxTokens`. */
 export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'overhead'>): number | undefined {
   if (limits.maxTokens === undefined) return undefined;
   const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
@@ -42,29 +41,27 @@ export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'ov
   return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
 }
 
-/** Bytes of a token of text, rather too many. */
+/** Rather too many. */
 export const TOKEN_BYTES = 6;
 
 /** Bound of the user message that rendering puts first if a context starts with another role. */
 export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
 
-/** Checks whether a context starts with a user message, which a summary also is. */
+/** A summary also counts as a user message. */
 export function opensWithUser(items: Context['items']): boolean {
   const role = items.find(({ message }) => message.role !== 'system')?.message.role;
   return role === 'user' || role === 'summary';
 }
 
-/** Weight that rendering adds to these items. */
 function weighPlaceholder(items: Context['items']): Weight {
   return opensWithUser(items) ? NO_WEIGHT : PLACEHOLDER;
 }
 
-/** Weight of these items as they are sent, with the placeholder that rendering adds. Every size of a context starts here. */
+/** Weight as sent, with the placeholder that rendering adds. Every size of a context starts here. */
 export function weighSent(items: Context['items'], weight: Weight = weighItems(items)): Weight {
   return addWeights(weight, weighPlaceholder(items));
 }
 
-/** Mean size of a request with these items. */
 export function requestTokensOf(budget: { readonly overhead: RequestOverhead }, items: Context['items']): number {
   return requestTokens(budget, weighSent(items).tokens);
 }
@@ -96,19 +93,17 @@ export function explainInfeasible(
   return { fixed, ...parts, max: maxTokens, ...bytes };
 }
 
-/** Input of a plan and of a settlement. */
 export interface PlanRequest extends Budget {
   readonly context: Context;
   readonly policy: Policy;
-  /** Seq of the log's first user message. */
   readonly firstUserSeq?: number;
   /** Exact count of a clipped message, which has at most some thousand tokens. */
   readonly weigh: Weigh;
   /**
-   * True for a plan that is only shown. Masks then have no notes, and shortened messages have a size but no new text. A
-   * plan over 10,000 messages takes a tenth of the time.
+   * For a plan that is only shown: masks get no notes, and shortened messages a size but no new text. A plan over
+   * 10,000 messages then takes a tenth of the time.
    */
   readonly isEstimate?: boolean;
-  /** Reads the words of the context, for a caller that plans over the same context again. Default: `readEvidence`. */
+  /** For a caller that plans over the same context again. Default: `readEvidence`. */
   readonly evidence?: (items: readonly ContextItem[]) => Interruptible<ContextEvidence>;
 }

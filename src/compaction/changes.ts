@@ -1,15 +1,14 @@
 import type { ContextItem, SeqRange } from '../domain/version.ts';
 
-/** Ranges that a plan changes without a summary. */
 export interface PlannedChanges {
   readonly evict: SeqRange[];
   readonly shorten?: SeqRange[];
 }
 
-/** Lists the ranges of items that are gone, and of items that are masked or clipped, ascending. Neighbours are joined. */
+/** Ranges of items that are gone, and of items that are masked or clipped, ascending. Neighbours are joined. */
 export function listChanges(before: readonly ContextItem[], after: readonly ContextItem[]): PlannedChanges {
   let at = 0;
-  /** Item of the later context with the same first seq, if there is one. */
+  /** The item of the later context with the same first seq. */
   const left = before.map(({ from }) => {
     while ((after[at]?.from ?? from) < from) at += 1;
     return after[at]?.from === from ? after[at] : undefined;

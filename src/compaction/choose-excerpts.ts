@@ -7,30 +7,28 @@ import type { Fragment, Ledger } from './evidence/ledger.ts';
 import { excerptMessage, mostRanges } from './excerpt.ts';
 
 export interface ExcerptRequest {
-  /** All items of the context. The excerpts need not repeat what the others say. */
+  /** Excerpts need not repeat what the other items say. */
   readonly items: readonly ContextItem[];
-  /** Items to shorten. Their messages have text alone. */
+  /** Messages with text alone. */
   readonly large: ReadonlySet<ContextItem>;
-  /** Tokens that the excerpts may have together. */
   readonly maxTokens: number;
   readonly evidence: ContextEvidence;
   readonly weigh: Weigh;
 }
 
-/** Tokens of the reference and of the marks around the first fragment of an excerpt. */
+/** The reference, and the marks around the first fragment of an excerpt. */
 const REFERENCE_TOKENS = 12;
 /** A longer first or last line is no heading. */
 const MAX_EDGE_CHARS = 100;
-/** Tries to meet the size. Tokens of fragments are estimated, and tokens of excerpts are counted. */
+/** Tokens of fragments are estimated, tokens of excerpts are counted. */
 const MAX_TRIES = 4;
 /** Share of the size from which a try is good enough. */
 const GOOD_FILL = 0.95;
-/** Longer excerpts are not made, because an excerpt is counted in one go. Any text of this length takes less than 50 ms. */
+/** An excerpt is counted in one go. Any text of this length takes less than 50 ms. */
 const MAX_EXCERPT_CHARS = 131_072;
 
 /**
- * Shortens messages to their heading, their last line and the fragments that the agent will most likely need, over all
- * of them.
+ * Keeps headings, last lines, and the fragments that the agent will most likely need over all messages.
  * @returns the excerpts that are smaller than their item
  */
 export function* chooseExcerpts(request: ExcerptRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
@@ -57,12 +55,11 @@ export function* chooseExcerpts(request: ExcerptRequest): Interruptible<Readonly
   return best;
 }
 
-/** Fragments of the large messages, and what their choice depends on. */
 interface Pool {
   readonly owners: ReadonlyMap<number, ContextItem>;
-  /** Tokens of each fragment of the ledger, in proportion to its characters. */
+  /** In proportion to the characters of each fragment. */
   readonly tokens: Float64Array;
-  /** Headings and last lines. */
+  /** Headings and last lines: they say what a text is, and how it ended. */
   readonly edges: readonly number[];
   /** Fragments that other items show. */
   readonly shown: readonly number[];
@@ -89,7 +86,6 @@ function collectPool({ items, large, evidence: { ledger, fragmentsOf } }: Excerp
   return { owners, tokens, edges, shown };
 }
 
-/** First and last fragment of a text: they say what the text is, and how it ended. */
 function edgesOf({ fragments }: Ledger, { from, to }: FragmentRange): number[] {
   const edges = to - from > 1 ? [from, to - 1] : [from].slice(0, to - from);
   return edges.filter((index) => {
@@ -98,14 +94,13 @@ function edgesOf({ fragments }: Ledger, { from, to }: FragmentRange): number[] {
   });
 }
 
-/** Owners of a fragment, the outermost first, and the fragment. */
 function withOwners({ fragments }: Ledger, index: number): number[] {
   const chain: number[] = [];
   for (let at = index; at >= 0; at = (fragments[at] as Fragment).owner) chain.unshift(at);
   return chain;
 }
 
-/** Chooses fragments of about this many tokens. @returns ranges of each message that stay */
+/** Chooses fragments of about this many tokens. */
 function* chooseRanges(
   { large, evidence: { ledger, values } }: ExcerptRequest,
   { owners, tokens, edges, shown }: Pool,
@@ -134,15 +129,13 @@ function* chooseRanges(
   return taken.rangesByItem();
 }
 
-/** Characters without a fragment, such as line ends and brackets, between two fragments that become one range. */
+/** Fragments with less between them, such as line ends and brackets, become one range. */
 const MAX_GAP_CHARS = 16;
 
-/** Fragments that stay, in as many ranges as their messages may have. */
 class TakenFragments {
   readonly #ledger: Ledger;
-  /** Message of each fragment that stays. */
   readonly #taken = new Map<number, ContextItem>();
-  /** Characters of the texts of which only the start stays. */
+  /** Texts of which only this start stays, in characters. */
   readonly #starts = new Map<ContextItem, number>();
   readonly #ranges = new Map<ContextItem, number>();
   readonly #chars = new Map<ContextItem, number>();
@@ -169,7 +162,7 @@ class TakenFragments {
     return true;
   }
 
-  /** Keeps the start of a text of which no fragment fits. @returns tokens that are used */
+  /** For a text of which no fragment fits. @returns tokens that are used */
   addStart(item: ContextItem, maxTokens: number): number {
     const { message, tokens, logged = message } = item;
     const chars = Math.floor((logged.content.length * maxTokens) / Math.max(tokens, logged.content.length));
@@ -192,7 +185,6 @@ class TakenFragments {
     return byItem;
   }
 
-  /** Checks whether a fragment and the next one follow each other in one text. */
   #areNeighbours(index: number): boolean {
     const [one, other] = [this.#ledger.fragments[index], this.#ledger.fragments[index + 1]];
     if (one === undefined || other === undefined) return false;

@@ -7,17 +7,17 @@ import { splitsPair } from './excerpt.ts';
 /** Weighs a message of at most some thousand tokens, exactly. */
 export type Weigh = (message: Message) => Weight;
 
-/** Tokens that a clip keeps at most. It is counted in one go, which must not block the event loop. */
+/** A clip is counted in one go, which must not block the event loop. */
 const MAX_CLIP_TOKENS = 4_000;
-/** Characters above which a clipped message is not counted, because counting would take too long. */
+/** Counting a longer clip would take too long. */
 const MAX_CLIP_CHARS = 50_000;
-/** Tries to reach a size. Counting a text and cutting it again comes close enough within them. */
+/** Counting a text and cutting it again comes close enough within these tries. */
 const MAX_TRIES = 8;
 
 /**
- * Clips each text of a message to its first and last characters, with a reference to the log between them. Code points
- * stay whole. In tool calls, long strings of the arguments are clipped, and the arguments stay valid JSON. Parts other
- * than text are replaced by a note. The result is deterministic, so that no version has to store the text (I15).
+ * Clips each text to its first and last characters, with a reference to the log between them. Arguments of calls stay
+ * valid JSON: only their long strings are clipped. Parts other than text become a note. Deterministic, so that no
+ * version has to store the text (I15).
  */
 export function clipMessage(message: Message, keepChars: number, seq: number): Message {
   const { parts, raw: _raw, toolCalls, ...others } = message;
@@ -33,9 +33,8 @@ export function clipMessage(message: Message, keepChars: number, seq: number): M
 }
 
 /**
- * Clips an item to `maxTokens`, or as close as `minChars` per text allow. Yields after each try, because counting
- * 50,000 characters may take 15 ms.
- * @param minChars characters below which a clip would be useless
+ * Clips to `maxTokens`, or as close as `minChars` per text allow. Yields after each try, because counting 50,000
+ * characters may take 15 ms.
  * @returns undefined if no clip is smaller than the item
  */
 export function* clipItem(
@@ -64,7 +63,6 @@ export function* clipItem(
   return undefined;
 }
 
-/** Checks whether an item has a text that is longer than a clip, or parts that a clip leaves out. */
 export function canClip({ message }: ContextItem, minChars: number): boolean {
   return message.parts !== undefined || longestText(message) > minChars;
 }
@@ -97,14 +95,14 @@ function cutEnd(text: string, chars: number): string {
 }
 
 /**
- * Matches a string of a JSON text, and the colon after it if it is a key. An unterminated string matches to the end of
- * the text. Otherwise the search would start again at each quote inside it.
+ * A string of a JSON text, and the colon after a key. An unterminated string matches to the end. Otherwise the search
+ * would start again at each quote inside it.
  */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"(\s*:)?|\\?$)/gs;
 
 /**
- * Clips the strings inside a JSON text. Any other text is clipped as a whole, and is later sent as a JSON string. The
- * text is edited without parsing it, because parsing would change numbers such as an id of 20 digits.
+ * Edits JSON without parsing it, because parsing would change numbers such as an id of 20 digits. Other text is clipped
+ * as a whole.
  */
 function clipArguments(text: string, keepChars: number, seq: number): string {
   if (text.length <= keepChars) return text;

@@ -3,25 +3,23 @@ import type { ContextItem } from '../domain/version.ts';
 import { type Fragment, type Ledger, readLedger } from './evidence/ledger.ts';
 import { valueTermsInSlices } from './evidence/use-probability.ts';
 
-/** Words of the messages of a context, and how likely the agent uses each of them soon. */
+/** The words of a context, and how likely the agent uses each of them soon. */
 export interface ContextEvidence {
   readonly ledger: Ledger;
-  /** Value of each term, by its index in the ledger. */
+  /** By the index of the term in the ledger. */
   readonly values: Float64Array;
-  /** Fragments of an item. A summary of this pass has none, because its text is not read. */
+  /** A summary of this pass has none, because its text is not read. */
   readonly fragmentsOf: (item: ContextItem) => FragmentRange;
 }
 
-/** Indexes of neighbouring fragments in the ledger. */
 export interface FragmentRange {
   readonly from: number;
-  /** Index after the last fragment. */
   readonly to: number;
 }
 
 const NONE: FragmentRange = { from: 0, to: 0 };
 
-/** Reads a context once. The evidence stays valid while items are removed or shortened, because it is about the log. */
+/** The evidence stays valid while items are removed or shortened, because it is about the log. */
 export function* readEvidence(items: readonly ContextItem[]): Interruptible<ContextEvidence> {
   const ledger = yield* readLedger(
     items.map(({ message, logged = message }) => logged),
@@ -36,9 +34,8 @@ export function* readEvidence(items: readonly ContextItem[]): Interruptible<Cont
 }
 
 /**
- * Makes a function like `readEvidence` that keeps the evidence of the last context, as long as the caller keeps the
- * context. Reading 10,000 messages takes about a second, and their evidence takes more memory than they do, so only one
- * is kept.
+ * Like `readEvidence`, with the evidence of the last context kept. Reading 10,000 messages takes about a second, and
+ * evidence takes more memory than the messages, so only one is kept.
  */
 export function keepLastEvidence(): (items: readonly ContextItem[]) => Interruptible<ContextEvidence> {
   let last = new WeakMap<readonly ContextItem[], ContextEvidence>();
@@ -51,7 +48,6 @@ export function keepLastEvidence(): (items: readonly ContextItem[]) => Interrupt
   };
 }
 
-/** Finds the fragments of each item that has text, by its first seq. */
 function* findRanges(items: readonly ContextItem[], { fragments }: Ledger): Interruptible<Map<number, FragmentRange>> {
   const ranges = new Map<number, FragmentRange>();
   for (let from = 0, to = 0; from < fragments.length; from = to) {
@@ -63,7 +59,7 @@ function* findRanges(items: readonly ContextItem[], { fragments }: Ledger): Inte
   return ranges;
 }
 
-/** Checks whether an item shows a fragment of its message, or of its message before it was shortened. */
+/** True if the item shows the fragment, also in shortened form. */
 export function isShown({ segment, logged }: ContextItem, { part, start, end }: Fragment): boolean {
   switch (segment?.kind) {
     case 'masked':

@@ -15,28 +15,25 @@ import { clipMessage } from './clip.ts';
 import { excerptMessage } from './excerpt.ts';
 import { maskedItem } from './mask.ts';
 
-/** Messages for the next model request of a conversation, without the agent's system prompt and tools. */
+/** Messages for the next model request, without the agent's system prompt and tools. */
 export interface Context {
   readonly version: Version;
-  /** Sequence number of the last log entry in this context. */
+  /** Seq of the last log entry in this context. */
   readonly head: number;
   readonly items: readonly ContextItem[];
-  /** As in the source. */
   readonly inputs?: readonly number[];
 }
 
-/** Number of context items that are built before the generator yields to the event loop. */
 const ITEMS_A_SLICE = 1_024;
 
 /**
- * Builds the context that `version` describes for the log up to `head`. The same source always gives the same bytes
- * (invariant I15).
+ * Builds the context of `version` for the log up to `head`. The same source always gives the same bytes (invariant
+ * I15).
  */
 export function buildContext(source: ContextSource): Context {
   return runToEnd(buildInSlices(source));
 }
 
-/** Like `buildContext`, but yields regularly so that other work can run in between. */
 export function* buildInSlices({ version, head, entries, summaries, inputs }: ContextSource): Interruptible<Context> {
   const log = new Map<number, LogEntry>();
   yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
@@ -56,7 +53,6 @@ export function* buildInSlices({ version, head, entries, summaries, inputs }: Co
   return { version, head, items, ...(inputs && { inputs }) };
 }
 
-/** Builds the context item of one log entry: unchanged, masked or shortened, as its segment says. */
 function logItem(
   entry: LogEntry,
   segment: ClippedSegment | ExcerptSegment | MaskedSegment | { readonly kind: 'raw' },
@@ -73,7 +69,7 @@ function logItem(
   }
 }
 
-/** Builds the context of a whole log without compaction. Used to plan a compaction offline. */
+/** The whole log without compaction, for plans offline. */
 export function contextOfLog(entries: readonly LogEntry[], version: Version): Context {
   return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, summaries: new Map() });
 }
@@ -92,7 +88,6 @@ export function weighItems(items: readonly Weight[]): Weight {
   return { tokens, bytes };
 }
 
-/** @throws not_found if the log entry does not exist */
 function readEntry(log: ReadonlyMap<number, LogEntry>, seq: number): LogEntry {
   const entry = log.get(seq);
   if (entry === undefined)

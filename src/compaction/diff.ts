@@ -2,20 +2,14 @@ import { endsSlice, type Interruptible } from '../domain/interruptible.ts';
 import type { Segment, SeqRange, Version } from '../domain/version.ts';
 import { describeRange } from './segments.ts';
 
-/** A range of messages that two context versions treat differently. */
 export interface VersionChange {
   readonly from: number;
   readonly to: number;
-  /** How the earlier context version treats these messages. */
   readonly before: Segment['kind'];
-  /** How the later context version treats these messages. */
   readonly after: Segment['kind'];
 }
 
-/**
- * Lists the differences of two context versions, up to the later `base`. Both versions contain all later messages
- * unchanged.
- */
+/** Differences up to the later `base`. Both versions show all later messages unchanged. */
 export function* diffInSlices(before: Version, after: Version): Interruptible<VersionChange[]> {
   const end = Math.max(before.base, after.base);
   const changes: VersionChange[] = [];
@@ -34,7 +28,6 @@ export function* diffInSlices(before: Version, after: Version): Interruptible<Ve
   return changes;
 }
 
-/** Adds a difference to the list. If its neighbour is of the same kinds, both become one entry. */
 function addChange(changes: VersionChange[], change: VersionChange): void {
   const last = changes.at(-1);
   const isContinued =
@@ -43,21 +36,18 @@ function addChange(changes: VersionChange[], change: VersionChange): void {
   else changes.push(change);
 }
 
-/** Segment that contains a message, if there is one, and the first message of the next segment. */
+/** The segment that contains a message, if any, and the start of the next one. */
 interface Passed {
   readonly segment: Segment | undefined;
   readonly nextFrom: number | undefined;
 }
 
-/** Returns the sequence number of the last message that the context version treats like this one. */
+/** Last message that the version treats like this one. */
 function lastLike({ segment, nextFrom }: Passed): number {
   return segment?.to ?? (nextFrom === undefined ? Number.POSITIVE_INFINITY : nextFrom - 1);
 }
 
-/**
- * Returns a function that finds the segment of a message. Call it with ascending sequence numbers, because it walks the
- * segments once. A separate search for each of 25,000 ranges would take seconds.
- */
+/** Finds segments by ascending seqs, in one walk. A separate search for each of 25,000 ranges would take seconds. */
 function passSegments({ segments }: Version): (seq: number) => Passed {
   let position = 0;
   return (seq) => {
@@ -69,9 +59,7 @@ function passSegments({ segments }: Version): (seq: number) => Passed {
   };
 }
 
-/**
- * Describes how a version treats a range of messages that lies in one segment. Equal descriptions mean equal treatment.
- */
+/** Equal descriptions mean equal treatment. */
 function describe(version: Version, segment: Segment | undefined, range: SeqRange): string {
   return describeRange({ ...version, segments: segment === undefined ? [] : [segment] }, range).join();
 }

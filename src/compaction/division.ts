@@ -4,9 +4,9 @@ import type { Policy } from '../domain/policy.ts';
 /** Tokens that each part of a division could use. */
 export interface Available {
   readonly users: number;
-  /** Maximum of the summaries, by the size of their sources. */
+  /** Bounded by the size of the sources. */
   readonly summaries: number;
-  /** Part of `summaries` that is guaranteed, because shorter summaries would say too little. */
+  /** Guaranteed part of `summaries`: shorter summaries would say too little. */
   readonly minSummaries: number;
   readonly tail: number;
   /** Part of `tail` that this pass may not remove: the floor of a soft pass. */
@@ -17,7 +17,7 @@ export interface Available {
  * Divides a budget before anything is spent.
  * 1. The fixed part comes off.
  * 2. The least summaries and the floor come next.
- * 3. Users' words and summaries get their shares of what the fixed part left, and the tail gets the rest.
+ * 3. Users' words and summaries get their shares of the rest, and the tail gets what remains.
  * 4. Tokens that a part cannot use flow to the tail, then to the summaries, then to the users' words.
  *
  * A part never shrinks when the budget grows.

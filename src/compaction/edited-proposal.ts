@@ -6,7 +6,7 @@ import type { Summary, Version } from '../domain/version.ts';
 import { weighVersion } from '../domain/version.ts';
 import { requestTokens } from './budget.ts';
 
-/** New text for the summary whose key is `replaces`, with the size of the text. */
+/** New text for the summary whose key is `replaces`. */
 export interface EditedSummary {
   readonly replaces: string;
   readonly key: string;
@@ -14,7 +14,6 @@ export interface EditedSummary {
   readonly weight: Weight;
 }
 
-/** Returns the proposal with edited summary texts, and recalculates the sizes of its version. */
 export function editProposal(
   proposal: Proposal,
   edited: readonly EditedSummary[],

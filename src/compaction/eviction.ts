@@ -3,13 +3,13 @@ import { addWeights, NO_WEIGHT, type Weight } from '../domain/message.ts';
 import { isFloor, type Layout } from './layout.ts';
 
 export interface CutRequest {
-  /** Groups that may go, the first one first. */
+  /** The first one goes first. */
   readonly order: readonly number[];
   /** Extent that the policy asks for. Absent: only what the budget needs. */
   readonly strategy?: EvictionStrategy;
-  /** Weight above the budget. Zero if the budget is no target. */
+  /** Zero if the budget is no target. */
   readonly excess: Weight;
-  /** Tokens that the strategy may remove at most, so that enough of the budget stays filled. Absent: any number. */
+  /** Most tokens that the strategy may remove, so that enough of the budget stays filled. */
   readonly spareTokens?: number;
 }
 
@@ -22,8 +22,8 @@ export interface Cut {
  * Chooses the groups to evict.
  * 1. Take groups along the order until the excess is gone. Give back the last ones that fit again.
  * 2. Take the extent that the strategy asks for, while enough stays.
- * 3. Extend the cut until the context starts with a legal message. If too little would stay, put back the user message or
- *    summary before the cut, and take other groups for it.
+ * 3. Extend the cut until the context starts with a legal message. If too little would stay, put back the user message
+ * or summary before the cut, and take other groups instead.
  */
 export function cutContext(layout: Layout, request: CutRequest): Cut {
   const { order, strategy, excess, spareTokens = Infinity } = request;
@@ -39,7 +39,7 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   return cut;
 }
 
-/** Takes groups of the floor, oldest first, until the excess is gone. */
+/** Takes groups of the floor, oldest first. */
 export function cutFloor(layout: Layout, excess: Weight): Cut {
   const cut = new GroupCut(layout);
   const order = floorOrder(layout);
@@ -48,7 +48,7 @@ export function cutFloor(layout: Layout, excess: Weight): Cut {
   return cut;
 }
 
-/** Groups that are taken out of a layout, in the order in which they were taken. */
+/** In the order in which the groups were taken. */
 class GroupCut implements Cut {
   readonly groups = new Set<number>();
   readonly #layout: Layout;
@@ -68,7 +68,6 @@ class GroupCut implements Cut {
     this.weight = addWeights(this.weight, this.#weightOf(group));
   }
 
-  /** Takes groups along the order until the excess is gone. */
   takeUntil(order: readonly number[], excess: Weight): void {
     for (const group of order) {
       if (covers(this.weight, excess)) return;
@@ -76,7 +75,6 @@ class GroupCut implements Cut {
     }
   }
 
-  /** Puts back groups that the excess does not need, the last one first. */
   refill(excess: Weight): void {
     for (const group of [...this.groups].toReversed()) this.putBack(group, excess);
   }
@@ -96,10 +94,7 @@ class GroupCut implements Cut {
   }
 }
 
-/**
- * Lists the groups that may be evicted: the droppable ones, oldest first, and the others. A summary that this pass wrote is in
- * neither list.
- */
+/** Droppable groups, oldest first, and the others. A summary of this pass is in neither list. */
 export function evictionCandidates({ groups, protections, items, droppable: wanted }: Layout): {
   readonly droppable: readonly number[];
   readonly others: readonly number[];
@@ -113,7 +108,7 @@ export function evictionCandidates({ groups, protections, items, droppable: want
   return { droppable, others };
 }
 
-/** Floor groups, oldest first. The first user message goes last, because it states the purpose of the conversation. */
+/** Oldest first. The first user message goes last, because it states the purpose of the conversation. */
 function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
   const floor = [...groups.keys()].filter((group) => {
     const isFresh = groups[group]?.positions.some((position) => items[position]?.isFresh === true);
@@ -123,7 +118,6 @@ function floorOrder({ groups, protections, items, firstUserGroup }: Layout): num
   return [...floor.filter((group) => !isFirst(group)), ...floor.filter(isFirst)];
 }
 
-/** Counts the groups of `order` that a strategy takes. Shares are shares of the tokens, not of the messages. */
 function strategyLength(strategy: EvictionStrategy, layout: Layout, order: readonly number[]): number {
   if ('min' in strategy) return Math.min(...strategy.min.map((member) => strategyLength(member, layout, order)));
   if ('max' in strategy) return Math.max(...strategy.max.map((member) => strategyLength(member, layout, order)));
@@ -156,8 +150,8 @@ function longestThatLeaves(layout: Layout, order: readonly number[], messages: n
 }
 
 /**
- * Makes the first message after system a user message or a summary. This may go below `retain`, but never into
- * protected groups. There the renderer adds a placeholder as first message.
+ * Makes a user message or a summary the first message after system. This may go below `retain`, but never into
+ * protected groups. There the renderer adds a placeholder.
  */
 function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens = Infinity }: CutRequest): void {
   const { before, illegal } = findOpening(layout, cut.groups);
@@ -177,10 +171,7 @@ function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens
   for (const group of findOpening(layout, cut.groups).illegal) cut.take(group);
 }
 
-/**
- * Finds the groups at the start that may not come first, up to a legal first message or a protected group.
- * @returns also the last user message or summary that was cut before them
- */
+/** Groups at the start that may not come first, and the last user message or summary that was cut before them. */
 function findOpening(layout: Layout, cut: ReadonlySet<number>) {
   const illegal = new Set<number>();
   let before: number | undefined;
@@ -209,7 +200,6 @@ function sumWeights(layout: Layout, groups: Iterable<number>): Weight {
   return sum;
 }
 
-/** Checks that the removed weight reaches the excess, in tokens and in bytes. */
 function covers(gone: Weight, excess: Weight): boolean {
   return gone.tokens >= excess.tokens && gone.bytes >= excess.bytes;
 }

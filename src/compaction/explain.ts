@@ -11,19 +11,18 @@ import { contextOfLog } from './context.ts';
 import { planWithSize } from './plan.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
-/** A plan over a context, with the figures behind it. */
 export interface ExplainedPlan {
   readonly plan: PassPlan;
-  /** Tokens of a request after the plan, if every summary has the size of its cap. */
+  /** If every summary has the size of its cap. */
   readonly tokensAfter: number;
   readonly messages: number;
   readonly turns: number;
-  /** Positions of messages that no soft pass would remove. */
+  /** No soft pass would remove these messages. */
   readonly protectedPositions: readonly number[];
 }
 
 /**
- * Explains a plan over a whole log without compaction and without a model. Ratios of the window are off.
+ * Explains a plan over a whole log, without a model. Ratios of the window are off.
  * @param requested a reason in addition to the thresholds that the log reaches
  */
 export function explainPlan(
@@ -37,13 +36,12 @@ export function explainPlan(
   return runToEnd(explainPlanInSlices({ ...request, ...(requested && { requested }) }));
 }
 
-/** A context, and the policy and limits under which its compaction is planned. */
 export interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUserSeq'> {
   /** A reason in addition to the thresholds. */
   readonly requested?: 'manual';
 }
 
-/** Plans the compaction of a context by its thresholds. Messages and turns are counted from the start of the context. */
+/** Messages and turns are counted from the start of the context. */
 export function* explainPlanInSlices(given: ExplainRequest): Interruptible<ExplainedPlan> {
   const { context, policy, limits, requested } = given;
   const { items } = context;

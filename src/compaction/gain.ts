@@ -17,16 +17,15 @@ import { isFixed, isInputCut, type Layout } from './layout.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
 
-/** Checks whether a smaller context is worth a version. A soft pass must save a share, because providers cache the old one. */
+/** A soft pass must save a share, because providers cache the old context. */
 export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, after: number, isHard: boolean): boolean {
   return after < before && (isHard || before - after >= minGain * before);
 }
 
 /**
- * Checks whether the settlement will keep these summaries, even if each is as large as its cap. Otherwise they would be paid
+ * True if the settlement will keep these summaries, even if each is as large as its cap. Otherwise they would be paid
  * for and not used (I17).
  * @param ladder the context after drops and masks
- * @returns false without sequences, too
  */
 export function* keepsSummaries(
   request: PlanRequest,
@@ -39,7 +38,6 @@ export function* keepsSummaries(
     : yield* savesEnough(request, ladder, sequences);
 }
 
-/** Checks whether a soft pass saves enough with these summaries. */
 function* savesEnough(
   request: PlanRequest,
   ladder: Ladder,
@@ -56,8 +54,8 @@ function* savesEnough(
 }
 
 /**
- * Checks whether a hard pass reaches its budget with these summaries and whole inputs. The division assumes that unread
- * messages can be shortened, which pictures and calls cannot.
+ * Tries the settlement of a hard pass, if the sum alone does not fit. The division assumes that unread messages can be
+ * shortened, which pictures and calls cannot.
  */
 function* fitsWithSummaries(
   request: PlanRequest,

@@ -15,14 +15,11 @@ function fits(request: PlanRequest, weight: Weight): boolean {
   return tokens === 0 && bytes === 0;
 }
 
-/** Groups that a pass removed, in the order of their removal. */
+/** In the order of their removal. */
 export class RemovedGroups {
   readonly #removed: RemovedGroup[] = [];
 
-  /**
-   * @param removed indexes of groups in the order of their removal
-   * @param floor messages that were in the floor when the pass began. As messages go, the window reaches older ones
-   */
+  /** @param floor messages that were in the floor when the pass began. As messages go, the window reaches older ones */
   *add(
     { items, groups, groupWeights, droppable }: Layout,
     removed: Iterable<number>,
@@ -39,9 +36,9 @@ export class RemovedGroups {
   }
 
   /**
-   * Adds the groups that fit again, the last removed one first. A later step may have removed more than the budget needed.
-   * Groups of the floor return without a gap, because the oldest leave first. Before the first message, only a user message
-   * or a summary returns, unless the pass began with another role there.
+   * Returns groups that fit again, the last removed one first. Groups of the floor return without a gap, because the
+   * oldest leave first. Before the first message, only a user message or a summary returns, unless the pass began with
+   * another role there.
    */
   *putBack(items: readonly ContextItem[], request: PlanRequest): Interruptible<readonly ContextItem[]> {
     const back = new Returning(items, request);
@@ -65,7 +62,6 @@ function openingOf(items: readonly ContextItem[]): Opening {
   return { from: first?.from ?? Infinity, isUser: opensWithUser(items) };
 }
 
-/** Groups that return to a context, while they fit. */
 class Returning {
   readonly groups = new Set<RemovedGroup>();
   readonly #request: PlanRequest;

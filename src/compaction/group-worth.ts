@@ -4,14 +4,12 @@ import { type Dense, DensityQueue } from './evidence/density-queue.ts';
 import type { Fragment } from './evidence/ledger.ts';
 import type { Layout } from './layout.ts';
 
-/** Groups that are weighed between two yields. */
 const GROUPS_A_SLICE = 512;
 
 /**
- * Orders groups by what their loss costs: the value of the terms that no other group shows, per token. The cheapest comes first.
- * Each removal makes the remaining copies of its terms more valuable. So a group is weighed again when it reaches the
- * top. Equal groups come oldest first, summaries last.
- * @param candidates indexes of the groups to order
+ * Orders groups by what their loss costs: the value of the terms that no other group shows, per token. The cheapest
+ * comes first, and of equals the oldest, summaries last. Each removal makes the remaining copies of its terms more
+ * valuable, so a group is weighed again when it reaches the top.
  */
 export function* orderByWorth(
   layout: Layout,
@@ -19,7 +17,7 @@ export function* orderByWorth(
   evidence: ContextEvidence,
 ): Interruptible<number[]> {
   const terms = yield* readTerms(layout, evidence);
-  /** Groups that show each term. */
+  /** How many groups show each term. */
   const holders = new Uint32Array(evidence.ledger.terms.length);
   for (const own of terms) for (const term of own) holders[term] = (holders[term] as number) + 1;
   yield;
@@ -30,7 +28,7 @@ export function* orderByWorth(
     return worth / Math.max(1, layout.groupWeights[group]?.tokens ?? 0);
   };
   const { groups } = layout;
-  // The cheapest group comes first, so worth counts as negative density. Summaries come last among equal groups.
+  // The cheapest group comes first, so worth counts as negative density.
   const queue = new DensityQueue();
   const push = (group: number): void => {
     const isSummary = groups[group]?.kind === 'summary';
@@ -54,7 +52,6 @@ export function* orderByWorth(
   return order;
 }
 
-/** Terms that each group shows, each once. */
 function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextEvidence): Interruptible<number[][]> {
   const all: number[][] = [];
   /** Last group that shows each term, plus 1. */

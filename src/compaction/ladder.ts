@@ -29,15 +29,15 @@ import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 export const LADDER_STEPS = ['drop', 'mask', 'summarize', 'clip', 'evict', 'relax'] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
 
-/** A step that was taken, with the weight of the items after it. The weight is less than before the step. */
+/** The weight is that of the items after the step. */
 export interface StepTaken extends Weight {
   readonly step: LadderStep;
 }
 
-/** Smallest sizes in the first clip of a message, and in the last clip, after everything removable is gone. */
+/** Smallest sizes in the first clip of a message, and in the last one. */
 const WIDE_TOKENS = 64;
 const NARROW_TOKENS = 24;
-/** Share of the budget that the inputs of the running turn keep together, as long as anything else can be shortened. */
+/** Share of the budget that the inputs of the running turn keep, while anything else can be shortened. */
 const INPUT_SHARE = 0.6;
 /** Shares of the budget: a context is full enough from the first, and a strategy leaves the second filled. */
 const GOOD_FILL = 0.95;
@@ -64,12 +64,12 @@ export class Ladder {
   readonly #landmarks: Landmarks;
   #items: readonly ContextItem[];
   #weight: Weight;
-  /** Items as they were before this pass shortened them, by the shortened item. */
+  /** Items before this pass shortened them, by the shortened item. */
   readonly #whole = new Map<ContextItem, ContextItem>();
   readonly #removed = new RemovedGroups();
-  /** Layout of the items, or of what they were before the last step. */
+  /** Of the items, or of what they were before the last step. */
   #layout: Layout | undefined;
-  /** Items of the floor and inputs before the pass. True for the first user message. */
+  /** Floor and inputs before the pass. True for the first user message. */
   #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 
@@ -84,7 +84,6 @@ export class Ladder {
     return this.#items;
   }
 
-  /** Lays out the current items. */
   *layOut(): Interruptible<Layout> {
     const { policy } = this.#request;
     if (this.#layout?.items === this.#items) return this.#layout;
@@ -103,7 +102,7 @@ export class Ladder {
     return this.#weight;
   }
 
-  /** Weight above the budget. Zero if no reason makes the budget a target. */
+  /** Zero if no reason makes the budget a target. */
   get excess(): Weight {
     return this.#excessOf(this.#items, this.#weight);
   }
@@ -116,20 +115,19 @@ export class Ladder {
     return tokens > 0 || bytes > 0;
   }
 
-  /** True if a message of the floor or an input is no longer as it was. */
+  /** A message of the floor or an input is no longer as it was. */
   get isFloorRelaxed(): boolean {
     return isFloorChanged(this.#floor ?? new Map(), this.#items);
   }
 
-  /** Takes the steps that need no choice. */
   *trim(): Interruptible<void> {
     yield* this.#drop();
     yield* this.#mask();
   }
 
   /**
-   * Takes the steps that lose something, while the budget needs them: clip, and evict along the order of worth. A strategy evicts
-   * its extent in any case. Only a hard reason changes the floor.
+   * Takes the steps that lose something, while the budget needs them. A strategy evicts its extent in any case. Only a
+   * hard reason changes the floor.
    */
   *descend(strategy?: EvictionStrategy): Interruptible<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
@@ -151,7 +149,6 @@ export class Ladder {
     if (this.isOver) yield* this.#clip(NARROW_TOKENS, isInput);
   }
 
-  /** Gives back what fits again, because a later step removed more than the budget needed. */
   *#refill(): Interruptible<void> {
     if (this.isOver) return;
     // Nothing older returns before the inputs of the running turn are whole.
@@ -162,7 +159,6 @@ export class Ladder {
     yield* this.#lengthen(() => true);
   }
 
-  /** Makes shortened messages longer again, if a later step removed more than the budget needed. */
   *#lengthen(mayGrow: (item: ContextItem) => boolean): Interruptible<void> {
     yield* this.#grow(mayGrow);
     const whole = new Map(this.#whole.entries().filter(([item]) => mayGrow(item)));
@@ -197,7 +193,6 @@ export class Ladder {
     this.#steps.splice(0, Infinity, ...earlier, { ...last, ...weight });
   }
 
-  /** Removes droppable groups, regardless of the budget. */
   *#drop(): Interruptible<void> {
     const { droppable, protections } = yield* this.layOut();
     const dropped = [...droppable].filter((group) => protections[group] === undefined);
@@ -205,7 +200,6 @@ export class Ladder {
     yield* this.#remove('drop', new Set(dropped));
   }
 
-  /** Masks old results that a later one superseded, or all if the policy says so. Masks pictures after an overflow. */
   *#mask(): Interruptible<void> {
     const { reasons, weigh } = this.#request;
     if (reasons.includes('overflow')) this.#take('mask', yield* maskOldPictures(yield* this.layOut(), weigh));
@@ -213,10 +207,7 @@ export class Ladder {
     yield;
   }
 
-  /**
-   * Replaces sequences by their summaries.
-   * @returns keys of the texts that were used
-   */
+  /** @returns keys of the texts that were used */
   *summarize(summaries: readonly AcceptedSummary[], version: number): Interruptible<string[]> {
     const mayRelaxFloor = hasHardReason(this.#request.reasons);
     const { items, used } = placeSummaries(yield* this.layOut(), summaries, { version, mayRelaxFloor });
@@ -244,7 +235,6 @@ export class Ladder {
     return this.weight.tokens - MIN_FILL * most;
   }
 
-  /** Shortens the largest messages, while the budget needs it. */
   *#clip(minTokens: number, mayClip: (protection: Protection | undefined) => boolean): Interruptible<void> {
     const { groupOf, protections } = yield* this.layOut();
     const candidates = this.#items.filter(
@@ -263,7 +253,6 @@ export class Ladder {
     return yield* shortenLargest({ ...request, evidence: yield* this.#readEvidence(), weigh: this.#request.weigh });
   }
 
-  /** Removes the oldest groups of the floor, while the budget needs it. */
   *#relax(): Interruptible<void> {
     const layout = yield* this.layOut();
     const { groups } = cutFloor(layout, this.excess);

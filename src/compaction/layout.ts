@@ -33,40 +33,34 @@ export type Protection =
 
 const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read_user']);
 
-/** A context prepared for a plan: its groups, their weights and their protections. */
+/** A context prepared for a plan. Lists are by the index of the group. */
 export interface Layout extends Grouping {
   readonly items: readonly ContextItem[];
-  /** Protection, by index of the group. Undefined if the group may be removed. */
+  /** Undefined if the group may be removed. */
   readonly protections: readonly (Protection | undefined)[];
-  /** Groups whose author, or a newer system message of the same text, wants them to go. */
+  /** Their author, or a newer system message of the same text, wants them to go. */
   readonly droppable: ReadonlySet<number>;
-  /** Weight, by index of the group. */
   readonly groupWeights: readonly Weight[];
-  /** Index of the group that holds the log's first user message, if the floor protects it. */
+  /** Holds the log's first user message, if the floor protects it. */
   readonly firstUserGroup: number | undefined;
 }
 
 /** Seqs that determine protections. They stay the same while items are removed. */
 export interface Landmarks {
-  /** The log's first user message, if there is one. */
   readonly firstUserSeq?: number | undefined;
-  /** The last message of the model. The model has read nothing after it. */
+  /** The model has read nothing after it. */
   readonly lastModelSeq: number;
-  /** Inputs of the running turn. Empty if no turn runs. */
+  /** Of the running turn, if any. */
   readonly inputs: ReadonlySet<number>;
-  /** The last message of the start that stays unchanged. Absent: none does. */
+  /** Last message of the start that stays unchanged. */
   readonly prefixEnd?: number;
 }
 
-/**
- * Finds the last seq that the model wrote. A summary covers messages of the model.
- * @param items all items of a context
- */
+/** A summary covers messages of the model. */
 export function findLastModelSeq(items: readonly ContextItem[]): number {
   return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'summary')?.to ?? 0;
 }
 
-/** Groups the items of a context and finds the weight and the protection of each group. */
 export function* layOutInSlices(
   items: readonly ContextItem[],
   policy: Policy,
@@ -78,8 +72,8 @@ export function* layOutInSlices(
 }
 
 /**
- * Lays out the items that a step left of a layout. The step removed whole groups, shortened items, or replaced groups by
- * summaries of this pass. Other groups stay as they are, so that no message is read again.
+ * Lays out what a step left: whole groups are gone, items are shortened, or summaries stand for groups. Other groups
+ * stay as they are, so that no message is read again.
  */
 export function* layOutAgain(
   layout: Layout,
@@ -111,10 +105,7 @@ function* completeLayout(
   return { items, ...grouping, droppable, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
 }
 
-/**
- * Finds the groups that their author marked as droppable, and the system messages that a newer one repeats. Numbers may
- * differ, as in a reminder with the time.
- */
+/** A system message repeats an older one if only numbers differ, as in a reminder with the time. */
 function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Interruptible<ReadonlySet<number>> {
   const droppable = new Set<number>();
   const texts = new Set<string>();
@@ -141,12 +132,12 @@ function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): 
   });
 }
 
-/** Groups the items that are left of a layout. Each summary of this pass is a group of its own. */
+/** Each summary of this pass is a group of its own. */
 function* regroup(layout: Layout, items: readonly ContextItem[]): Interruptible<Grouping> {
   const groups: (Group & { readonly positions: number[] })[] = [];
   const groupOf: number[] = [];
   const callOf: (ToolCall | undefined)[] = [];
-  /** New index of each group of the layout, or −1. */
+  /** −1: not seen yet. */
   const moved = new Int32Array(layout.groups.length).fill(-1);
   let before = 0;
   yield* forEachInSlices(items, ({ from, isFresh }, position) => {
@@ -169,7 +160,7 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
-/** Items that a version reports if they change: the floor and the inputs. True for the first user message. */
+/** A version reports if these items change. True for the first user message. */
 export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
   const floor = new Map<ContextItem, boolean>();
   for (const [group, protection] of protections.entries()) {
@@ -180,7 +171,7 @@ export function findFloor({ items, groups, protections }: Layout): Map<ContextIt
   return floor;
 }
 
-/** Checks whether an item of the floor is no longer in a context. A summary may begin with the first user message. */
+/** A summary may begin with the first user message. */
 export function isFloorChanged(floor: ReadonlyMap<ContextItem, boolean>, items: readonly ContextItem[]): boolean {
   const gone = new Map(floor);
   for (const item of items) gone.delete(item);
@@ -189,19 +180,18 @@ export function isFloorChanged(floor: ReadonlyMap<ContextItem, boolean>, items: 
   return gone.entries().some(([item, isFirstUser]) => !(isFirstUser && isCopied(item)));
 }
 
-/** Checks whether an input of the running turn is shorter in `items` than in the context. */
 export function isInputCut({ items: before, inputs = [] }: Context, items: readonly ContextItem[]): boolean {
   const own = new Set(inputs);
   const left = new Set(items);
   return before.some((item) => own.has(item.from) && !left.has(item));
 }
 
-/** Checks whether a group belongs to the fixed part, which every budget has to pay. */
+/** Every budget has to pay the fixed part. */
 export function isFixed(protection: Protection | undefined): boolean {
   return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
 }
 
-/** Checks whether a hard reason permits to shorten messages with this protection before the inputs of the running turn. */
+/** A hard reason permits to shorten these messages before the inputs of the running turn. */
 export function isFlexible(protection: Protection | undefined): boolean {
   return isFloor(protection) || protection === 'unread' || protection === 'last_system';
 }
@@ -260,7 +250,7 @@ function isKeptFirstUser(
   return keepFirstUser && holdsFirstUser(item, firstUserSeq);
 }
 
-/** Checks whether an item is the first user message, or the summary that begins with its text. */
+/** The first user message, or the summary that begins with its text. */
 function holdsFirstUser(item: ContextItem | undefined, seq: number | undefined): boolean {
   if (item === undefined || seq === undefined) return false;
   const { role } = item.message;

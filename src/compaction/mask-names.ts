@@ -5,15 +5,13 @@ import { TermIndex } from './evidence/term-index.ts';
 import { shapeOf } from './evidence/term-shape.ts';
 import { scanPlaces } from './evidence/terms.ts';
 
-/** Characters that are read of a text. Longer results name what matters at their start or in the agent's own words. */
+/** Longer results name what matters at their start or in the agent's own words. */
 const READ_CHARS = 8_192;
 const MIN_NUMBER_CHARS = 3;
 
 /**
- * Finds the names in old tool results that the agent used after them, in its text or in a call. Plain words are no names.
- * @param messages messages of the context, oldest first
+ * Names in old tool results that the agent used after them, the most used first. Plain words are no names.
  * @param results indexes of the results
- * @returns names of each result, the most used first
  */
 export function* findUsedNames(
   messages: readonly Message[],
@@ -36,13 +34,12 @@ export function* findUsedNames(
   return found;
 }
 
-/** Names in results, and how many messages of the agent use each. */
 class NamesOfResults {
   readonly #index = new TermIndex();
   readonly #isName: boolean[] = [];
   readonly #uses: number[] = [];
   readonly #lastUsers: (Message | undefined)[] = [];
-  /** Indexes of the names of each result, in the order of their first place. */
+  /** In the order of their first place. */
   readonly #ofResult = new Map<number, Set<number>>();
 
   read(result: number, message: Message): void {
@@ -69,7 +66,6 @@ class NamesOfResults {
     });
   }
 
-  /** Names in a result that the agent uses in the messages counted so far, the most used first. */
   usedNames(result: number): string[] {
     const uses = this.#uses;
     const used = [...(this.#ofResult.get(result) ?? [])].filter((term) => (uses[term] as number) > 0);
@@ -77,7 +73,6 @@ class NamesOfResults {
   }
 }
 
-/** Visits the place of each term in the first characters of each text of a message. */
 function scanMessage(message: Message, visit: (text: string, start: number, end: number) => void): void {
   for (const { text } of partsOf(message)) {
     const read = text.slice(0, READ_CHARS);

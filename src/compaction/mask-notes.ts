@@ -10,7 +10,6 @@ import type { Layout } from './layout.ts';
 import { isMaskable, maskedItem, maskResult } from './mask.ts';
 import { findUsedNames } from './mask-names.ts';
 
-/** Maximum tokens of a masked result with its note. */
 const MAX_NOTED_TOKENS = 60;
 /** A version stores each note. Older results get masks without notes, so that a version stays small. */
 const MAX_NOTES = 128;
@@ -19,18 +18,15 @@ const MAX_NAMES = 6;
 
 export interface MaskRequest {
   readonly items: readonly ContextItem[];
-  /** The call that each result answers, by position. */
+  /** By position. */
   readonly callOf: readonly (ToolCall | undefined)[];
-  /** Positions of the results to mask. Each is larger than a mask. */
+  /** Each is larger than a mask. */
   readonly chosen: readonly number[];
-  /** True for masks that are only counted, and need no notes. */
+  /** Masks that are only counted need no notes. */
   readonly isEstimate?: boolean | undefined;
 }
 
-/**
- * Masks the old results that a later one superseded, or all old results if the policy says so.
- * @returns the same items if no result may be masked
- */
+/** Masks results that a later one superseded, or all old results if the policy says so. */
 export function* maskOldResults(
   { items, groupOf, callOf, protections }: Layout,
   { policy: { maskToolResults }, weigh, isEstimate }: Pick<PlanRequest, 'policy' | 'weigh' | 'isEstimate'>,
@@ -47,9 +43,8 @@ export function* maskOldResults(
 }
 
 /**
- * Masks tool results with notes: the call, its status, and the names in the result that the agent used since. The newest
- * results get notes. A note is fixed when the mask is made, because later uses must not change a version (I15).
- * @returns the items, with masks in the places of the chosen results
+ * Masks results with notes: the call, its status, and the names that the agent used since. A note is fixed when the
+ * mask is made, because later uses must not change a version (I15).
  */
 export function* maskWithNotes(
   { items, callOf, chosen, isEstimate = false }: MaskRequest,
@@ -94,7 +89,7 @@ function noteItem(item: ContextItem, anchors: Anchors, weigh: Weigh): ContextIte
   }
 }
 
-/** The first names that neither the call nor another chosen name holds. */
+/** Leaves out names that the call or another chosen name holds. */
 function chooseNames({ call, names }: Anchors): string[] {
   const chosen: string[] = [];
   for (const name of names) {

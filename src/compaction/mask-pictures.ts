@@ -5,14 +5,12 @@ import type { Weigh } from './clip.ts';
 import { isFlexible, type Layout } from './layout.ts';
 import { hasPictures, maskPictures, namePictures } from './mask.ts';
 
-/** Characters above which a text is not counted again, because counting would take too long. */
+/** Counting a longer text again would take too long. */
 const MAX_COUNTED_CHARS = 4_000;
 
 /**
- * Masks pictures after the provider refused the size of a request, because a provider limits the number and the size of
- * pictures. Old pictures go first: those of the floor stay, unless no others are left. The last user message keeps its
- * pictures.
- * @returns the items with masks, or the same items if no picture may be masked
+ * Masks pictures after a provider refused the size of a request, because providers limit their number and size.
+ * Pictures of the floor stay, unless no others are left. The last user message keeps its own.
  */
 export function* maskOldPictures(
   { items, groupOf, protections }: Layout,
@@ -45,7 +43,7 @@ function maskItem(item: ContextItem, weigh: Weigh): ContextItem {
   return { from, to, message, ...weight, segment: { kind: 'masked', from, to, weight, note } };
 }
 
-/** Weighs a message with a long text: its weight without its pictures, and with the line in their place. */
+/** The weight without pictures, and with the line in their place. */
 function weighLongText({ message, tokens, bytes }: ContextItem, masked: Message, weigh: Weigh): Weight {
   const pictures = weigh({ ...message, content: '' });
   const line = weigh({ role: 'user', content: masked.content.slice(masked.content.lastIndexOf('\n')) });

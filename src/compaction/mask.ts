@@ -3,25 +3,24 @@ import { readParts } from '../domain/parts.ts';
 import type { ContextItem } from '../domain/version.ts';
 
 /**
- * Fixed weight of a masked result without a note, for any size and seq. A version can then mark a whole stretch as
- * masked, and its weight needs no new count.
+ * Fixed weight of a mask without a note, for any size and seq. A version can then mark a whole stretch as masked, and
+ * its weight needs no new count.
  */
 export const MASK_TOKENS = 32;
 
-/** Description of a masked result, with the weight of the masked message. A version stores both. */
+/** A version stores both. */
 export interface MaskNote {
   readonly note: string;
   readonly weight: Weight;
 }
 
-/** Decides whether a message is a tool result that is larger than a mask. */
 export function isMaskable({ message, tokens }: WeighedMessage): boolean {
   return message.role === 'tool' && tokens > MASK_TOKENS;
 }
 
 /**
- * Masks a tool result. The text states its outcome, size and place in the log, where `recall` reads the result. Call id and
- * error mark stay. The same note gives the same text (I15).
+ * The text states outcome, size and place in the log, where `recall` reads the result. The same note gives the same
+ * text (I15).
  * @param note description of the result. Without a note, only the outcome is stated
  */
 export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
@@ -33,12 +32,10 @@ export function maskResult({ message, bytes }: WeighedMessage, seq: number, note
   return { ...result, content };
 }
 
-/** Checks whether a message shows pictures. */
 export function hasPictures(message: Message): boolean {
   return message.parts !== undefined && countPictures(message) > 0;
 }
 
-/** Names the pictures of a message, as the note of its mask. */
 export function namePictures(message: Message): string {
   const count = countPictures(message);
   return count === 1 ? '1 picture' : `${count} pictures`;
@@ -48,10 +45,7 @@ function countPictures(message: Message): number {
   return readParts(message).filter(({ kind }) => kind === 'image' || kind === 'image_url').length;
 }
 
-/**
- * Replaces the pictures of a message by a line of text. Its other texts stay. The same note gives the same text (I15).
- * @param note names the pictures
- */
+/** Texts stay. The same note gives the same text (I15). */
 export function maskPictures(message: Message, seq: number, note: string): Message {
   const { parts: _parts, raw: _raw, ...rest } = message;
   const texts = readParts(message).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
@@ -59,8 +53,8 @@ export function maskPictures(message: Message, seq: number, note: string): Messa
 }
 
 /**
- * Builds the context item of a log entry inside a masked segment. A line of text replaces a large tool result, or the
- * pictures of another message. Other messages and small results stay as they are.
+ * Shows a log entry of a masked segment. A line of text replaces a large tool result, or the pictures of another
+ * message.
  */
 export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote): ContextItem {
   const { message, tokens, bytes } = entry;
@@ -76,7 +70,7 @@ export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote)
   return { from: seq, to: seq, message: masked, tokens: weight.tokens, bytes: weight.bytes, segment };
 }
 
-/** Tells the mask of pictures from that of a tool result, whose note names its call. */
+/** The note of a tool result names its call instead. */
 function isPictureNote(message: Message, { note }: MaskNote): boolean {
   return hasPictures(message) && note === namePictures(message);
 }

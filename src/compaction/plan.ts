@@ -31,7 +31,7 @@ import { findTail, type Tail } from './tail.ts';
 
 export type { PlanRequest } from './budget.ts';
 
-/** Codes that explain why a plan or a version differs from the figures of its policy. */
+/** Why a plan or a version differs from the figures of its policy. */
 export type Explanation =
   | 'no_token_reason'
   | 'retention_floor'
@@ -55,16 +55,14 @@ export function* planInSlices(request: PlanRequest): Interruptible<PassPlan> {
   return yield* choosePlan(request, new Ladder(request));
 }
 
-/** A plan, with an estimate of the request size after it. */
 export interface SizedPlan {
   readonly plan: PassPlan;
-  /** Tokens of a request after the plan, if every summary has the size of its cap. */
+  /** If every summary has the size of its cap. */
   readonly tokensAfter: number;
-  /** The context before the plan, with the protections of its groups. */
+  /** The context before the plan. */
   readonly layout: Layout;
 }
 
-/** Plans as `planInSlices` does. Also returns the context before the plan, and the estimated request size after it. */
 export function* planWithSize(request: PlanRequest): Interruptible<SizedPlan> {
   const ladder = new Ladder(request);
   const layout = yield* ladder.layOut();
@@ -104,7 +102,6 @@ function* choosePlan(request: PlanRequest, ladder: Ladder): Interruptible<PassPl
   return { ...unsummarized, ...divided, explained: ['no_gain'] };
 }
 
-/** Plans without summaries: what the ladder can evict or clip. */
 function* planEviction(
   request: PlanRequest,
   ladder: Ladder,
@@ -134,19 +131,20 @@ export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Inter
 
 interface ChosenSequences {
   readonly sequences: readonly CappedSequence[];
-  /** True if there are none, and a run waits until more is new. */
+  /** There are no sequences, and a run waits until more is new. */
   readonly isWaiting: boolean;
   /** Absent if no budget is a target. */
   readonly division?: BudgetDivision;
 }
 
-/** Chooses the sequences to summarize, and divides the budget among their summaries and what stays. */
 function* chooseSequences(request: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
   const budget = hasTokenReason(request.reasons) ? mostItemTokens(request) : undefined;
   return budget === undefined ? yield* chooseAll(request, layout) : yield* chooseWithin(request, layout, budget);
 }
 
-/** Without a budget, everything before the retention window may be summarized, and caps follow from the sources alone. */
+/**
+ * Without a budget, everything before the retention window may be summarized, and caps follow from the sources alone.
+ */
 function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
   const { eligible, waiting } = yield* findSequences(layout, policy, {
     isTokenBound: hasTokenReason(reasons),
@@ -160,8 +158,8 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interrupt
 }
 
 /**
- * With a budget, the tail is as large as its part, and everything before it may be summarized. Scope `sequences` keeps user
- * messages in place while they fit their part and every summary gets its least. Else one summary takes users, too.
+ * With a budget, everything before the tail may be summarized. Scope `sequences` keeps user messages in place while
+ * they fit their part and every summary gets its least. Else one summary takes users, too.
  */
 function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Interruptible<ChosenSequences> {
   const isHard = hasHardReason(request.reasons);
@@ -196,14 +194,10 @@ function scopesOf({ scope }: Policy): readonly Policy['scope'][] {
 
 /** Share of the room that unread results may have. Larger ones are clipped. */
 const UNREAD_SHARE = 0.6;
-/** Share of the room that a last user message may have while no turn runs. A hard pass clips a larger one. */
+/** The same for a last user message while no turn runs, in a hard pass. */
 const READ_USER_SHARE = 0.25;
 
-/**
- * Measures the budget of the messages and its fixed part. A byte limit lowers the budget: what it leaves beside the fixed
- * part counts in tokens of text.
- * @param maxTokens tokens that the messages may have
- */
+/** A byte limit lowers the budget: what it leaves beside the fixed part counts in tokens of text. */
 function measureRoom(
   layout: Layout,
   { limits, overhead, reasons }: Budget,
@@ -241,7 +235,7 @@ function roomOf(budget: number, taken: number): number {
   return Math.max(0, budget - taken);
 }
 
-/** Measures what each part of a division could use, before the tail is known: the tail could use everything. */
+/** What each part could use before the tail is known: the tail could use everything. */
 function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Available {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
   groupWeights.forEach((weight, group) => {
@@ -257,7 +251,7 @@ function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRu
   return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };
 }
 
-/** Measures what each part could use after the tail is found and the sequences before it are known. */
+/** What each part could use once the tail and the sequences before it are known. */
 function measureBeside(
   { items, groupOf, protections }: Layout,
   policy: CapRules,

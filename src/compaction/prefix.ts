@@ -3,15 +3,15 @@ import type { ContextItem } from '../domain/version.ts';
 import { mostItemTokens, type PlanRequest } from './budget.ts';
 import { findLastModelSeq, type Landmarks } from './layout.ts';
 
-/** The part of a context's start that a new version leaves. Providers read only an unchanged start from their cache. */
+/** Start of a context that a new version leaves. Providers read only an unchanged start from their cache. */
 export interface KeptPrefix {
-  /** Messages that stay the same byte for byte, from the first one on. */
+  /** Stays the same byte for byte. */
   readonly kept: Weight;
-  /** The same for the cheapest cut: one that reaches the same size by removing messages before the retention window. */
+  /** The same for the cheapest cut of equal size, which removes messages before the retention window. */
   readonly cheapest: Weight;
 }
 
-/** Measures the unchanged start of a context. Items that a pass leaves alone are the same objects. */
+/** Items that a pass leaves alone are the same objects. */
 export function measurePrefix(
   before: readonly ContextItem[],
   after: readonly ContextItem[],
@@ -27,7 +27,6 @@ export function measurePrefix(
   };
 }
 
-/** Finds the seqs that determine the protections of a pass. They stay the same while items are removed. */
 export function findLandmarks(request: PlanRequest): Landmarks {
   const { context, policy, firstUserSeq } = request;
   const inputs = new Set(context.inputs);
@@ -36,7 +35,7 @@ export function findLandmarks(request: PlanRequest): Landmarks {
 }
 
 /**
- * Finds the last seq of the start that a pass leaves unchanged for the sake of the provider's cache.
+ * Last seq of the start that a pass leaves unchanged for the sake of the provider's cache.
  * @param prefix `budget`: tokens that the messages may have. `inputs`: of the running turn
  */
 export function findPrefixEnd(
@@ -48,7 +47,8 @@ export function findPrefixEnd(
   }: { readonly keepPrefix: number; readonly budget: number; readonly inputs?: ReadonlySet<number> },
 ): number {
   if (keepPrefix === 0) return 0;
-  // Inputs, the last user message, and everything from the last message of the model on may be fixed. They come off first.
+  // Inputs, the last user message, and everything from the last message of the model on may be fixed. They come off
+  // first.
   const lastModel = items.findLastIndex(({ message: { role } }) => role === 'assistant');
   const lastUser = items.findLastIndex(({ message: { role } }) => role === 'user');
   const firstOther = items.findIndex(({ message: { role } }) => role !== 'system');
@@ -64,7 +64,6 @@ export function findPrefixEnd(
   return items[countWithin(items, keepPrefix * room) - 1]?.to ?? 0;
 }
 
-/** Counts the first items that fit `maxTokens` together. */
 function countWithin(items: readonly ContextItem[], maxTokens: number): number {
   let [count, tokens] = [0, 0];
   for (const item of items) {

@@ -3,9 +3,8 @@ import type { SeqRange, Version } from '../domain/version.ts';
 import { describeRange } from './segments.ts';
 
 /**
- * Decides whether a plan still fits after another version became the live one. It fits if the live version shows every
- * planned range as the planned version did. Otherwise the pass plans again. No plan fits after a rollback: the
- * summaries of the plan together may be what the provider refused.
+ * A plan still fits if the live version shows every planned range as the planned version did. Otherwise the pass plans
+ * again. No plan fits after a rollback: its summaries together may be what the provider refused.
  */
 export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
   if (planned.number === live.number) return true;

@@ -6,7 +6,7 @@ import { FRAMING_TOKENS } from '../domain/limits.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, subtractWeights, type Weight } from '../domain/message.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version, weighVersion } from '../domain/version.ts';
 
-/** End of a log, with the weight up to it. */
+/** `total`: weight up to the end. */
 export interface LogEnd {
   readonly head: number;
   readonly total: Weight;
@@ -14,23 +14,20 @@ export interface LogEnd {
 
 export interface RestoredParts {
   readonly cause: 'restore' | 'rollback';
-  /** Live version, which the new version replaces. */
+  /** The new version replaces it. */
   readonly live: Version;
-  /** Version whose segments come first. */
+  /** Its segments come first. */
   readonly target: Version;
-  /** Segments after those of the target, over seqs target.base + 1…log.head. */
+  /** Segments over seqs target.base + 1…log.head. */
   readonly newer: readonly Segment[];
   readonly log: LogEnd;
-  /** Weight of a request besides its messages. */
+  /** Of a request, besides its messages. */
   readonly outside: Weight;
   readonly explained: readonly string[];
   readonly now: number;
 }
 
-/**
- * Builds the version that shows `target` again, followed by `newer`, in place of `live`. Pure. It covers seqs 1…head without
- * a gap.
- */
+/** The version that shows `target` again, followed by `newer`, in place of `live`. */
 export function restoreVersion(parts: RestoredParts): Version {
   const { cause, live, target, newer, log, outside, now } = parts;
   const segments = joinSegments([...target.segments, ...newer]);
@@ -66,16 +63,14 @@ function weighSegments(segments: readonly Segment[]): Weight {
   return segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
 }
 
-/** Finds what a version counts besides its segments: the placeholder, which older records count in `weight`. */
+/** Older records count the placeholder in `weight`. */
 function placeholderOf(version: Version): Pick<Version, 'placeholder'> {
   const placeholder = subtractWeights(weighVersion(version), weighSegments(version.segments));
   const isEmpty = version.segments.every(({ kind }) => kind === 'evicted');
   return placeholder.tokens > 0 && placeholder.bytes >= 0 && !isEmpty ? { placeholder } : {};
 }
 
-/**
- * Hashes of the current agent, taken from the live version. Version 0 has none, so the target's hashes are used then.
- */
+/** Hashes of the current agent. Version 0 has none, so the target's are used then. */
 function hashesOf(
   live: Version,
   target: Version,
@@ -84,23 +79,20 @@ function hashesOf(
   return { policyHash, systemHash, toolsHash, pinsHash };
 }
 
-/** Returns the end that the log had before this entry. Undefined if the log does not hold the entry. */
+/** Undefined if the log does not hold the entry. */
 export function endBefore(entry: LogEntry | undefined): LogEnd | undefined {
   return entry && { head: entry.seq - 1, total: subtractWeights(entry.total, entry) };
 }
 
-/**
- * Builds the raw segment between two places of a log, or none if they are the same place. The weight is their
- * difference, so that no entry needs to be read.
- */
+/** The weight is the difference of both places, so that no entry needs to be read. */
 export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
   if (start.head >= end.head) return [];
   return [{ kind: 'raw', from: start.head + 1, to: end.head, weight: subtractWeights(end.total, start.total) }];
 }
 
 /**
- * Builds segments that evict the last entries of a log. Groups with a pinned message stay. Results of earlier calls
- * stay, because a request with an unanswered call is invalid.
+ * Evicts the last entries of a log. Pinned groups stay. Results of earlier calls stay, because a request with an
+ * unanswered call is invalid.
  * @param entries all entries from the first evicted one to the head of the log
  */
 export function* evictNewer(entries: readonly LogEntry[]): Interruptible<Segment[]> {
@@ -130,8 +122,8 @@ function answersBefore({ toolCallId }: LogEntry['message'], first: number): bool
 }
 
 /**
- * Estimates the weight of a request besides its messages: system prompt, tools, framing and calibration error. The
- * caller of a restore does not know the agent, but the newest measured version does.
+ * Weight of a request besides its messages, with the calibration error. The caller of a restore does not know the
+ * agent, but the newest measured version does.
  * @param versions oldest first
  */
 export function weighOutside(versions: readonly Version[]): Weight {
@@ -147,7 +139,7 @@ export function weighOutside(versions: readonly Version[]): Weight {
 }
 
 /**
- * Finds the version that was live when the log ended before `seq`: the newest that covers no entry from there on.
+ * The version that was live when the log ended before `seq`.
  * @param versions kept versions, oldest first
  * @returns undefined if that version is no longer kept
  */
@@ -165,7 +157,7 @@ export function checkHardLimit(version: Version, outside: Weight, hardTokens: nu
   throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
 }
 
-/** Counts messages that the live context shows by themselves, and the new context does not. */
+/** Messages that the live context shows by themselves, and the new context does not. */
 function countArchived(live: Version, segments: readonly Segment[]): number {
   const tail = { kind: 'raw', from: live.base + 1, to: Number.MAX_SAFE_INTEGER } as const;
   const shown = [...live.segments, tail].filter((segment) => !isArchive(segment));
@@ -186,14 +178,12 @@ function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {
   return kind === 'evicted' || kind === 'summary';
 }
 
-/** Joins neighbouring segments that both show the log, or that are both evicted. */
 function joinSegments(segments: readonly Segment[]): Segment[] {
   const joined: Segment[] = [];
   for (const segment of segments) addSegment(joined, segment);
   return joined;
 }
 
-/** Adds a segment to the end of the list, joined with its neighbour if both are raw or both are evicted. */
 function addSegment(joined: Segment[], segment: Segment): void {
   const last = joined.at(-1);
   const isSame = last !== undefined && last.kind === segment.kind;

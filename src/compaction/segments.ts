@@ -2,7 +2,7 @@ import { addWeights, NO_WEIGHT } from '../domain/message.ts';
 import type { ContextItem, ItemSegment, Segment, SeqRange, Version } from '../domain/version.ts';
 import { hasPictures, isMaskable } from './mask.ts';
 
-/** Builds the segments over seqs 1…head for the items of a context. Seqs without an item are evicted. Neighbours join. */
+/** Segments over seqs 1…head. Seqs without an item are evicted. Neighbours join. */
 export function segmentItems(items: readonly ContextItem[], head: number): Segment[] {
   const segments: Segment[] = [];
   let next = 1;
@@ -28,7 +28,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
   }
 }
 
-/** Kind of segment for an item. `any`: the item looks the same masked or raw, so it joins either neighbour. */
+/** `any`: the item looks the same masked or raw, so it joins either neighbour. */
 function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
   if (item.segment?.kind === 'masked') return item.segment.note === undefined ? 'masked' : 'whole';
   if (item.segment !== undefined) return 'whole';
@@ -41,9 +41,7 @@ function joins(segment: Segment, item: 'masked' | 'raw' | 'any'): boolean {
   return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
-/**
- * Describes the content of a range, without weights. Raw and evicted stretches are cut to the range, summaries are not.
- */
+/** Content of a range, without weights. Raw and evicted stretches are cut to the range, summaries are not. */
 export function describeRange(version: Version, range: SeqRange): string[] {
   const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
@@ -64,7 +62,7 @@ export function describeRange(version: Version, range: SeqRange): string[] {
   return joined.map(({ kind, from, to, text }) => `${kind} ${from}-${to} ${text}`);
 }
 
-/** Finds the first segment that ends at or after a seq. Binary search, because a plan may describe 10,000 ranges. */
+/** Binary search, because a plan may describe 10,000 ranges. */
 function findFirst(segments: readonly Segment[], seq: number): number {
   let low = 0;
   let high = segments.length;
@@ -76,7 +74,9 @@ function findFirst(segments: readonly Segment[], seq: number): number {
   return low;
 }
 
-/** Names what a segment shows as a whole: the key of a summary, a note, or the length of a clip. '' for other segments. */
+/**
+ * What stands for the segment as a whole: the key of a summary, a note, or the length of a clip. '' for other segments.
+ */
 export function nameSegment(segment: Segment): string {
   if (segment.kind === 'summary') return segment.summaryKey;
   if (segment.kind === 'masked') return segment.note ?? '';

@@ -4,7 +4,7 @@ import type { Policy } from '../domain/policy.ts';
 import type { ContextItem, SeqRange } from '../domain/version.ts';
 import type { Layout } from './layout.ts';
 
-/** A run of removable groups. Positions are indexes of the layout's items. Seqs and positions are inclusive. */
+/** A run of removable groups. Positions are indexes of the layout's items. All bounds are inclusive. */
 export interface Run extends SeqRange {
   readonly fromPosition: number;
   readonly toPosition: number;
@@ -12,32 +12,27 @@ export interface Run extends SeqRange {
   readonly tokens: number;
   /** Tokens outside of summaries. */
   readonly newTokens: number;
-  /** Tokens of user messages. */
   readonly userTokens: number;
 }
 
-/** Positions that are examined between two yields. */
 const BORDERS_A_SLICE = 4_096;
 
 export interface FoundSequences {
-  /** Runs that each get a summarization job. */
   readonly eligible: readonly Run[];
   /** Runs with a summary that wait until more is new. */
   readonly waiting: readonly Run[];
 }
 
-/** How far sequences may reach. */
 interface Extent {
-  /** Position of the verbatim tail, which has no sequences. */
+  /** The verbatim tail has no sequences. */
   readonly tailStart: number;
-  /** True if sequences may take the retention window before the tail, too. */
+  /** Sequences may take the retention window before the tail, too. */
   readonly mayRelaxFloor: boolean;
 }
 
 /**
- * Finds the sequences of a layout. A run with a summary waits until its new messages weigh as much as the summary. A
- * merge at every turn would summarize a history of n turns n times. A token reason cannot wait that long: then
- * `minSequenceTokens` of new messages are enough.
+ * A run with a summary waits until its new messages weigh as much as the summary. A merge at every turn would summarize
+ * a history of n turns n times. A token reason cannot wait that long: `minSequenceTokens` of new messages are enough.
  */
 export function* findSequences(
   layout: Layout,
@@ -57,9 +52,8 @@ export function* findSequences(
 }
 
 /**
- * Finds maximal runs of removable groups in which every group lies whole. With scope `sequences`, user messages
- * separate runs. With scope `prefix`, one run takes everything old, even the first user message. Code copies the text
- * of user messages into its summary.
+ * Maximal runs of removable groups that lie whole. With scope `sequences`, user messages separate runs. With scope
+ * `prefix`, one run takes everything old, even the first user message, whose text code copies.
  */
 function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Interruptible<Run[]> {
   const { items, groups, groupOf, protections } = layout;
@@ -93,7 +87,6 @@ function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelax
   return collectRuns(items, runOf);
 }
 
-/** Returns the number of the run for each position, or −1. */
 function numberRuns(groupOf: readonly number[], isCandidate: readonly boolean[]): number[] {
   let run = -1;
   let isInside = false;
@@ -140,7 +133,6 @@ function describeRun(items: Layout['items'], fromPosition: number, toPosition: n
   };
 }
 
-/** Positions of a group's first and last member. */
 export interface Span {
   readonly first: number;
   readonly last: number;
@@ -148,15 +140,14 @@ export interface Span {
 }
 
 /**
- * Answers which groups reach around a position. Each group is answered once, in O(log n). A history whose rounds all
- * interlock would otherwise be read once per round (10,000 messages: 160 ms instead of 4 ms).
+ * Finds the groups that reach around a position, each once, in O(log n). A history whose rounds all interlock would
+ * otherwise be read once per round (10,000 messages: 160 ms instead of 4 ms).
+ *
+ * `#furthest` is a binary tree in heap order: the largest `last` below each node, among spans not returned yet.
  */
 export class SpanIndex {
   readonly #spans: readonly Span[];
   readonly #leaves: number;
-  /**
-   * Binary tree in heap order. Each node has the largest `last` below it among the spans that were not answered yet.
-   */
   readonly #furthest: Int32Array;
 
   /** @param spans ascending by `first` */
@@ -170,14 +161,12 @@ export class SpanIndex {
     for (let node = this.#leaves - 1; node > 0; node -= 1) this.#update(node);
   }
 
-  /** Returns the spans with `first < position < last` that were not returned before. */
   takeAround(position: number): Span[] {
     const found: Span[] = [];
     this.#collect({ position, found }, 1, 0, this.#leaves);
     return found;
   }
 
-  /** Visits the leaves `from…from + width − 1` below a node. */
   #collect(
     search: { readonly position: number; readonly found: Span[] },
     node: number,

@@ -21,36 +21,31 @@ export interface SettleRequest extends PlanRequest {
   readonly summaries: readonly AcceptedSummary[];
 }
 
-/** Contents of the next version, over seqs 1…head, and its changes. */
+/** Contents of the next version, over seqs 1…head. */
 export interface SettledContext {
   readonly kind: 'version';
   readonly strategy: 'trim' | 'summarize' | 'evict';
   readonly segments: readonly Segment[];
-  /** Weight of the items. */
   readonly weight: Weight;
-  /** Weight of the placeholder that rendering puts first. Absent if it adds none. */
+  /** Present if rendering puts a placeholder first. */
   readonly placeholder?: Weight;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Messages that were removed from the context. */
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
-  /** True if an input of the running turn is shorter than before, because the budget has no room for it. */
+  /** The budget has no room for a whole input of the running turn. */
   readonly isInputCut: boolean;
-  /** The start of the context that stays. The provider may have it in its cache. */
+  /** The provider may have this start in its cache. */
   readonly prefix: KeptPrefix;
-  /** Keys of the summary texts that were used. */
   readonly summaryKeys: readonly string[];
-  /** Steps in order, with the weight of the items after each. */
   readonly steps: readonly StepTaken[];
 }
 
 /**
- * Result of a settlement.
  * - `version`: a smaller context, to be committed or proposed.
  * - `none`: nothing could be removed.
- * - `no_gain`: the gain is too small for a version. Sizes are in tokens.
+ * - `no_gain`: the gain is too small for a version.
  * - `infeasible`: nothing more may be removed, and the context is above the budget.
  */
 export type SettleOutcome =
@@ -72,7 +67,7 @@ export function* settleInSlices(request: SettleRequest): Interruptible<SettleOut
   const outcome = yield* settleOnce(request);
   const isCut = outcome.kind === 'infeasible' || (outcome.kind === 'version' && outcome.isInputCut);
   if (!isCut || request.summaries.length === 0) return outcome;
-  // The pass that places a summary never evicts the summary. Summaries are planned in tokens, and may exceed the byte limit.
+  // The pass that places a summary never evicts it. Summaries are planned in tokens, and may exceed the byte limit.
   return yield* settleOnce({ ...request, summaries: [] });
 }
 
@@ -122,8 +117,8 @@ function strategyOf({ steps }: Ladder, summaryKeys: readonly string[]): SettledC
 }
 
 /**
- * Decides whether a hard pass that misses `maxTokens` still commits. It does if the waiting turn can be sent with the
- * result. A manual pass does not, because its caller asked for the budget itself.
+ * A hard pass that misses `maxTokens` still commits if the waiting turn can be sent. A manual pass does not, because
+ * its caller asked for the budget itself.
  */
 function isWorthIt(request: SettleRequest, items: Context['items']): boolean {
   const { reasons, limits, overhead } = request;
@@ -133,7 +128,7 @@ function isWorthIt(request: SettleRequest, items: Context['items']): boolean {
   return fits && isSent && !reasons.includes('manual');
 }
 
-/** Counts messages that are present themselves, also masked or clipped. */
+/** Counts masked and clipped messages, too. */
 function countMessages(items: Context['items']): number {
   return items.filter(({ segment }) => segment?.kind !== 'summary').length;
 }

@@ -5,14 +5,12 @@ import { chooseExcerpts } from './choose-excerpts.ts';
 import { canClip, clipItem, type Weigh } from './clip.ts';
 import type { ContextEvidence } from './context-evidence.ts';
 
-/** Characters below which a clip would be useless. */
+/** A shorter clip would be useless. */
 const MIN_CLIP_CHARS = 40;
 
 export interface ShortenRequest {
   readonly items: readonly ContextItem[];
-  /** Items that may be shortened. */
   readonly candidates: readonly ContextItem[];
-  /** Weight that must go. */
   readonly excess: Weight;
   /** No message is shortened below this size. */
   readonly minTokens: number;
@@ -21,8 +19,8 @@ export interface ShortenRequest {
 }
 
 /**
- * Shortens the largest messages to a common size, so that the excess is gone. Messages of text keep the fragments that matter.
- * Calls and messages with pictures are clipped in the middle, because their arguments must stay valid JSON.
+ * Shortens the largest messages to a common size. Text keeps the fragments that matter. Calls and pictures are clipped
+ * in the middle, because arguments must stay valid JSON.
  * @returns the shortened items, by the item that each replaces
  */
 export function* shortenLargest(request: ShortenRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
@@ -54,10 +52,7 @@ export function* shortenLargest(request: ShortenRequest): Interruptible<Readonly
   return shortened;
 }
 
-/**
- * Estimates how `shortenLargest` would shorten the largest messages, without choosing the words that stay.
- * @returns shortened items by their original items. A shortened item has the target size, but still the whole text
- */
+/** Sizes as `shortenLargest` would make them, without choosing the words that stay. */
 export function estimateShortened({
   excess,
   minTokens,
@@ -78,18 +73,17 @@ export function estimateShortened({
   return shortened;
 }
 
-/** Checks that an item shows its own message, which can be shortened from the log. */
+/** The item shows its own message, which can be shortened from the log. */
 export function isShortenable({ segment }: ContextItem): boolean {
   return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
 }
 
-/** A message of text alone that is long enough for an excerpt. */
 function isText({ message, logged = message }: ContextItem): boolean {
   return message.toolCalls === undefined && message.parts === undefined && logged.content.length > MIN_CLIP_CHARS;
 }
 
 /**
- * Finds the size to which the largest items are shortened alike, so that the excess is gone. At least `minTokens`.
+ * Size to which the largest items are shortened alike, at least `minTokens`.
  * @param items the largest first
  */
 function findCommonSize(items: readonly ContextItem[], excess: Weight, minTokens: number): number {

@@ -4,28 +4,25 @@ import type { ContextItem, SeqRange, SummarySegment } from '../domain/version.ts
 import { weighItems } from './context.ts';
 import { isFloor, type Layout } from './layout.ts';
 
-/** A summary that may replace its sequence. Its text is stored already. */
+/** The text is stored already. */
 export interface AcceptedSummary {
   readonly range: SeqRange;
   readonly summaryKey: string;
   readonly weight: Weight;
   readonly depth: number;
-  /** Id of the summarizer that wrote it. */
   readonly model: string;
 }
 
 export interface Placement {
-  /** Number that the settled version will have. */
   readonly version: number;
   /** A hard reason permits summaries of the floor. */
   readonly mayRelaxFloor: boolean;
 }
 
 /**
- * Replaces ranges by their summaries. Ranges are found by seq, because indexes would shift with each replacement. A
- * summary is skipped, so that its sequence stays, in these cases:
- * - The summary is not smaller than its sequence.
- * - The range contains a protected group or a part of a group. This happens if the version changed after the plan.
+ * Replaces ranges by their summaries. Ranges are found by seq, because indexes shift with each replacement. A sequence
+ * stays if its summary is not smaller, or if it has a protected or partial group. The latter happens if the version
+ * changed after the plan.
  */
 export function placeSummaries(
   layout: Layout,
@@ -58,10 +55,7 @@ interface Stretch {
   readonly mayRelaxFloor: boolean;
 }
 
-/**
- * Checks that a stretch has only whole groups that may go. The first user message may always go, because its text is
- * copied.
- */
+/** The first user message may always go, because its text is copied. */
 function mayGo({ groups, groupOf, protections }: Layout, { first, last, mayRelaxFloor }: Stretch): boolean {
   for (let position = first; position <= last; position += 1) {
     const group = groupOf[position] as number;
@@ -74,7 +68,7 @@ function mayGo({ groups, groupOf, protections }: Layout, { first, last, mayRelax
   return true;
 }
 
-/** Returns the items from a position to the one that ends at `seq`, or none if no item ends there. */
+/** None if no item ends at `seq`. */
 function itemsUpTo(items: readonly ContextItem[], position: number, seq: number): readonly ContextItem[] {
   let end = position;
   while ((items[end]?.to ?? seq) < seq) end += 1;

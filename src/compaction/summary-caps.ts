@@ -3,41 +3,36 @@ import type { Policy } from '../domain/policy.ts';
 import type { SeqRange } from '../domain/version.ts';
 import type { Run } from './sequences.ts';
 
-/** Share of its source that a summary may have. A larger one would save too little. */
+/** A larger summary would save too little. */
 const MAX_SOURCE_SHARE = 0.5;
 /**
- * The same share for a hard pass, which need not save much. With half, a table of 1.1 times its budget filled only half of the
- * budget.
+ * For a hard pass, which need not save much. With half, a table of 1.1 times its budget filled only half of the budget.
  */
 export const HARD_SOURCE_SHARE = 0.75;
-/** Tokens of the tags around a summary. The policy's cap is for the text inside. */
+/** Tags around a summary. The policy's cap is for the text inside. */
 const TAG_TOKENS = 36;
-/** Cap of a summary by a model if the policy sets none. Models seldom write more, and every token is paid for. */
+/** Cap if the policy sets none. Models seldom write more, and every token is paid for. */
 const MODEL_CAP_TOKENS = 2_000;
-/** Tokens below which a summary says too little, if its source has enough for that. */
+/** A shorter summary says too little. */
 const LEAST_TOKENS = 160;
 
-/** A sequence of a plan, with what its summary may have. */
 export interface CappedSequence extends SeqRange {
-  /** Tokens of the source. */
   readonly tokens: number;
-  /** Most tokens of the summary, with the copied words of users. */
+  /** With the copied words of users. */
   readonly maxTokens: number;
-  /** Tokens among `maxTokens` that are for the words of users, if the source has any. */
+  /** Part of `maxTokens` for the words of users, if the source has any. */
   readonly userTokens: number;
 }
 
 type Source = Pick<Run, 'tokens' | 'newTokens' | 'userTokens'>;
 
-/** Settings that bound a summary. */
 export interface CapRules extends Pick<Policy, 'summarizer' | 'budgetShares'> {
-  /** Share of its source that a summary may have. */
   readonly sourceShare?: number;
 }
 
 /**
- * Tokens that a summary may have besides the words of users, however large the budget is. An old summary in the source
- * counts in full, because it is short already.
+ * Tokens of a summary besides the words of users, however large the budget is. An old summary in the source counts in
+ * full, because it is short already.
  */
 export function maxSummaryTokens(
   { tokens, newTokens, userTokens }: Source,
@@ -54,7 +49,7 @@ export function minSummaryTokens(maxTokens: number): number {
   return Math.min(LEAST_TOKENS, maxTokens);
 }
 
-/** Divides the part of the summaries among sequences between user messages, which stay in place. */
+/** For sequences between user messages, which stay in place. */
 export function capBetweenUsers(
   runs: readonly Run[],
   policy: CapRules,
@@ -63,10 +58,7 @@ export function capBetweenUsers(
   return capFolds(runs, policy, { summaries, users: 0 });
 }
 
-/**
- * Divides the parts of the summaries and of the users' words among sequences with user messages inside. Each gets as much
- * as its source holds.
- */
+/** For sequences with user messages inside. Each gets as much as its source holds. */
 export function capFolds(
   runs: readonly Run[],
   policy: CapRules,
@@ -88,13 +80,12 @@ export function capFolds(
   });
 }
 
-/** Divides tokens in proportion to what each part could use, and gives no part more. */
+/** Divides in proportion to what each part could use, and gives no part more. */
 function divide(most: readonly number[], tokens: number): number[] {
   const sum = most.reduce((total, one) => total + one, 0);
   return most.map((one) => (sum <= tokens ? one : Math.floor((tokens * one) / sum)));
 }
 
-/** Share of the users' words in a summary that holds them. */
 function usersShareOf({ budgetShares: { users, summaries } }: CapRules): number {
   return users === 0 ? 0 : users / (users + summaries);
 }

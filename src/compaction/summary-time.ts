@@ -1,7 +1,7 @@
-/** Limits of one model call that writes a summary, in ms. */
+/** Limits of one model call, in ms. */
 export interface SummaryCallLimits {
   readonly totalMs: number;
-  /** Maximum time between two events of the stream, and until the first one. */
+  /** Between two events of the stream, and until the first one. */
   readonly silenceMs: number;
 }
 
@@ -13,8 +13,8 @@ const READ_MS = 0.2;
 const WRITE_MS = 40;
 
 /**
- * Derives the time limits of a call from its size. A model that keeps sending gets the time that it needs for its output
- * limit. A silent model is given up after `callTimeoutMs`.
+ * A model that keeps sending gets the time that its output limit needs. A silent model is given up after
+ * `callTimeoutMs`.
  */
 export function limitSummaryCall(
   { tokens, maxOutputTokens }: { readonly tokens: number; readonly maxOutputTokens: number },

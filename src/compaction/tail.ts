@@ -4,13 +4,12 @@ import { isFixed, type Layout } from './layout.ts';
 export interface Tail {
   /** Position of its first item. The number of items if the tail is empty. */
   readonly start: number;
-  /** Tokens of its groups without the fixed part. */
+  /** Without the fixed part. */
   readonly tokens: number;
 }
 
 /**
- * Finds the newest groups that fit `maxTokens` together. Fixed groups are not counted, because
- * the budget was reduced by them before.
+ * Newest groups that fit `maxTokens`. Fixed groups are not counted: the budget was reduced by them before.
  * @param mayRelaxFloor false: the retention window belongs to the tail, however large it is
  */
 export function findTail(

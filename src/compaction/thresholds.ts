@@ -5,17 +5,13 @@ import type { Policy } from '../domain/policy.ts';
 import { upperBoundTokens } from '../domain/size.ts';
 
 export interface ThresholdMeasures {
-  /** Mean tokens of the next request. */
   readonly tokens: number;
-  /** Messages since the end of the last pass. */
   readonly messages: number;
-  /** Turns since the end of the last pass. */
   readonly turns: number;
-  /** True if a turn was just completed. */
   readonly hasTurnEnded: boolean;
 }
 
-/** Threshold check: lists every reason that holds now, in the order of `REASONS`. Every comparison is `>=`. */
+/** Lists every reason that holds now, in the order of `REASONS`. Every comparison is `>=`. */
 export function evaluateThresholds(policy: Policy, limits: Limits, measures: ThresholdMeasures): Reason[] {
   if (!policy.enabled) return [];
   const { tokens } = measures;
@@ -33,12 +29,12 @@ export function evaluateThresholds(policy: Policy, limits: Limits, measures: Thr
   return REASONS.filter((reason) => holds[reason]);
 }
 
-/** Decides whether a turn waits for its pass: the hard limit is reached, or the provider could refuse the size. */
+/** A turn waits for its pass at the hard limit, or if the provider could refuse the size. */
 export function isOverHardLimit(limits: Limits, tokens: number): boolean {
   return reaches(tokens, limits.hardTokens) || !isSendable(limits, tokens);
 }
 
-/** Decides whether the provider is certain to accept a request of this size. */
+/** The provider is certain to accept a request of this size. */
 export function isSendable(limits: Limits, tokens: number): boolean {
   return limits.usable === undefined || upperBoundTokens(tokens, limits.upperBoundFactor) <= limits.usable;
 }

@@ -1,11 +1,9 @@
 import type { TextRecord } from './records.ts';
 
-/** A line without its end. */
 export interface Line {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** Place where the next line begins. */
   readonly next: number;
 }
 
@@ -56,7 +54,7 @@ function areRows(lines: readonly string[]): boolean {
 
 /** The line between the names of columns and the rows. */
 const RULE = /^[\s|+:=-]+$/;
-/** Cells of a row. A quoted cell may hold the separator. */
+/** A quoted cell may hold the separator. */
 const QUOTED = /"(?:[^"]|"")*"/g;
 
 function cellsOf(row: string, separator: string): string[] {
@@ -66,7 +64,6 @@ function cellsOf(row: string, separator: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** Returns true for an item of a list. */
 export function isItem(text: string): boolean {
   return BULLET.test(text);
 }
@@ -87,7 +84,6 @@ function keyOfPair(line: string): string | undefined {
   return CODE_END.test(line) ? undefined : PAIR.exec(line)?.[1];
 }
 
-/** A letter, an ideograph or a quotation mark begins prose. */
 const PROSE_START = /^[\p{L}"“¿¡(]/u;
 const CODE = /[{}<>=;\\|$#@`\]]/g;
 const MIN_LINE_CHARS = 30;
@@ -105,12 +101,11 @@ interface OpenPair {
   readonly record: TextRecord;
 }
 
-/** Finds the line to which each line of a block of pairs belongs: the one above with less indentation, or the first. */
+/** A line of pairs belongs to the one above with less indentation, or to the first. */
 export class PairOwners {
   #open: OpenPair[] = [];
   #firstKey: string | undefined;
 
-  /** @param add adds the record of the line */
   place(text: string, add: (owner: TextRecord | undefined, depth: number) => TextRecord | undefined): void {
     const indent = text.search(/\S/) + Number(BULLET.test(text));
     const key = keyOfPair(text);
@@ -122,7 +117,6 @@ export class PairOwners {
     if (record !== undefined && indent > (owner?.indent ?? -1)) this.#open.push({ indent, record });
   }
 
-  /** Closes the lines that cannot own one with this indentation. @returns the line that owns it */
   #close(indent: number, isBesideFirst: boolean): OpenPair | undefined {
     for (let last = this.#open.at(-1); last !== undefined && last.indent >= indent; last = this.#open.at(-1)) {
       if (this.#open.length === 1 && last.indent === indent && isBesideFirst) break;

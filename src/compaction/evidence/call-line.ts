@@ -1,15 +1,15 @@
 import type { ToolCall } from '../../domain/message.ts';
 import { listChanges, listValues, readArguments } from './call-values.ts';
 
-/** Values of at most this length are shown whole: most names and paths. */
+/** Most names and paths are shorter, and are shown whole. */
 const SHORT_CHARS = 64;
 const MIN_CHARS = 24;
 const MAX_VALUES = 16;
 const ELLIPSIS = ' …';
 
 /**
- * Describes a call in one line of about `maxChars`: `name key: value, key: value`. Short values stay whole, and long values
- * share the rest. The key of a lone value is left out.
+ * `name key: value, key: value`, in about `maxChars`. Short values stay whole, and long values share the rest. The key
+ * of a lone value is left out.
  */
 export function briefCall(call: ToolCall, maxChars: number): string {
   const { name } = call;

@@ -1,14 +1,13 @@
 import { readJsonText } from '../../domain/json-text.ts';
 import type { ToolCall } from '../../domain/message.ts';
 
-/** A value of a call's arguments that holds no other value. */
+/** A value that holds no other value. */
 export interface CallValue {
-  /** Key of the value, or of the nearest object or list around it that has one. */
+  /** Its own, or that of the nearest object or list around it. */
   readonly key: string;
   readonly text: string;
 }
 
-/** Files that a patch names. */
 const PATCHED = /^(?:\*\*\* (?:Update|Add|Delete) File: |\*\*\* Move to: |\+\+\+ (?:b\/)?(?!\/dev\/null))([^\t\n]+)/gm;
 const MAX_FILES = 8;
 const SHELL = /^(?:.*\/)?(?:ba|z|da|k|fi)?sh$|^(?:cmd|powershell|pwsh)(?:\.exe)?$/i;
@@ -17,13 +16,12 @@ const SHELL_FLAG = /^-[a-z]*c$|^\/c$|^-command$/i;
 const COMMAND_KEY = /^(?:command|cmd|argv)$/i;
 const NEEDS_QUOTES = /[\s"'$&|;<>()*?\\]/;
 
-/** Parses the arguments. A command that is a list of words becomes one command line. */
 export function readArguments({ arguments: given }: Pick<ToolCall, 'arguments'>): unknown {
   const value = readJsonText(given);
   return value === undefined ? given : value;
 }
 
-/** Lists the values of parsed arguments, at most `limit` of them. Uses no recursion, because of deep nesting. */
+/** A command that is a list of words becomes one command line. Uses no recursion, because of deep nesting. */
 export function listValues(root: unknown, limit = Number.POSITIVE_INFINITY): CallValue[] {
   const values: CallValue[] = [];
   const open: { readonly entries: readonly (readonly [string, unknown])[]; next: number }[] = [
@@ -64,7 +62,6 @@ function quote(word: string): string {
   return word.includes("'") ? `"${word}"` : `'${word}'`;
 }
 
-/** Lists the files that patches in the arguments change. */
 export function listChanges(values: readonly CallValue[]): string[] {
   const files = new Set<string>();
   for (const { text } of values) {

@@ -4,30 +4,27 @@ import type { Fragment, Ledger } from './ledger.ts';
 
 export interface CoverageRequest {
   readonly ledger: Ledger;
-  /** Value of each term, by its index: negative for a term that would only take the place of others. */
+  /** By index. Negative for a term that would only take the place of others. */
   readonly values: Float64Array;
-  /** Tokens of each fragment, by its index. */
+  /** By index. */
   readonly tokens: Float64Array;
   readonly maxTokens: number;
-  /** Tokens that the first fragment of a message costs besides its own. */
+  /** Costs of the first fragment of a message besides its own. */
   readonly headTokens: number;
-  /** Indexes of fragments that are shown in any case. Their terms count as covered. */
+  /** Shown in any case. Their terms count as covered. */
   readonly shown: readonly number[];
-  /** Fragment that has to be chosen with a fragment, unless it is shown already. Its owner, if absent. */
+  /** Fragment that must be chosen with this one, unless it is shown already. Default: its owner. */
   readonly leadOf?: (index: number) => number | undefined;
-  /** True to fill the room that is left with fragments that add no term: they may say the same of something else. */
+  /** Fills the room that is left with fragments that add no term: they may say the same of something else. */
   readonly fillsUp?: boolean;
-  /** Decides which fragments may be chosen. */
   readonly mayChoose: (index: number) => boolean;
 }
 
-/** Fragments between two yields. */
 const SLICE_FRAGMENTS = 2_048;
 
 /**
- * Chooses the fragments that gain most per token, until the budget is full. A term counts once, so gains only fall while
- * terms get covered, and a fragment is weighed again only when it reaches the top. Below zero, the fragments that lose least
- * come first.
+ * Chooses the fragments that gain most per token, until the budget is full. A term counts once, so gains only fall, and
+ * a fragment is weighed again only at the top. Below zero, the fragments that lose least come first.
  * @returns indexes in the order of the choice
  */
 export function* chooseFragments(request: CoverageRequest): Interruptible<number[]> {
@@ -60,10 +57,8 @@ function* queueFragments({ ledger, mayChoose }: CoverageRequest, choice: Choice)
   return queue;
 }
 
-/** Fragments chosen so far, and what they cover. */
 class Choice {
   readonly chosen: number[] = [];
-  /** Tokens of the budget that are not used yet. */
   #left: number;
   readonly #request: CoverageRequest;
   readonly #isTaken: Uint8Array;
@@ -103,12 +98,11 @@ class Choice {
     return gain / cost;
   }
 
-  /** Checks whether the fragment has a term that no chosen fragment has. */
   addsTerm(index: number): boolean {
     return this.#fragment(index).terms.some((term) => this.#isCovered[term] === 0);
   }
 
-  /** Sorts fragments that add no term: first those of results, then those that own others, then the newest. */
+  /** First results, then fragments that own others, then the newest. */
   rank(indexes: readonly number[]): number[] {
     const rankOf = (index: number): number => {
       const { part, owner } = this.#fragment(index);
@@ -117,7 +111,6 @@ class Choice {
     return indexes.toSorted((a, b) => rankOf(b) - rankOf(a) || b - a);
   }
 
-  /** Takes the fragment if the budget has room for it. */
   take(index: number): void {
     const taken: number[] = [];
     let cost = 0;
@@ -133,7 +126,6 @@ class Choice {
     }
   }
 
-  /** Lead of a fragment, unless it is chosen or shown already. */
   #openLead(index: number): number | undefined {
     const { leadOf } = this.#request;
     const { owner } = this.#fragment(index);

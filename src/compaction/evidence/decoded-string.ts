@@ -1,7 +1,6 @@
-/** A text inside a JSON string, with the place of each of its units in the text around it. */
 export interface DecodedString {
   readonly text: string;
-  /** Place of each unit, and of the end. */
+  /** Place of each unit, and of the end, in the text around the string. */
   readonly places: Uint32Array;
 }
 
@@ -10,8 +9,7 @@ const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b
 const HEX = /^[\da-f]{4}$/i;
 
 /**
- * Decodes the text of a JSON string.
- * @param start place after its opening quote
+ * @param start place after the opening quote of a JSON string
  * @param end place of its closing quote
  */
 export function decodeString(text: string, start: number, end: number): DecodedString {

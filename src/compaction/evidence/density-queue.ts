@@ -1,10 +1,9 @@
-/** An item of the queue with what it gains per token. */
 export interface Dense {
   readonly index: number;
   readonly density: number;
 }
 
-/** Priority queue, the densest item first. Items of equal density come in the order of their indexes. */
+/** The densest item comes first, and of equals the one with the smaller index. */
 export class DensityQueue {
   /** Binary heap: the children of the item at `n` stand at `2n + 1` and `2n + 2`. */
   readonly #items: Dense[] = [];
@@ -25,7 +24,6 @@ export class DensityQueue {
     this.#items[at] = item;
   }
 
-  /** Removes the densest item. Returns undefined if the queue is empty. */
   pop(): Dense | undefined {
     const [top] = this.#items;
     const item = this.#items.pop();

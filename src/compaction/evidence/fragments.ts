@@ -8,15 +8,13 @@ import { findBreak } from './sentences.ts';
 export const PARTS = ['user', 'statement', 'call', 'result'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** A text of a message, which is read as one. */
 export interface PartText {
   readonly part: Part;
   readonly text: string;
-  /** True for a structural summary, whose lines have marks of their own. */
+  /** A structural summary, whose lines have marks of their own. */
   readonly isMarked?: boolean;
 }
 
-/** Splits a message into the texts of its parts. Each call is one text. Summaries count as statements. */
 /** A line with the mark of a call or a result. */
 const MARKED_LINE = /^[→←] /m;
 
@@ -32,14 +30,14 @@ export function partsOf({ role, content, toolCalls = [] }: Message): PartText[] 
 
 /** A longer call has a line for each value, so that the first line names its target alone. */
 const MAX_CALL_LINE_CHARS = 120;
-/** Objects and lists with more text stay JSON, so that each value stays with the others of its object. */
+/** Larger objects and lists stay JSON, so that each value stays with the others of its object. */
 const MAX_FLAT_CHARS = 80;
 /** Keys of what a call does, however long it is. */
 const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
 
 /**
- * `name key: value, key: value`. The first line says what the call does: its command, or the files that a patch changes,
- * or its first short value. Long values stand behind short ones.
+ * `name key: value, key: value`. The first line says what the call does: its command, the files of a patch, or its
+ * first short value. Long values stand behind short ones.
  */
 export function describeCall(call: ToolCall): string {
   const given = readArguments(call);
@@ -67,7 +65,7 @@ function describeEntry(key: string, value: unknown): string {
   return isFlat ? flat : `${key === '' ? '' : `${key}: `}${JSON.stringify(value)}`;
 }
 
-/** Bounds of a piece of a long line, in characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
+/** In characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
 interface PieceBounds {
   readonly min: number;
   readonly max: number;
@@ -80,7 +78,7 @@ const RECORD: PieceBounds = { min: 20, max: 80 };
 const OPEN_BRACE = 123;
 const OPEN_BRACKET = 91;
 
-/** Start and end of each line, or of each piece of a long line. Empty lines are left out. */
+/** Each line, or each piece of a long line. Empty lines are left out. */
 export function* splitFragments(text: string): Generator<readonly [start: number, end: number]> {
   for (let start = 0; start < text.length; ) {
     const lineEnd = text.indexOf('\n', start);
@@ -97,7 +95,6 @@ export function* splitFragments(text: string): Generator<readonly [start: number
   }
 }
 
-/** Checks whether a line is JSON, from its first character. */
 function isRecord(text: string, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     const unit = text.charCodeAt(at);

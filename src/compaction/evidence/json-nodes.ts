@@ -1,19 +1,18 @@
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
 
-/** A value of a JSON text, with its place. */
 export interface JsonNode {
   readonly kind: 'object' | 'list' | 'string' | 'scalar';
   readonly start: number;
   /** Index after the value. The end of the text for a value that the text cuts off. */
   readonly end: number;
-  /** Start and end of the key with its quotes. Absent for items of lists. */
+  /** With its quotes. Absent for items of lists. */
   readonly key: readonly [start: number, end: number] | undefined;
   readonly children: readonly JsonNode[];
 }
 
 export type JsonScan =
   | { readonly status: 'read'; readonly root: JsonNode }
-  /** The text is no JSON from `failedAt` on. */
+  /** The text is no JSON from here on. */
   | { readonly status: 'failed'; readonly failedAt: number };
 
 interface OpenNode {
@@ -30,7 +29,7 @@ const KINDS = { '{': 'object', '}': 'object', '[': 'list', ']': 'list' } as cons
 const BLANKS = /\s*/y;
 
 /**
- * Reads a JSON value and keeps the place of each part. Reads Python's literals too, and a text that ends before its
+ * Reads a JSON value and keeps the place of each part. Reads Python's literals, and a text that ends before its
  * brackets close, because tools print the first and cut the second. Uses no recursion.
  * @param start place of the first bracket
  */
@@ -45,9 +44,8 @@ class JsonScanner {
   #root: JsonNode | undefined;
   #values = 0;
   #key: JsonNode['key'];
-  /** Part of JSON that has to follow. */
   #expects: 'value' | 'key' | 'colon' | 'comma' = 'value';
-  /** True after an opening bracket or a comma: a closing bracket may follow, as in Python. */
+  /** After an opening bracket or a comma, a closing bracket may follow, as in Python. */
   #mayClose = false;
 
   constructor(text: string, start: number) {
@@ -72,7 +70,6 @@ class JsonScanner {
     return root === undefined ? { status: 'failed', failedAt: this.#at } : { status: 'read', root };
   }
 
-  /** @returns false where the text is no JSON */
   #step(): boolean {
     const character = this.#text[this.#at] as string;
     switch (character) {

@@ -2,40 +2,40 @@ import { decodeString } from './decoded-string.ts';
 import { endOfString, type JsonNode } from './json-nodes.ts';
 import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
 
-/** An object or a list in a list that holds no other is a row, and one record up to `WHOLE_CHARS`. Any other is one up to this length. */
+/**
+ * A longer object or list is several records. A row, which is an item of a list without inner lists, may have
+ * `WHOLE_CHARS`.
+ */
 const NESTED_CHARS = 40;
 /** A longer string is a text of its own. */
 const STRING_CHARS = 160;
-/** Strings with line ends are texts from this length on. */
+/** The same for a string with line ends. */
 const LINED_CHARS = 80;
 /** A longer value names nothing. */
 const IDENTITY_CHARS = 100;
-/** Keys that name an object, the best first. */
+/** The best first. */
 const IDENTITY_KEYS = [
   /^(?:id|uuid)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:id|uuid)$/i,
   /^(?:key|code|number|no|nr|sku|ref|path|file|url)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:key|code|number|no|sku|ref|path)$/i,
   /^(?:name|title)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:name|title)$/i,
 ];
 
-/** Place of a value in its text. */
 interface Place {
   readonly owner: TextRecord | undefined;
   readonly depth: number;
   /** Key that names objects of a list, each by another value. */
   readonly naming?: string | undefined;
-  /** True for an item of a list. */
   readonly isItem?: boolean;
 }
 
 interface JsonContext {
   readonly place: Place;
-  /** Reads a text that a string holds. */
   readonly readText: (outer: OuterText) => void;
 }
 
 /**
- * Finds the records of a JSON value. A small object is one record. A large object is a line of its fields, and its identity
- * owns them. The identity is a field that names the object, or the key of the object. Long strings are decoded and read as texts.
+ * A small object is one record. A large one is a line of its fields, owned by its identity: a field that names the
+ * object, or its key. Long strings are decoded and read as texts.
  */
 export function readJsonRecords(reader: RecordReader, root: JsonNode, { place, readText }: JsonContext): void {
   new JsonReader(reader, { place, readText, frames: findFramed(reader.text, root) }).read(root, place);
@@ -92,7 +92,7 @@ class JsonReader {
     }
   }
 
-  /** The key of an object, a list or a long string is a record that owns what stands in it. */
+  /** A key of an object, a list or a long string owns what stands in it. */
   #addKey(node: JsonNode, { owner, depth, line }: Place & { readonly line: number }): TextRecord | undefined {
     if (node.key === undefined) return undefined;
     const [start, end] = node.key;
@@ -142,7 +142,7 @@ function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem 
   );
 }
 
-/** Finds the text around which all of the JSON is only a frame: the only long string, and nothing names its object. */
+/** JSON may be only a frame around a text: the only long string, and nothing names its object. */
 function findFramed(text: string, root: JsonNode): JsonNode | undefined {
   if (countTexts(text, root) !== 1) return undefined;
   let node: JsonNode | undefined = root;
@@ -154,7 +154,7 @@ function findFramed(text: string, root: JsonNode): JsonNode | undefined {
   return node;
 }
 
-/** Counts the long strings, up to two. */
+/** Up to two. */
 function countTexts(text: string, node: JsonNode): number {
   if (node.kind === 'string') return isSmall(text, node) ? 0 : 1;
   let count = 0;
@@ -173,7 +173,7 @@ function keyOf(text: string, { key }: JsonNode): string {
   return key === undefined ? '' : text.slice(key[0] + 1, key[1] - 1);
 }
 
-/** Finds the key whose values differ in all objects of a list. Keys that look like identities come first. */
+/** Key whose values differ in all objects of a list. Keys that look like identities come first. */
 function findNamingKey(text: string, items: readonly JsonNode[]): string | undefined {
   const objects = items.filter(({ kind }) => kind === 'object');
   const keys = (objects[0]?.children ?? []).filter(isName).map((child) => keyOf(text, child));
@@ -181,7 +181,6 @@ function findNamingKey(text: string, items: readonly JsonNode[]): string | undef
   return ranked.find((key) => namesEach(text, objects, key)) ?? ranked[0];
 }
 
-/** Keys that look like names of objects, the best first. */
 function rankKeys(keys: readonly string[]): string[] {
   return IDENTITY_KEYS.flatMap((pattern) => keys.filter((key) => pattern.test(key)));
 }
@@ -199,7 +198,7 @@ function namesEach(text: string, objects: readonly JsonNode[], key: string): boo
 const QUOTE = /["']/g;
 const BLANKS = /\s+/g;
 
-/** Shows JSON without escapes in its strings, and without the blanks between its values, which are a fifth of its tokens. */
+/** Leaves out escapes in strings, and the blanks between values, which are a fifth of the tokens. */
 function showJson(json: string): string {
   const shown: string[] = [];
   for (let at = 0; at < json.length; ) {

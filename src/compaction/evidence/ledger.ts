@@ -7,59 +7,52 @@ import { findSupersededInSlices } from './superseded.ts';
 import { TermIndex } from './term-index.ts';
 import { scanPlaces } from './terms.ts';
 
-/** A record of a message. */
 export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'line' | 'depth' | 'field' | 'isKey'> {
-  /** Index of its message. */
   readonly message: number;
   readonly part: Part;
-  /** Index of the text among the parts of its message. */
+  /** Of the text among the parts of its message. */
   readonly partIndex: number;
-  /** Index of the fragment that is shown with this one, because it says whose it is, or −1. */
+  /** Fragment that is shown with this one, because it says whose it is, or −1. */
   readonly owner: number;
-  /** Terms of the fragment, each once, as indexes of the ledger's terms. */
+  /** Each once, as indexes of the ledger's terms. */
   readonly terms: readonly number[];
 }
 
-/** A word, name or number of a source, and the places that hold it. */
+/** A word, name or number, and the messages that hold it. */
 export interface Term {
   readonly text: string;
-  /** Message that holds it first, and the part where it stands. */
+  /** The message that holds it first. */
   readonly first: number;
   readonly firstPart: Part;
-  /** Last message that holds it. */
   last: number;
-  /** Messages that hold it. */
   messages: number;
-  /** Messages that hold it in this part. */
   readonly messagesByPart: Record<Part, number>;
-  /** Last message that holds it in this part, or −1. */
+  /** −1 if no message holds it in this part. */
   readonly lastByPart: Record<Part, number>;
   occurrences: number;
-  /** Occurrences as a key: `name:`, `name=`. */
+  /** `asKey`: as in `name:`, `name=`. `asValue`: as in `: name`, `= name`. */
   asKey: number;
-  /** Occurrences as a value: `: name`, `= name`. */
   asValue: number;
   isInError: boolean;
 }
 
-/** Everything that the choice of fragments needs to know about a source. */
 export interface Ledger {
   readonly messages: number;
   readonly terms: readonly Term[];
   readonly fragments: readonly Fragment[];
-  /** Index of the last message of the agent, or −1. */
+  /** −1 if the agent said nothing. */
   readonly lastAgent: number;
   /** Messages whose result a later result has made stale. */
   readonly superseded: ReadonlySet<number>;
 }
 
-/** Characters that are read between two yields: about 5 ms of distinct Chinese, the slowest text. */
+/** Characters between two yields: about 5 ms of distinct Chinese, the slowest text. */
 const SLICE_CHARS = 8_192;
 /** Fixed cost of a part, in characters. */
 const PART_CHARS = 32;
 
 /**
- * Reads messages of a log, oldest first. The result is a pure function of the messages.
+ * A pure function of the messages, oldest first.
  * @param isStaleWanted false: `superseded` stays empty
  */
 export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Interruptible<Ledger> {
@@ -86,7 +79,7 @@ export function* readLedger(messages: readonly Message[], { isStaleWanted = true
 
 interface FragmentPlace extends Pick<Fragment, 'message' | 'part' | 'partIndex'> {
   readonly isError: boolean;
-  /** Index of the first fragment of the part. */
+  /** First fragment of the part. */
   readonly first: number;
 }
 
@@ -94,14 +87,12 @@ class LedgerReader {
   readonly #index = new TermIndex();
   readonly #terms: Term[] = [];
   readonly #fragments: Fragment[] = [];
-  /** Last fragment that holds each term. */
   readonly #lastFragments: number[] = [];
 
   get collected(): Pick<Ledger, 'terms' | 'fragments'> {
     return { terms: this.#terms, fragments: this.#fragments };
   }
 
-  /** Index of the next fragment. */
   get next(): number {
     return this.#fragments.length;
   }
@@ -143,7 +134,6 @@ class LedgerReader {
     });
   }
 
-  /** Notes a fragment that holds the term. */
   #note(term: Term, { message, part, isError }: FragmentPlace): void {
     if (term.last !== message) term.messages += 1;
     if (term.lastByPart[part] !== message) term.messagesByPart[part] += 1;
@@ -177,13 +167,13 @@ function isQuote(unit: number): boolean {
   return unit === 34 || unit === 39 || unit === 96;
 }
 
-/** A term before a colon or an equals sign, quoted or not. */
+/** Quoted or not. */
 function isKey(text: string, end: number): boolean {
   const at = isQuote(text.charCodeAt(end)) ? end + 1 : end;
   return isAssignment(text.charCodeAt(at));
 }
 
-/** A term after a colon or an equals sign, quoted or not, with or without a space. */
+/** Quoted or not, with or without a space. */
 function isValue(text: string, start: number): boolean {
   let at = start - 1;
   if (isQuote(text.charCodeAt(at))) at -= 1;

@@ -1,10 +1,9 @@
 import type { Message } from '../../domain/message.ts';
 
-/** How a tool call ended. */
 export interface Outcome {
   /** `ok`, `error`, or the status that the result states: `exit code 1`. */
   readonly status: string;
-  /** The line that says most: the last one of a failed call, the first one of any other. May be empty. */
+  /** The last line of a failed call, the first one of any other. May be empty. */
   readonly line: string;
 }
 
@@ -13,18 +12,17 @@ const END_CHARS = 16_384;
 const MEANING = /[\p{L}\p{N}]{2}/u;
 const TAG_LINE = /^<[^>]{1,200}>$/;
 const CODE_LINE = /^<?(?:exit[ _]?|return ?|status[ _]?)code\W{0,3}\d{1,3}(?:<.{1,20})?$/i;
-/** Matches the start of a failed result that was not marked as an error. */
+/** A failed result that was not marked as an error. */
 const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
 
 const NAME = 'exit(?:ed)?(?:[ _](?:with|code|status))*|return[ _]?code|status(?:[ _]code)?';
-/** Matches `<returncode>1`, `{"status": 404`, `Exit code: 1`, `Command exited with code 2` at the start of a line. */
+/** `<returncode>1`, `{"status": 404`, `Exit code: 1`, `Command exited with code 2` at the start of a line. */
 const STATED = `^\\W{0,4}(?:(?:command|process|program|script) )?(${NAME})\\W{1,4}(\\d{1,3})\\b`;
 const AT_HEAD = new RegExp(STATED, 'i');
 const AT_TAIL = new RegExp(`${STATED}\\W{0,4}$`, 'i');
-/** Matches the status in a tag around a result: `<shell_output command="make" exit_code="101">`. */
+/** `<shell_output command="make" exit_code="101">`. */
 const IN_TAG = new RegExp(`^\\s*<[\\w:-]+(?:\\s+[\\w:-]+="[^"]*")*?\\s+(${NAME})="(\\d{1,3})"`, 'i');
 
-/** Reads from a tool result how its call ended. */
 export function readOutcome({ content, isError = false }: Pick<Message, 'content' | 'isError'>): Outcome {
   const lines = readEnds(content).split('\n');
   const stated = readStatus(content, lines);
@@ -34,8 +32,8 @@ export function readOutcome({ content, isError = false }: Pick<Message, 'content
 }
 
 /**
- * Reads the status from the tag around a result, its first line or its last line. A code elsewhere belongs to the text
- * that was read, such as a log.
+ * A code is read only from the tag around a result, its first line or its last. Elsewhere it belongs to the text, such
+ * as a log.
  * @returns undefined if no status is stated, or it is 0
  */
 function readStatus(content: string, lines: readonly string[]): string | undefined {
@@ -46,7 +44,6 @@ function readStatus(content: string, lines: readonly string[]): string | undefin
   return name === undefined || Number(code) === 0 ? undefined : `${name} ${code}`;
 }
 
-/** Returns the start and the end of a long text, in whole lines. */
 function readEnds(text: string): string {
   if (text.length <= 2 * END_CHARS) return text;
   const head = text.slice(0, END_CHARS);
@@ -54,7 +51,7 @@ function readEnds(text: string): string {
   return head.slice(0, head.lastIndexOf('\n') + 1) + tail.slice(tail.indexOf('\n') + 1);
 }
 
-/** Returns false for a line of punctuation, a lone tag, or a wrapped exit code. */
+/** False for a line of punctuation, a lone tag, or a wrapped exit code. */
 function isMeaningful(line: string): boolean {
   const trimmed = line.trim();
   return MEANING.test(trimmed) && !TAG_LINE.test(trimmed) && !CODE_LINE.test(trimmed);

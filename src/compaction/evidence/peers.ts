@@ -2,7 +2,7 @@ import type { Term } from './ledger.ts';
 import type { TermShape } from './term-shape.ts';
 
 const SHORT_CHARS = 5;
-/** Kinds of terms. A term has the first kind that fits. */
+/** A term has the first kind that fits. */
 const KINDS: readonly ((shape: TermShape) => boolean)[] = [
   ({ isPlain, chars }) => isPlain && chars < SHORT_CHARS,
   ({ isPlain }) => isPlain,
@@ -21,12 +21,11 @@ const KINDS: readonly ((shape: TermShape) => boolean)[] = [
 const CLASSES_A_DOUBLING = 2;
 const COUNT_CLASSES = 9;
 
-/** Number of groups of peers. */
 export const PEER_GROUPS = KINDS.length * COUNT_CLASSES;
 
 /**
- * Number of the group of terms that look alike: the same kind of text, in about as many messages. Frequent terms and long
- * identifiers are used more often anyway. Comparing a term with its peers shows what makes it special.
+ * Group of terms that look alike: the same kind of text, in about as many messages. Frequent terms and long identifiers
+ * are used more often anyway. A comparison with peers shows what makes a term special.
  */
 export function peersOf({ messages }: Pick<Term, 'messages'>, shape: TermShape): number {
   const kind = KINDS.findIndex((fits) => fits(shape));
@@ -34,7 +33,6 @@ export function peersOf({ messages }: Pick<Term, 'messages'>, shape: TermShape):
   return kind * COUNT_CLASSES + countClass;
 }
 
-/** Sums of a value over the groups of peers. */
 export class PeerSums {
   readonly #sums = new Float64Array(PEER_GROUPS);
   readonly #sizes = new Float64Array(PEER_GROUPS);
@@ -44,7 +42,7 @@ export class PeerSums {
     this.#sizes[group] = (this.#sizes[group] as number) + 1;
   }
 
-  /** Computes a number from the sum and the size of each group. @returns the numbers by group */
+  /** @returns the numbers by group */
   each(compute: (sum: number, size: number) => number): Float64Array {
     return this.#sums.map((sum, group) => compute(sum, this.#sizes[group] as number));
   }

@@ -3,7 +3,6 @@ import { RecordReader, type TextRecord } from './records.ts';
 import { readSummaryLines } from './summary-records.ts';
 import { TextReader } from './text-records.ts';
 
-/** Finds the records of a text, in their order. */
 export function* readRecords({ part, text, isMarked = false }: PartText): Generator<TextRecord> {
   const reader = new RecordReader(text);
   const work = isMarked ? readSummaryLines(reader) : part === 'call' ? readCall(reader) : new TextReader(reader).read();

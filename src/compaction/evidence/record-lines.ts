@@ -1,13 +1,11 @@
 import type { TextRecord } from './records.ts';
 
-/** A record that is shown, with its number among the records of its text. */
 export type ShownRecord = Pick<TextRecord, 'text' | 'line' | 'depth' | 'field' | 'index' | 'isKey'>;
 
-/** A line of shown records, with its first record. */
 export interface RecordLine<Shown extends ShownRecord> {
   readonly text: string;
   readonly first: Shown;
-  /** True if records between the line before and this one are left out. */
+  /** Records between the line before and this one are left out. */
   readonly isApart: boolean;
 }
 
@@ -16,8 +14,8 @@ export const GAP = '…';
 const INDENT = '  ';
 
 /**
- * Writes the shown records of one text in lines. `…` stands between records of a line that were not neighbours, and lines of
- * nested objects are indented under their owner.
+ * Writes records of one text in lines. `…` stands between records of a line that were not neighbours. Lines of nested
+ * objects are indented under their owner.
  * @param shown in any order
  */
 export function writeLines<Shown extends ShownRecord>(shown: readonly Shown[]): RecordLine<Shown>[] {

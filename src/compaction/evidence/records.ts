@@ -1,46 +1,40 @@
 import type { DecodedString } from './decoded-string.ts';
 import { splitSentences } from './sentences.ts';
 
-/** Place of a record among the fields of a JSON object or list. */
 export interface Field {
   readonly at: number;
   readonly of: 'object' | 'list';
-  /** Number of fields. */
   readonly size: number;
 }
 
 /**
- * A unit of a text that is kept or left out as a whole. It is a JSON value, a row, a `key: value` line, a sentence or a
- * line. Its owner is the record that says what it belongs to, and is shown with it.
+ * A unit of a text that is kept or left out as a whole: a JSON value, a row, a `key: value` line, a sentence or a line.
+ * Its owner says what it belongs to, and is shown with it.
  */
 export interface TextRecord {
-  /** Place in the text. */
   readonly start: number;
   readonly end: number;
-  /** The record as it is read: decoded, if it stands in a JSON string. */
+  /** Decoded, if it stands in a JSON string. */
   readonly text: string;
-  /** Number among the records of its text. */
   readonly index: number;
   /** Identity of its object, header of its table, first sentence of its paragraph, first line of its block. */
   readonly owner: TextRecord | undefined;
   /** Records with the same number share a line. */
   readonly line: number;
-  /** Levels of nesting. */
   readonly depth: number;
   /** Absent for the key of the object itself, which stands before its fields. */
   readonly field?: Field | undefined;
-  /** True for the key of an object, a list or a long string. */
+  /** The key of an object, a list or a long string. */
   readonly isKey?: boolean | undefined;
 }
 
-/** Objects and lines of at most so many characters are one record. */
 export const WHOLE_CHARS = 240;
 
-/** Characters within which a sentence names what it is about. */
+/** A sentence names what it is about within these characters. */
 const SUBJECT_CHARS = 48;
 
 /**
- * Returns the words before the number in the subject of a sentence: `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph,
+ * Words before the number in the subject of a sentence: `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph,
  * each sentence with this beginning starts another subject, and owns the sentences behind it.
  */
 function subjectOf(sentence: string): string | undefined {
@@ -58,19 +52,16 @@ function findSubject(text: string, subject: string | undefined, from: number): n
   return at;
 }
 
-/** ASCII punctuation alone, such as `},`. */
 const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
 
-/** A record before its text and its number are known. */
 export interface RecordDraft
   extends Pick<TextRecord, 'start' | 'end' | 'owner' | 'depth' | 'line' | 'field' | 'isKey'> {
   readonly text?: string;
 }
 
-/** Place of a text inside another text. */
 export interface OuterText {
   readonly reader: RecordReader;
-  /** The text, if it stands in a JSON string. */
+  /** Present if the text stands in a JSON string. */
   readonly decoded?: DecodedString;
   readonly owner: TextRecord | undefined;
   readonly depth: number;
@@ -79,7 +70,7 @@ export interface OuterText {
 /** A text that is being read, and the records found so far. A text in a JSON string adds to those of the outer text. */
 export class RecordReader {
   readonly text: string;
-  /** Record that owns the whole text. */
+  /** Owns the whole text. */
   readonly owner: TextRecord | undefined;
   readonly depth: number;
   readonly #found: { records: TextRecord[]; count: number; lines: number; last?: TextRecord };
@@ -96,7 +87,6 @@ export class RecordReader {
     };
   }
 
-  /** The record that was added last. */
   get last(): TextRecord | undefined {
     return this.#found.last;
   }
@@ -105,7 +95,7 @@ export class RecordReader {
     return (this.#found.lines += 1);
   }
 
-  /** Adds a record, unless it says nothing. */
+  /** Drops a record that is ASCII punctuation alone, such as `},`. */
   add(draft: RecordDraft): TextRecord | undefined {
     const record = this.prepare(draft);
     if (EMPTY.test(record.text)) return undefined;
@@ -113,7 +103,7 @@ export class RecordReader {
     return record;
   }
 
-  /** Adds lines as one record, or as sentences that belong to the first one. @returns the first record */
+  /** One record, or sentences that belong to the first one. @returns the first record */
   addLines(
     { start, end }: { readonly start: number; readonly end: number },
     { owner, depth }: Pick<TextRecord, 'owner' | 'depth'>,
@@ -133,7 +123,7 @@ export class RecordReader {
     return first;
   }
 
-  /** Sentences, of which a short one stays with the next unless that has a subject of its own. */
+  /** A short sentence stays with the next, unless that has a subject of its own. */
   *#splitAtSubjects(start: number, end: number): Generator<readonly [number, number]> {
     let subject: string | undefined;
     for (const [from, to] of splitSentences(this.text, start, end)) {
@@ -148,7 +138,7 @@ export class RecordReader {
     }
   }
 
-  /** Makes a record that others may name as their owner before `settle` adds it. */
+  /** A record that others may name as their owner before `settle` adds it. */
   prepare(draft: RecordDraft): TextRecord {
     const text = draft.text ?? this.text.slice(draft.start, draft.end);
     return { ...draft, text, index: -1, start: this.#placeOf(draft.start), end: this.#placeOf(draft.end) };
@@ -161,7 +151,6 @@ export class RecordReader {
     this.#found.last = record;
   }
 
-  /** Returns the records found since the last call. */
   take(): TextRecord[] {
     const { records } = this.#found;
     this.#found.records = [];

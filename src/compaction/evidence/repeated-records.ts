@@ -1,19 +1,18 @@
 import type { Line } from './blocks.ts';
 
 /**
- * Form of the records that a text repeats, such as the sections of an INI file, the stanzas of a report, or e-mails. A person
- * knows by the form where the next record begins.
+ * Form of the records that a text repeats, such as sections of an INI file, stanzas of a report, or e-mails. It shows
+ * where the next record begins.
  */
 export interface RecordForm {
   /** Shape of the first line of each record. */
   readonly head: string;
   /** Shapes of the lines that most records have. */
   readonly shapes: ReadonlySet<string>;
-  /** True if a line behind the first one names the record. */
+  /** A line behind the first one names the record. */
   readonly isNamedLater: boolean;
 }
 
-/** Lines that are read to find the form. */
 const MAX_LINES = 200;
 /** Lines that may stand before the first record. */
 const MAX_PREAMBLE = 4;
@@ -24,7 +23,6 @@ const MIN_RECURRENT = 0.7;
 const MAX_CODE = 0.25;
 /** Share of records without further lines, such as the names of columns. */
 const MAX_EMPTY = 0.2;
-/** Only the first characters of a line decide its form. */
 const MAX_CHARS = 200;
 const CODE_ENDS: ReadonlySet<string> = new Set(';{}([\\');
 const CODE_START = /^\s*(?:import|export|const|let|var|function|class|def|return|if|for|while)\b/;
@@ -33,7 +31,7 @@ function isCode(text: string): boolean {
   return CODE_START.test(text) || CODE_ENDS.has(text.trimEnd().at(-1) ?? '');
 }
 
-/** Finds the form of the records of a text. @param lines first lines, none of them blank */
+/** @param lines first lines, none of them blank */
 export function findRecordForm(lines: readonly Line[]): RecordForm | undefined {
   const texts = lines.slice(0, MAX_LINES).map(({ text }) => text.slice(0, MAX_CHARS));
   if (texts.filter(isCode).length > MAX_CODE * texts.length) return undefined;
@@ -74,7 +72,7 @@ function nameOf(texts: readonly string[], start: number, end: number): string | 
   return texts.slice(start + 1, Math.min(end, start + 1 + MAX_NAME_LINES)).find(isName);
 }
 
-/** Returns true for a line with a name such as `INV-8700`, which has letters and digits. A time is no name. */
+/** A name such as `INV-8700` has letters and digits. A time is no name. */
 export function isName(text: string): boolean {
   return IDENTIFIER.test(text.slice(0, MAX_CHARS));
 }
@@ -86,7 +84,7 @@ const INDENT = /^(?:[\s│├└─|+>]|[-*•](?= ))*/u;
 const TAG = /^<\/?[\w:-]+/;
 const KEY = /^["'`*]{0,3}[\p{L}_][\p{L}\p{N}_. -]{0,40}?["'`*]{0,3}\s*(?:[:=|]|->|=>)/u;
 
-/** Returns what lines have in common that say the same of different records: indentation, and the key or the first word. */
+/** Lines that say the same of different records share indentation, and the key or the first word. */
 export function shapeOf(text: string): string {
   const [indent = ''] = INDENT.exec(text.slice(0, MAX_CHARS)) ?? [];
   const rest = text.slice(indent.length, MAX_CHARS);

@@ -4,13 +4,12 @@ import { classOf, SPACE } from './characters.ts';
 const MIN_CHARS = 40;
 /** A longer sentence is split between words. */
 const MAX_CHARS = 240;
-/** Characters before the first comma at which a long sentence may be split. */
+/** A comma splits a long sentence only behind so many characters. */
 const MIN_PIECE_CHARS = 160;
 const COMMA = 44;
 /** The full stop behind an initial ends no sentence: `R. Oyelaran`. */
 const SENTENCE_END = /(?<!(?<![\p{L}\p{N}])\p{Lu}(?=\.))[.!?]["'”’)\]*]{0,3}(?=\s)|[。！？][”」）]?/gu;
 
-/** Start and end of each sentence of a text, or of each piece of a long sentence. */
 export function* splitSentences(text: string, start: number, end: number): Generator<readonly [number, number]> {
   for (let from = start; from < end; ) {
     const to = end - from <= MIN_CHARS ? end : Math.min(end, endOfSentence(text, from, end));

@@ -1,7 +1,7 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Fragment, Ledger, Term } from './ledger.ts';
 
-/** Figures of a whole source. They are computed once and used for every term. */
+/** Computed once, and used for every term. */
 export interface SourceFacts {
   readonly messages: number;
   /** Characters of the source after each message. */
@@ -9,8 +9,8 @@ export interface SourceFacts {
   /** Terms of each result, by its message. A repeated term counts once a line. */
   readonly resultTerms: Float64Array;
   /**
-   * For each term, the share of its line's other terms that the agent used lately. The line with the largest share
-   * counts. Rare terms weigh more than frequent ones.
+   * For each term, the share of its line's other terms that the agent used lately, in the best line. Rare terms weigh
+   * more than frequent ones.
    */
   readonly company: Float64Array;
 }
@@ -37,7 +37,7 @@ function* readTexts({ fragments, messages }: Ledger): Interruptible<Pick<SourceF
   return { charsAfter, resultTerms };
 }
 
-/** Messages at the end of a source in which a use by the agent counts as late. */
+/** A use in the last messages counts as late. */
 const LATE_MESSAGES = 6;
 /** Weight of an absent term that the agent did not use: a line of two terms says less than a line of ten. */
 const PRIOR = 0.3;
@@ -45,7 +45,7 @@ const PRIOR = 0.3;
 function* readCompany({ terms, fragments, messages }: Ledger): Interruptible<Float64Array> {
   const company = new Float64Array(terms.length);
   const weights = new Float64Array(terms.length);
-  /** Weight of each term. A term that the agent did not use lately has 0. */
+  /** 0 for a term that the agent did not use lately. */
   const used = new Float64Array(terms.length);
   for (const [index, term] of terms.entries()) {
     weights[index] = 1 / term.messages;

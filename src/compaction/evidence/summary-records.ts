@@ -1,11 +1,11 @@
 import type { Part } from './fragments.ts';
 import type { RecordReader, TextRecord } from './records.ts';
 
-/** Signs at the start of a line of a structural summary that say who speaks. Lines without a sign continue the line before. */
+/** A structural summary begins its lines so. Lines without a mark continue the line before. */
 export const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
 export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← )/;
 
-/** Sign of a line with words of a user, the system or the agent, and the number of the message that has the words. */
+/** With the number of the message that has the words. */
 export function markSpeaker(speaker: 'user' | 'system' | 'agent', seq: number): string {
   return `${speaker} ${seq}: `;
 }
@@ -20,8 +20,8 @@ interface OpenLine {
 }
 
 /**
- * Finds the records of a structural summary: its lines. A result belongs to the call above it. A line without a mark belongs
- * to the next line above it that has a mark or less indentation. If that line is repeated, it belongs to the first line under it.
+ * A result belongs to the call above it. A line without a mark belongs to the next line above with a mark or less
+ * indentation. If that line is repeated, it belongs to the first line under it.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;
@@ -37,7 +37,6 @@ export function* readSummaryLines(reader: RecordReader): Generator<void> {
   }
 }
 
-/** Finds the line of a summary to which each further line belongs. */
 class LineOwners {
   readonly #repeated: ReadonlySet<string>;
   #call: TextRecord | undefined;
@@ -47,7 +46,6 @@ class LineOwners {
     this.#repeated = repeated;
   }
 
-  /** @param add adds the record of the line */
   place(line: string, add: (owner: TextRecord | undefined) => TextRecord | undefined): void {
     const mark = MARK.exec(line)?.[0];
     const indent = mark === undefined ? line.search(/\S/) : -1;
@@ -67,7 +65,7 @@ class LineOwners {
   }
 }
 
-/** Returns the open lines that can own a line with this indentation. The first one stays. */
+/** The first line stays. */
 function closeLines(open: OpenLine[], indent: number): OpenLine[] {
   const last = open.findLastIndex((line, at) => at === 0 || line.indent < indent);
   return open.slice(0, last + 1);
@@ -77,7 +75,7 @@ function ownerUnder(line: OpenLine | undefined): TextRecord | undefined {
   return line?.name ?? line?.record;
 }
 
-/** Finds lines that occur more than once, and so name nothing. */
+/** Lines that occur more than once name nothing. */
 function findRepeated(text: string): ReadonlySet<string> {
   const [once, repeated] = [new Set<string>(), new Set<string>()];
   for (const line of text.split('\n').map(bare)) (once.has(line) ? repeated : once).add(line);

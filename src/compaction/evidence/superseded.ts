@@ -4,7 +4,8 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 
 /**
  * Finds results that a later result has made stale:
- * - The same call was made again later, such as a second read of a file. A failed repetition does not count after a success.
+ * - The same call was made again later, such as a second read of a file. A failed repetition does not count after a
+ * success.
  * - The call failed, and the same tool later succeeded with the same first argument, such as an edit of the same file.
  *
  * @returns indexes of the messages that hold the stale results
@@ -24,10 +25,7 @@ export function* findSupersededInSlices(messages: readonly Message[]): Interrupt
   return yield* findSupersededCalls(callOf, (index) => messages[index]?.isError === true);
 }
 
-/**
- * The same, if the call of each result is known.
- * @param callOf call that each message answers, if it is a result
- */
+/** @param callOf call that each message answers, if it is a result */
 export function* findSupersededCalls(
   callOf: readonly (ToolCall | undefined)[],
   isError: (index: number) => boolean,
@@ -45,7 +43,6 @@ interface Result {
   readonly isError: boolean;
 }
 
-/** Messages that hold the last success and the last error of a call. */
 interface LastResults {
   success: number | undefined;
   error: number | undefined;
@@ -53,9 +50,9 @@ interface LastResults {
 
 class ResultsInForce {
   readonly superseded = new Set<number>();
-  /** By tool, then by arguments. No key is joined of both, because joining and hashing it costs more than the rest. */
+  /** By tool, then by arguments. A joined key would cost more than all the rest. */
   readonly #ofTool = new Map<string, Map<string, LastResults>>();
-  /** Errors that no success has answered: by tool, then by first argument. */
+  /** No success has answered these errors. By tool, then by first argument. */
   readonly #errorsOfTool = new Map<string, Map<string, number[]>>();
 
   add(call: ToolCall, { index, isError }: Result): void {
@@ -100,7 +97,7 @@ class ResultsInForce {
   }
 }
 
-/** @returns the first argument as JSON, or undefined if the call has none */
+/** As JSON. */
 function firstArgument({ arguments: text }: ToolCall): string | undefined {
   const parsed = readJsonText(text);
   if (typeof parsed !== 'object' || parsed === null) return undefined;

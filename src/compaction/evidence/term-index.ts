@@ -1,24 +1,21 @@
-/** Slots at first, a power of two. */
 const FIRST_SLOTS = 256;
-/** Slots that are tried for a text. */
 const MAX_PROBES = 16;
-/** Maps for texts without a slot. More maps make each one smaller, so that none takes long when it grows. */
+/** Maps for texts without a slot. More maps are smaller, so that none takes long when it grows. */
 const MAPS = 64;
 
 /**
- * Numbers texts from 0 in the order in which they are first seen. A part of a longer text is compared where it stands, so
- * that a known part needs no new string.
+ * Numbers texts from 0 in the order in which they are first seen. A part of a longer text is compared where it stands,
+ * so that a known part needs no new string.
  *
  * A hash table with open addressing finds most texts. The hash has no secret, so an author could write texts of equal
  * hashes. Texts that find no slot near their hash are kept in maps, and cost no more than a map does.
  */
 export class TermIndex {
   readonly #texts: string[] = [];
-  /** Hash and index of each text in the table, side by side. The index is increased by 1, so that 0 marks a free slot. */
+  /** Hash and index of each text, side by side. The index is increased by 1, so that 0 marks a free slot. */
   #slots = new Int32Array(2 * FIRST_SLOTS);
   #maps: readonly Map<string, number>[] | undefined;
 
-  /** Number of texts. The next new text gets this index. */
   get size(): number {
     return this.#texts.length;
   }
@@ -28,7 +25,6 @@ export class TermIndex {
     return this.addPart(text, 0, text.length);
   }
 
-  /** Adds the part of a text from `from` to before `to`. The same as `add` of that part. */
   addPart(text: string, from: number, to: number): number {
     const known = this.findPart(text, from, to);
     if (known !== undefined) return known;
@@ -41,7 +37,6 @@ export class TermIndex {
     return index;
   }
 
-  /** @returns index of the part, or undefined if `addPart` has not added the part */
   findPart(text: string, from: number, to: number): number | undefined {
     const hash = hashOf(text, from, to);
     const slots = this.#slots;
@@ -58,7 +53,6 @@ export class TermIndex {
     return this.#texts[index] as string;
   }
 
-  /** Puts a text into the first free slot near its hash, or into a map. */
   #place(text: string, index: number): void {
     const hash = hashOf(text, 0, text.length);
     const slots = this.#slots;
@@ -73,7 +67,7 @@ export class TermIndex {
     mapOf(this.#maps, text).set(text, index);
   }
 
-  /** Doubles the table. Texts in maps may get a slot besides. */
+  /** Texts in maps may get a slot besides. */
   #grow(): void {
     this.#slots = new Int32Array(2 * this.#slots.length);
     for (const [index, text] of this.#texts.entries()) this.#place(text, index);

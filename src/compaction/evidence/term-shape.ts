@@ -1,19 +1,19 @@
 import { classOf, DIGIT, IDEOGRAPH, JOINER, LOWER, UNDERSCORE, UPPER } from './characters.ts';
 
-/** Kind of a term, judged by its characters alone. */
+/** Judged by the characters alone. */
 export interface TermShape {
   readonly chars: number;
   /** Small letters and nothing else: most likely a plain word. */
   readonly isPlain: boolean;
   /** One capital, then small letters: most likely a name or the start of a sentence. */
   readonly isCapitalized: boolean;
-  /** No small letters, and two capitals or more: `ORDER_17`. */
+  /** `ORDER_17`. */
   readonly isUpperCase: boolean;
   readonly isNumber: boolean;
   readonly hasDigit: boolean;
   readonly hasLetter: boolean;
   readonly hasLower: boolean;
-  /** Capital after a small letter: `readFile`. */
+  /** `readFile`. */
   readonly hasInnerCapital: boolean;
   readonly hasUnderscore: boolean;
   readonly isJoined: boolean;
@@ -21,7 +21,7 @@ export interface TermShape {
   readonly isIdeographic: boolean;
 }
 
-/** Characters of a term by their class. One list for all terms, because a list for each term takes longer to make than to fill. */
+/** Characters by their class. One list for all terms, because a list for each takes longer to make than to fill. */
 const counts = new Uint8Array(8);
 
 export function shapeOf(term: string): TermShape {

@@ -1,6 +1,5 @@
 import { classOf, IDEOGRAPH, isWordClass, JOINER } from './characters.ts';
 
-/** Called for the place of each term in the text. */
 export type PlaceVisitor = (start: number, end: number) => void;
 
 const MIN_CHARS = 3;
@@ -9,10 +8,8 @@ const MAX_CHARS = 120;
 const MAX_JOINERS = 3;
 const SLASH = 47;
 
-/** Called for each term with its place in the text. */
 export type TermVisitor = (term: string, start: number, end: number) => void;
 
-/** Calls `visit` for each term that `scanPlaces` finds. */
 export function scanTerms(text: string, from: number, to: number, visit: TermVisitor): void {
   scanPlaces(text, from, to, (start, end) => visit(text.slice(start, end), start, end));
 }
@@ -73,7 +70,7 @@ function skipJoiners(text: string, at: number, to: number): number {
 interface NamePlace {
   readonly from: number;
   readonly end: number;
-  /** Index after the last slash, or −1. */
+  /** −1 without a slash. */
   readonly afterSlash: number;
 }
 

@@ -6,7 +6,6 @@ import { findRecordForm, isName, type RecordForm, shapeOf } from './repeated-rec
 
 /** Lines that are judged and read at once. */
 const CHUNK_LINES = 48;
-/** Longer rows of tables are split. */
 const MAX_ROW_CHARS = 1_000;
 /** Levels of strings in strings that are decoded. */
 const MAX_LEVELS = 3;
@@ -14,22 +13,19 @@ const MAX_LEVELS = 3;
 const LIST_LEAD = /[:：]\s*$/;
 const CODE = /[(){}[\]=<>;"`]/;
 
-/** Returns true for words before a colon. */
 function announces(text: string): boolean {
   return text.length <= WHOLE_CHARS && LIST_LEAD.test(text) && /\S\s+\S/.test(text) && !CODE.test(text);
 }
 
-/** Lines that are read to find the form of the records. */
 const FORM_LINES = 200;
 const JSON_START = /^\s*[[{]/;
 
-/** Place of a record among the others. */
 interface Placed {
   readonly owner: TextRecord | undefined;
   readonly depth: number;
 }
 
-/** Finds the records of the text that a reader reads. Yields after each chunk of lines. */
+/** Yields after each chunk of lines. */
 export class TextReader {
   readonly #reader: RecordReader;
   readonly #text: string;
@@ -37,20 +33,18 @@ export class TextReader {
   #at: number;
   /** No JSON starts before this place. */
   #noJsonBefore = 0;
-  /** End of a line of markup, which is read by its elements. */
   #markupEnd = 0;
   #heading: TextRecord | undefined;
   #isAfterBlank = false;
   /** Line or sentence before a list. It may say that the items are forbidden. */
   #listLead: TextRecord | undefined;
   #announces = false;
-  /** Kind of a block of which more lines follow. */
+  /** More lines of this block follow. */
   #continues: BlockKind | undefined;
-  /** Names of the columns of a table. */
   #header: TextRecord | undefined;
   #pairs = new PairOwners();
   readonly #form: RecordForm | undefined;
-  /** Line that says which record of the form is read: its name, or its first line until then. */
+  /** Says which record of the form is read: its name, or its first line until then. */
   #record: { readonly line: TextRecord | undefined; readonly isNamed: boolean } | undefined;
 
   constructor(reader: RecordReader, { start = 0, level = 0 } = {}) {
@@ -111,12 +105,11 @@ export class TextReader {
     return true;
   }
 
-  /** Reads a JSON value that begins and ends with a line. */
+  /** The value begins and ends with a line. */
   #readJson({ start, text }: Line): boolean {
     return JSON_START.test(text) && this.#readJsonAt(start + text.search(/\S/), () => this.#placed);
   }
 
-  /** @param place called if there is JSON that ends with a line */
   #readJsonAt(start: number, place: () => Placed): boolean {
     if (start < this.#noJsonBefore) return false;
     const scan = scanJson(this.#text, start);
@@ -229,7 +222,7 @@ export class TextReader {
     });
   }
 
-  /** Reads a long line that ends with JSON: `ERROR {"id": …}`. */
+  /** A long line that ends with JSON: `ERROR {"id": …}`. */
   #readTail({ start, end, text }: Line): boolean {
     const at = text.search(/[[{]/);
     if (at < 1 || (end - start <= WHOLE_CHARS && !text.includes('\\'))) return false;
@@ -243,7 +236,6 @@ export class TextReader {
   }
 }
 
-/** Returns true for a line with several elements. */
 function isMarkup(line: string): boolean {
   return line.trimStart().startsWith('<') && line.split('><').length > 2;
 }

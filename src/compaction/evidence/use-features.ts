@@ -2,21 +2,19 @@ import type { Term } from './ledger.ts';
 import type { SourceFacts } from './source-facts.ts';
 import type { TermShape } from './term-shape.ts';
 
-/** A term of a source with all that the features need. */
 export interface SeenTerm {
   readonly term: Term;
   readonly shape: TermShape;
-  /** Index of the term in the ledger. */
   readonly index: number;
   readonly facts: SourceFacts;
 }
 
-/** Characters that count as one step of distance: about 200 tokens. */
+/** About 200 tokens. */
 const CHARS_A_STEP = 700;
 
 /**
- * Signs for or against the use of a term by the agent in its next messages. `scripts/fit-use-weights.ts` fits their weights.
- * They remain of 70 that were tried.
+ * Signs for or against the use of a term by the agent in its next messages. `scripts/fit-use-weights.ts` fits their
+ * weights. They remain of 70 that were tried.
  */
 export const FEATURES = {
   /** Messages since the term was last held. */
@@ -25,13 +23,10 @@ export const FEATURES = {
   distanceIfOnce: ({ term, facts }) =>
     term.messages === 1 ? Math.log1p((facts.charsAfter[term.last] as number) / CHARS_A_STEP) : 0,
   occurrences: ({ term }) => Math.log1p(term.occurrences),
-  /** The agent has used the term in a call. */
   called: ({ term }) => Number(term.messagesByPart.call > 0),
-  /** The agent has written the term in its text. */
   said: ({ term }) => Number(term.messagesByPart.statement > 0),
   /** The agent has lately used the terms beside the term. */
   company: ({ index, facts }) => facts.company[index] as number,
-  /** A result holds the term. */
   inResult: ({ term }) => Number(term.messagesByPart.result > 0),
   /** A result brought the term, before anyone else used it. */
   fromResult: ({ term }) => Number(term.firstPart === 'result'),
@@ -39,7 +34,6 @@ export const FEATURES = {
   crowd: ({ term, facts }) => Math.log1p(facts.resultTerms[term.lastByPart.result] ?? 0),
   /** A key is the name of a field, and not the value that is needed. */
   asKey: ({ term }) => term.asKey / term.occurrences,
-  /** A word in small letters. */
   plain: ({ shape }) => Number(shape.isPlain),
   length: ({ shape }) => Math.log1p(shape.chars),
 } satisfies Record<string, (seen: SeenTerm) => number>;
@@ -47,7 +41,7 @@ export const FEATURES = {
 export type Feature = keyof typeof FEATURES;
 export const FEATURE_NAMES = Object.keys(FEATURES) as readonly Feature[];
 
-/** Weights of a feature: of a term's own value, and of the mean of its peers. */
+/** Of a term's own value, and of the mean of its peers. */
 export interface FeatureWeights {
   readonly own: number;
   readonly peers: number;

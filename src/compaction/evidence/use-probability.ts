@@ -6,23 +6,20 @@ import { shapeOf } from './term-shape.ts';
 import { FEATURE_NAMES, FEATURES, type UseWeights } from './use-features.ts';
 import { USE_WEIGHTS } from './use-weights.ts';
 
-/** Terms with the mean of the source by which each group of peers is extended, so that a lone term has a measure. */
+/** Each group of peers is extended by so many terms with the mean of the source, so that a lone term has a measure. */
 const PRIOR_PEERS = 5;
 /**
- * Part of the peers' mean that a term has to exceed. With all of it, a context misses more of the names that the agent
+ * A term has to exceed this part of its peers' mean. With all of it, a context misses more of the names that the agent
  * uses. The figures are in docs/explanation/evidence.md.
  */
 const PEERS_SHARE = 0.65;
 
-/**
- * Values each term: how much more likely the agent uses it next than its peers.
- * @returns values from −1 to 1, by term
- */
+/** How much more likely the agent uses each term next than its peers, from −1 to 1. */
 export function valueTerms(ledger: Ledger): Float64Array {
   return runToEnd(valueTermsInSlices(ledger));
 }
 
-/** The same as `valueTerms`, in slices: 500,000 terms take about half a second. */
+/** In slices: 500,000 terms take about half a second. */
 export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WEIGHTS): Interruptible<Float64Array> {
   const { probabilities, groups } = yield* estimateUse(ledger, weights);
   const peers = new PeerSums();
@@ -41,9 +38,8 @@ export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WE
 }
 
 interface UseEstimate {
-  /** Probability that the agent uses the term in its next messages, by term. */
+  /** Probability that the agent uses the term in its next messages. */
   readonly probabilities: Float64Array;
-  /** Group of peers, by term. */
   readonly groups: Uint8Array;
 }
 

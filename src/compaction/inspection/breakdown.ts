@@ -7,33 +7,27 @@ import { CATEGORIES, type Category } from './names.ts';
 import { startOf, textOf } from './outline.ts';
 import type { Thinking } from './thinking.ts';
 
-/** Number of the largest pieces that a category lists. */
 const LARGEST = 5;
 
-/** A piece of a request: a message, a part of a message, a tool or a fixed text. */
+/** A message, a part of a message, a tool or a fixed text. */
 export interface Piece {
   /** Position in the log. A summary has that of the first message that it replaces. Absent for fixed texts. */
   readonly seq?: number;
-  /** Name of a tool. */
+  /** Of a tool. */
   readonly name?: string;
   readonly tokens: number;
   /** First 160 characters of the text, on one line. */
   readonly start: string;
 }
 
-/** All pieces of one kind in a request. */
 export interface CategorySize {
-  /** Origin of the pieces. */
   readonly name: Category;
-  /** Tokens of all pieces. */
   readonly tokens: number;
-  /** Number of pieces. */
   readonly count: number;
-  /** The largest pieces, at most five. */
+  /** At most five. */
   readonly largest: readonly Piece[];
 }
 
-/** Sums the pieces of a request by category. */
 export class CategorySums {
   readonly #sums = new Map<Category, { tokens: number; count: number; largest: Piece[] }>(
     CATEGORIES.map((name) => [name, { tokens: 0, count: 0, largest: [] }]),
@@ -50,7 +44,7 @@ export class CategorySums {
     largest.length = Math.min(largest.length, LARGEST);
   }
 
-  /** Adds tokens of texts that are not known, so that no piece can be listed. */
+  /** Tokens of texts that are not known, so that no piece can be listed. */
   addUnlisted(name: Category, tokens: number): void {
     const sum = this.#sums.get(name);
     if (sum === undefined || tokens <= 0) return;
@@ -67,18 +61,14 @@ export class CategorySums {
   }
 }
 
-/**
- * Counts the tokens of a text.
- * @param call the call that the text belongs to. Its count may be kept
- */
+/** @param call the call that the text belongs to. Its count may be kept */
 export type CountText = (text: string, call?: ToolCall) => number;
 
-/** Size of the thinking of a message. */
 export interface SizedThinking {
   readonly tokens: number;
-  /** Number of the version to which the thinking is bound. */
+  /** Version to which the thinking is bound. */
   readonly version: number;
-  /** First 160 characters of the text, on one line. */
+  /** As in `Piece`. */
   readonly start: string;
 }
 
@@ -88,15 +78,13 @@ export function sizeThinking({ text, version }: Thinking, tokens: number): Sized
 
 export interface AddedItems {
   readonly items: readonly ContextItem[];
-  /** Number of the context's version, to which thinking is bound. */
+  /** Thinking is bound to this version of the context. */
   readonly version: number;
   readonly count: CountText;
   readonly thinkingOf: (message: Message) => SizedThinking | undefined;
 }
 
-/**
- * Adds the messages of a context. The calls of a message and its thinking count in categories of their own.
- */
+/** The calls of a message and its thinking count in categories of their own. */
 export function* addItems(sums: CategorySums, { items, version, count, thinkingOf }: AddedItems): Interruptible<void> {
   const callNames = new Map<string, string>();
   for (const [index, item] of items.entries()) {
@@ -160,11 +148,11 @@ export interface FixedTexts {
   readonly tools: readonly ToolDescription[];
   readonly pins: readonly string[];
   readonly count: CountText;
-  /** Sizes that a worker recorded. If the known texts are larger than these sizes, only these sizes count. */
+  /** Sizes that a worker recorded. If the known texts are larger, only these sizes count. */
   readonly facts: FixedWeight | undefined;
 }
 
-/** Adds system prompt, tools and pins. Texts that only workers know have a size, but no pieces. */
+/** Texts that only workers know have a size, but no pieces. */
 export function addFixedTexts(sums: CategorySums, { system, tools, pins, count, facts }: FixedTexts): void {
   const piece = (text: string, name?: string): Piece => ({
     ...(name !== undefined && { name }),

@@ -1,12 +1,12 @@
 import type { TurnUsage } from '../../domain/turn.ts';
 
-/** Usage of model calls, as providers counted it. */
+/** As providers counted it. */
 export interface Cost {
-  /** Price in millionths of a US dollar. Absent if no price is known. */
+  /** Millionths of a US dollar. Absent if no price is known. */
   readonly microdollars?: number;
-  /** All input tokens, cached ones included. */
+  /** Cached ones included. */
   readonly inputTokens: number;
-  /** Part of `inputTokens` that providers read from their caches. */
+  /** Part of `inputTokens`. */
   readonly cachedTokens: number;
   readonly outputTokens: number;
 }

@@ -3,16 +3,15 @@ import type { Segment, SeqRange, Version } from '../../domain/version.ts';
 import { nameSegment } from '../segments.ts';
 import type { EntryState } from './names.ts';
 
-/** A range of the log that a version removes, summarizes or shortens. */
 export interface EntryFate extends SeqRange {
   readonly state: Exclude<EntryState, 'live'>;
   /** Oldest kept version that shows the range in this way. */
   readonly by: number;
-  /** Content that stands for the whole range: the key of a summary, a note, or the length of a clip. '' for other ranges. */
+  /** Stands for the whole range: the key of a summary, a note, or the length of a clip. '' for other ranges. */
   readonly shown: string;
 }
 
-/** Lists the kept ancestors of a version, oldest first, and the version itself. */
+/** The kept ancestors, oldest first, and the version itself. */
 export function traceAncestors(kept: readonly Version[], version: Version): Version[] {
   const byNumber = new Map(kept.map((one) => [one.number, one]));
   const chain = [version];
@@ -26,10 +25,10 @@ export function traceAncestors(kept: readonly Version[], version: Version): Vers
 }
 
 /**
- * Finds, for each changed range of the last version, the version that made the change. An older version made the change
- * if the parent already shows the range in the same way.
+ * Finds the version that made each change. An older version made the change if the parent already shows the range in
+ * the same way.
  * @param chain a version with its kept ancestors, oldest first
- * @returns ranges in ascending order. All other messages are shown as in the log
+ * @returns ascending ranges. All other messages are shown as in the log
  */
 export function* traceFates(chain: readonly Version[]): Interruptible<EntryFate[]> {
   let fates: EntryFate[] = [];
@@ -57,7 +56,7 @@ function* addVersion(before: readonly EntryFate[], { number, segments }: Version
 }
 
 /**
- * Splits a fate where the parent version showed a part of its range in the same way, because that part has an older origin.
+ * Splits a fate where the parent showed a part of its range in the same way, because that part has an older origin.
  * @param earlier fates under the parent, and the position of the first one that may overlap
  */
 function pushAttributed(
@@ -93,7 +92,7 @@ function stateOf({ kind }: Segment): EntryState {
   }
 }
 
-/** Returns a function that finds the fate of a message. Call it with ascending seqs, because it walks the fates once. */
+/** Call it with ascending seqs, because it walks the fates once. */
 export function passFates(fates: readonly EntryFate[], first: number): (seq: number) => EntryFate | undefined {
   let position = findFirst(fates, first);
   return (seq) => {
@@ -103,7 +102,6 @@ export function passFates(fates: readonly EntryFate[], first: number): (seq: num
   };
 }
 
-/** Finds the first range that ends at or after a seq. */
 function findFirst(fates: readonly EntryFate[], seq: number): number {
   let [low, high] = [0, fates.length];
   while (low < high) {

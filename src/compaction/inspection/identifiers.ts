@@ -5,47 +5,40 @@ import { type Ledger, readLedger, type Term } from '../evidence/ledger.ts';
 import { shapeOf } from '../evidence/term-shape.ts';
 import { valueTermsInSlices } from '../evidence/use-probability.ts';
 
-/** Maximum number of identifiers in a list. */
 export const MAX_LISTED = 200;
 
-/** A text with more characters is not searched for identifiers inside longer names, because that would be slow. */
+/** Longer texts are not searched for identifiers inside longer names, because that would be slow. */
 const MAX_SEARCHED = 100_000;
 
-/** A name, number or path in messages of the log. */
+/** Name, number or path. */
 export interface Identifier {
-  /** The identifier as the messages have it. */
+  /** As the messages have it. */
   readonly text: string;
-  /** Position (seq) of the last message that holds the identifier. */
+  /** Position of the last message that holds the identifier. */
   readonly seq: number;
 }
 
 /**
- * Identifiers that a summary kept or lost from its sources. Each list starts with the identifiers that the agent most
- * likely needs again.
+ * Identifiers that a summary kept or lost. Each list has at most 200, and starts with those that the agent most likely
+ * needs again.
  */
 export interface IdentifierFates {
-  /** Identifiers that the summary holds, at most 200. */
   readonly kept: readonly Identifier[];
-  /** Identifiers that the summary does not hold, at most 200. */
   readonly lost: readonly Identifier[];
-  /** Number of all kept identifiers. */
   readonly keptCount: number;
-  /** Number of all lost identifiers. */
   readonly lostCount: number;
 }
 
-/** Messages of the log, and the text that stands for them. */
+/** The text stands for the messages. */
 export interface SummarizedRange {
   readonly messages: readonly Message[];
-  /** Position of the first of the messages. They have no gaps. */
+  /** Position of the first message. They have no gaps. */
   readonly from: number;
-  /** The text that stands for them. */
   readonly text: string;
   /** Lists all words that contain this text, ignoring case, even plain words. Absent: lists identifiers. */
   readonly find?: string | undefined;
 }
 
-/** Compares the identifiers of messages with those of their summary. */
 export function* compareIdentifiers({ messages, from, text, find }: SummarizedRange): Interruptible<IdentifierFates> {
   const ledger = yield* readLedger(messages, { isStaleWanted: false });
   const order = yield* orderIdentifiers(ledger, find === undefined ? undefined : withoutMarks(find).toLowerCase());
@@ -63,7 +56,7 @@ export function* compareIdentifiers({ messages, from, text, find }: SummarizedRa
   return fates;
 }
 
-/** Lists the terms that name something, the most valuable first. */
+/** The most valuable first. */
 function* orderIdentifiers(ledger: Ledger, find: string | undefined): Interruptible<Term[]> {
   const values = yield* valueTermsInSlices(ledger);
   const found: { readonly term: Term; readonly value: number }[] = [];
@@ -76,7 +69,7 @@ function* orderIdentifiers(ledger: Ledger, find: string | undefined): Interrupti
   return found.toSorted((a, b) => b.value - a.value || a.term.first - b.term.first).map(({ term }) => term);
 }
 
-/** Removes marks around a word, because no term begins or ends with one: `#W123` is the term `W123`. */
+/** No term begins or ends with a mark: `#W123` is the term `W123`. */
 function withoutMarks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && !isNameClass(classOf(text.charCodeAt(start)))) start += 1;
@@ -88,7 +81,7 @@ function isNameClass(found: number): boolean {
   return isWordClass(found) || found === IDEOGRAPH;
 }
 
-/** Decides whether a term names something. Plain words, and words at the start of a sentence, do not. */
+/** Plain words, and words at the start of a sentence, name nothing. */
 function isIdentifier(text: string): boolean {
   const shape = shapeOf(text);
   if (shape.isIdeographic) return false;
@@ -97,12 +90,12 @@ function isIdentifier(text: string): boolean {
 
 const NAME_MARKS = ['.', '/', '@', ':', '#', '+', '~', '$', '%'];
 
-/** Names with a mark inside: `src/a.ts`, `user.name`. A mere hyphen also joins words: `read-only`. */
+/** `src/a.ts`, `user.name`. A mere hyphen also joins words: `read-only`. */
 function isJoinedName(text: string): boolean {
   return NAME_MARKS.some((mark) => text.includes(mark));
 }
 
-/** Checks that a text holds an identifier that is not part of a longer word: `src/a.ts` in `src/a.ts:12`. */
+/** Not as part of a longer word: `src/a.ts` in `src/a.ts:12`. */
 function holdsWhole(text: string, identifier: string): boolean {
   for (let at = text.indexOf(identifier); at >= 0; at = text.indexOf(identifier, at + 1)) {
     const isStart = !isWordClass(classOf(text.charCodeAt(at - 1)));

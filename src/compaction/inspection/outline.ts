@@ -8,35 +8,31 @@ import { readThinking } from './thinking.ts';
 
 /** One message of the log without its text, and what became of it. */
 export interface OutlineEntry {
-  /** Position in the log. */
   readonly seq: number;
-  /** Author of the message. */
   readonly role: Role;
-  /** Tokens of the message in the log. */
+  /** In the log. */
   readonly tokens: number;
-  /** UTF-8 bytes of the message in the log. */
+  /** UTF-8, in the log. */
   readonly bytes: number;
-  /** Turn that wrote the message. Absent for appended messages. */
+  /** Absent for appended messages. */
   readonly turn?: string;
-  /** Time of the write in ms since epoch. */
+  /** In ms since epoch. */
   readonly at: number;
   /** First 160 characters of the text, on one line. */
   readonly start: string;
-  /** Names of the called tools. */
   readonly calls?: readonly string[];
-  /** Present for the result of a failed tool call. */
+  /** The result of a failed tool call. */
   readonly isError?: true;
-  /** Present if the turn was canceled while the model wrote the message. */
+  /** The turn was canceled while the model wrote the message. */
   readonly stopped?: true;
-  /** Present if the message holds thinking of the model. */
+  /** The message holds thinking of the model. */
   readonly thinking?: true;
-  /** Present if compaction never removes the message. */
+  /** Compaction never removes the message. */
   readonly pinned?: true;
-  /** How the context shows the message. */
   readonly state: EntryState;
   /** Version that gave the message its state. Absent for `live`. */
   readonly by?: number;
-  /** Why the message left the context when its turn was settled. Absent for other messages. */
+  /** Why the message left the context when its turn was settled. */
   readonly left?: LeaveCause;
 }
 
@@ -45,18 +41,17 @@ const START_CHARS = 160;
 /** A text may begin with a megabyte of blanks, which must not be searched. */
 const READ_CHARS = 4 * START_CHARS;
 
-/** Returns the first characters of a text on one line. A half surrogate pair at the cut is left out. */
 export function startOf(text: string): string {
   const line = text.slice(0, READ_CHARS).replaceAll(/\s+/g, ' ').trim();
   return line.slice(0, splitsPair(line, START_CHARS) ? START_CHARS - 1 : START_CHARS).toWellFormed();
 }
 
-/** Text by which a person recognizes a message: its content, or else the arguments of its first call. */
+/** A person recognizes a message by its content, or else by the arguments of its first call. */
 export function textOf({ content, toolCalls }: Message): string {
   return content.trim() === '' ? (toolCalls?.[0]?.arguments ?? '') : content;
 }
 
-/** Describes a log entry. @param fate how the context shows it. Undefined: as it is in the log */
+/** @param fate how the context shows the entry. Undefined: as it is in the log */
 export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): OutlineEntry {
   const { seq, message, tokens, bytes, turn, at } = entry;
   const { role, toolCalls, isError, stopped, pinned } = message;

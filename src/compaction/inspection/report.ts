@@ -15,72 +15,60 @@ import { partsOf } from '../evidence/fragments.ts';
 import { type Cost, toCost } from './cost.ts';
 import type { IdentifierFates } from './identifiers.ts';
 
-/** Number of messages in a context, and its size. */
 export interface ContextCount {
-  /** Number of messages. A summary is one. */
+  /** A summary is one. */
   readonly messages: number;
-  /** Tokens of a whole request, counted when the version was made. */
+  /** Of a whole request, counted when the version was made. */
   readonly tokens: number;
 }
 
-/** A summary that is new in a version, beside what it replaced. */
 export interface ReportedSummary extends SeqRange {
-  /** Id of the summarizer that wrote the text, e.g. `structural`. */
+  /** Id of the summarizer, e.g. `structural`. */
   readonly strategy: string;
-  /** Tokens of the summary in the context. */
+  /** In the context. */
   readonly tokens: number;
   /** Tokens of the replaced messages in the log. */
   readonly sourceTokens: number;
-  /** Text of the summary. */
   readonly text: string;
-  /** Identifiers that the text kept or lost from the replaced messages. */
+  /** Kept or lost from the replaced messages. */
   readonly identifiers: IdentifierFates;
 }
 
 /** Differences of a version from the context of its parent. */
 export interface CompactionReport {
-  /** Number of the version. */
   readonly version: number;
-  /** Number of the version that it was made from. Null for the first. */
+  /** Null for the first. */
   readonly parent: number | null;
-  /** Origin of the version. */
   readonly cause: Version['cause'];
-  /** Why the context was compacted. Empty without a compaction. */
+  /** Empty without a compaction. */
   readonly reasons: readonly string[];
-  /** Time of the commit in ms since epoch. */
+  /** In ms since epoch. */
   readonly at: number;
-  /** Milliseconds from the request for the compaction to its commit. Absent if no compaction made the version. */
+  /** From the request for the compaction to its commit. Absent if no compaction made the version. */
   readonly durationMs?: number;
-  /** The context of the parent when the version was made. */
+  /** The contexts of parent and version when the version was made. */
   readonly before: ContextCount;
-  /** The context of the version when it was made. */
   readonly after: ContextCount;
-  /** Usage of the model calls that wrote the new summaries. Absent if no model wrote any. */
+  /** Absent if no model wrote new summaries. */
   readonly cost?: Cost;
-  /** Summaries that are new in this version. */
   readonly parts: readonly ReportedSummary[];
-  /** Ranges that left the context with this version, without a summary. */
+  /** Left the context with this version, without a summary. */
   readonly evicted: readonly ReportedRange[];
-  /** Ranges that this version masked or clipped. */
   readonly shortened: readonly ReportedRange[];
 }
 
-/** A range that a version removed or shortened. */
 export interface ReportedRange extends SeqRange {
   /** Words of this range that the context kept or lost. Present only after a search that found words. */
   readonly identifiers?: IdentifierFates;
 }
 
-/** A report without everything that needs the log. */
+/** Without everything that needs the log. */
 export interface ReportFrame extends Omit<CompactionReport, 'parts' | 'cost' | 'evicted' | 'shortened'> {
   readonly evicted: readonly SeqRange[];
   readonly shortened: readonly SeqRange[];
 }
 
-/**
- * Compares a version with its parent.
- * @param parent undefined if it is no longer kept. The version is then compared with the whole log
- */
+/** @param parent undefined if it is no longer kept. The version is then compared with the whole log */
 export function* frameReport(version: Version, parent: Version | undefined): Interruptible<ReportFrame> {
   const { number, cause, reasons, at, durationMs, base, archived, tokensBefore, tokensAfter } = version;
   const changes = yield* diffInSlices(parent ?? START_VERSION, version);
@@ -104,12 +92,11 @@ export function* frameReport(version: Version, parent: Version | undefined): Int
   };
 }
 
-/** Lists the summaries that a version introduced. */
 export function findNewSummaries({ number, segments }: Version): SummarySegment[] {
   return segments.filter((segment) => segment.kind === 'summary').filter(({ version }) => version === number);
 }
 
-/** Sums the usage of the calls that wrote these summaries. @returns undefined if no model wrote any of them */
+/** @returns undefined if no model wrote any of the summaries */
 export function sumCost(summaries: readonly Pick<Summary, 'usage'>[]): Cost | undefined {
   const used = summaries.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
   if (used.length === 0) return undefined;
@@ -122,7 +109,7 @@ export function sumCost(summaries: readonly Pick<Summary, 'usage'>[]): Cost | un
   });
 }
 
-/** Counts the messages that a version shows up to position `head` of the log. A summary counts as one message. */
+/** Up to position `head` of the log. */
 function countShown({ segments, base }: Version, head: number): number {
   return segments.reduce(
     (count, { kind, from, to }) => count + (kind === 'evicted' ? 0 : kind === 'summary' ? 1 : to - from + 1),
@@ -131,7 +118,7 @@ function countShown({ segments, base }: Version, head: number): number {
 }
 
 /**
- * Returns the text that a version shows in place of a range.
+ * Text that a version shows in place of a range.
  * @param entries the log entries of the range
  */
 export function* showRange(version: Version, range: SeqRange, entries: readonly LogEntry[]): Interruptible<string> {

@@ -1,18 +1,16 @@
 import type { Message } from '../../domain/message.ts';
 import { isThinking, type RawItem, type RawItems, readRawItems } from '../../domain/raw-items.ts';
 
-/** Thinking of a model in one message. */
 export interface Thinking {
-  /** Readable text. Empty if the provider encrypted all of it. */
+  /** Empty if the provider encrypted all of it. */
   readonly text: string;
-  /** Version of the context for which the model wrote it. Providers accept signed thinking only there. */
+  /** Version for which the model wrote it. Providers accept signed thinking only there. */
   readonly version: number;
 }
 
-/** Fields in which servers of OpenAI's chat format return thinking, in their order of preference. */
+/** Fields of servers of OpenAI's chat format, the preferred one first. */
 const CHAT_FIELDS = ['reasoning_content', 'reasoning'] as const;
 
-/** Reads the thinking of a message. @returns undefined if the message has none */
 export function readThinking(message: Message): Thinking | undefined {
   // Only answers of models have provider items, and reading them takes longer than all else.
   if (message.role !== 'assistant' || message.raw === undefined) return undefined;

@@ -13,35 +13,31 @@ import { WordTable } from './word-table.ts';
 import { scanWords } from './words.ts';
 
 export interface SearchScope {
-  /** First and last message to search. */
   readonly from: number;
   readonly to: number;
-  /** Segments of the context version that the model sees. */
+  /** Of the version that the model sees. */
   readonly segments: readonly Segment[];
-  /** Messages that a rollback took out of the conversation. */
+  /** A rollback took these messages out of the conversation. */
   readonly hidden?: readonly SeqRange[];
-  /** Maximum number of lines. */
   readonly most: number;
 }
 
 export interface LineMatches {
-  /** The best lines, best first. Among equal scores, newer lines come first. */
+  /** Best first. Among equal scores, newer lines come first. */
   readonly ranked: readonly RankedLine[];
-  /** Number of all matching lines. */
   readonly count: number;
-  /** True if the lines are no longer in the context, or appear there in shortened form. */
+  /** The lines are no longer in the context, or appear there in shortened form. */
   readonly areArchived: boolean;
-  /** Weight of each query word. Rare words weigh more. */
+  /** Of each query word. Rare words weigh more. */
   readonly weights: readonly number[];
 }
 
-/** Characters that are indexed between two yields: about a millisecond. */
+/** Characters between two yields: about a millisecond. */
 const SLICE_CHARS = 32_768;
 
 /**
- * Words on more lines than these shares, and than the minimum, if another word of the query is rarer. A frequent word adds to
- * the score of lines with a rarer word, but is no match alone. Otherwise `the` would make every second line a match. A common word is
- * ignored.
+ * Shares of all lines. A frequent word adds to the score of lines with a rarer word, but is no match alone. Otherwise
+ * `the` would make every second line a match. A common word is ignored.
  */
 const FREQUENT_SHARE = 1 / 32;
 const COMMON_SHARE = 1 / 8;
@@ -50,32 +46,28 @@ const MIN_FREQUENT_LINES = 256;
 /** A text that more words contain, such as `12`, counts only as a word of its own. */
 const MAX_INSIDE = 256;
 
-/** A query word in the index. */
 interface FoundWord {
-  /** The words of the index that contain it. */
+  /** Words of the index that contain it. */
   readonly numbers: readonly number[];
   /** The same word. −1 if no line holds it alone. */
   readonly whole: number;
-  /** Number of lines, as the sum for all these words. */
+  /** Lines, as the sum for all these words. */
   readonly count: number;
-  /** Index of the word in the query. */
   readonly index: number;
 }
 
 /**
- * Index of the lines of a log by their words. It grows with the log, and holds no texts but the list of different words.
- * A line has no entry of its own: it is the n-th line of its message, whose text is read from the log again.
+ * Index of the lines of a log by their words. It grows with the log, and holds no texts but the list of different
+ * words. A line has no entry of its own: it is the n-th line of its message, whose text is read from the log again.
  */
 export class LineIndex {
-  /** Number of the first message of this index. */
   readonly first: number;
   readonly #words = new WordTable();
   readonly #postings = new Postings();
-  /** Number of the first line of each message. */
+  /** First line of each message. */
   readonly #starts = new NumberList();
-  /** Size of each message in bytes, times two. Odd if a mask can replace the message. */
+  /** Bytes of each message, times two. Odd if a mask can replace the message. */
   readonly #sizes = new NumberList();
-  /** Number of lines, and of those that belong to whole messages. */
   #lines = 0;
   #wholeLines = 0;
   /** Open calls of `recall`. Their results are left out, because they repeat other messages. */
@@ -85,7 +77,6 @@ export class LineIndex {
     this.first = first;
   }
 
-  /** Number of the last message of this index. */
   get head(): number {
     return this.first + this.#starts.length - 1;
   }
@@ -94,12 +85,12 @@ export class LineIndex {
     return this.#words.bytes + this.#postings.bytes + this.#starts.bytes + this.#sizes.bytes;
   }
 
-  /** Bytes of a message in the log. 0 if the index does not hold the message. */
+  /** 0 if the index does not hold the message. */
   bytesOf(seq: number): number {
     return seq < this.first || seq > this.head ? 0 : this.#sizes.at(seq - this.first) >>> 1;
   }
 
-  /** Adds the entries of the log that follow `head`, in ascending order and without gaps. Must run to its end. */
+  /** Adds entries that follow `head`, ascending and without gaps. Must run to its end. */
   *add(entries: readonly LogEntry[]): Interruptible<void> {
     let chars = 0;
     for (const entry of entries) {
@@ -121,7 +112,7 @@ export class LineIndex {
   }
 
   /**
-   * Finds the lines that hold a word of the query. A word inside a longer one counts half. Lines that the model sees in its
+   * Lines that hold a word of the query. A word inside a longer one counts half. Lines that the model sees in its
    * context are returned only if no archived line matches.
    * @param marks memory of an earlier search, which no other search uses at the same time
    */
@@ -199,7 +190,7 @@ export class LineIndex {
   }
 }
 
-/** Makes the check of messages whose numbers descend: is the message no longer in the context as it is in the log? */
+/** The returned check takes descending seqs: is the message no longer in the context as it is in the log? */
 function archivedBefore(segments: readonly Segment[]): (seq: number, canBeMasked: boolean) => boolean {
   let at = segments.length - 1;
   return (seq, canBeMasked) => {

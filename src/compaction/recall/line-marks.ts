@@ -1,11 +1,10 @@
 import type { LineRanking } from './line-ranking.ts';
 
 interface WordMark {
-  /** Bit of the query word. */
   readonly bit: number;
-  /** True for the word itself, false for a longer word that contains it. */
+  /** False for a longer word that contains it. */
   readonly isAlone: boolean;
-  /** True if only lines that hold another word are marked. */
+  /** Only lines that hold another word are marked. */
   readonly isFrequent: boolean;
 }
 
@@ -13,8 +12,8 @@ const BLOCK_SHIFT = 5;
 const BLOCK_LINES = 1 << BLOCK_SHIFT;
 
 /**
- * The query words that each line of a log holds. Made for one search at a time. Clear and use it again: fresh memory for
- * 200,000 lines takes longer than a search.
+ * Query words that each line holds, for one search at a time. Clear and use it again: fresh memory for 200,000 lines
+ * takes longer than a search.
  */
 export class LineMarks {
   #lines = 0;
@@ -23,7 +22,6 @@ export class LineMarks {
   /** 1 for each block of 32 lines of which one is marked. Most blocks hold none. */
   #blocks = new Uint8Array(0);
 
-  /** Makes room for that many lines. No line is marked. */
   open(lines: number): void {
     this.#lines = lines;
     const blocks = (lines >>> BLOCK_SHIFT) + 1;
@@ -32,7 +30,6 @@ export class LineMarks {
     this.#bits = new Uint32Array(2 * BLOCK_LINES * this.#blocks.length);
   }
 
-  /** Removes all marks. */
   clear(): void {
     for (let block = this.#blocks.indexOf(1); block !== -1; block = this.#blocks.indexOf(1, block + 1)) {
       this.#blocks[block] = 0;
@@ -59,7 +56,7 @@ export class LineMarks {
     return false;
   }
 
-  /** Adds the marked lines of a message to a ranking, the last one first. */
+  /** The last one first. */
   addTo(ranking: LineRanking, seq: number, start: number, end: number): void {
     for (let line = end - 1; line >= start; line -= 1) {
       const found = this.#bits[2 * line] as number;

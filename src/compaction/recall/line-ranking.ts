@@ -1,7 +1,6 @@
-/** A line of a message that matches a query. */
 export interface RankedLine {
   readonly seq: number;
-  /** Number of the line in its message, from 0. */
+  /** From 0. */
   readonly line: number;
   readonly score: number;
 }
@@ -10,35 +9,33 @@ export interface RankedLine {
 interface Bucket {
   readonly score: number;
   readonly lines: RankedLine[];
-  /** Message of the line that was added last, and how many of its lines the bucket was given. */
+  /** Message of the last added line, and how many of its lines the bucket was given. */
   seq: number;
   given: number;
 }
 
-/** Lines of a message with the same query words that are ranked. More would crowd out the lines of other messages. */
+/** More equal lines of a message would crowd out those of others. */
 const MAX_EQUAL_LINES = 8;
 const WORD_BITS = 2 ** 24;
-/** Queries of that many words have keys of at most 30 bits. */
+/** Keys of so many words have at most 30 bits. */
 const MAX_SMALL_WORDS = 15;
 
 /** Counts matching lines, and keeps the newest ones of each set of query words. */
 export class LineRanking {
   count = 0;
   readonly #weights: readonly number[];
-  /** Maximum number of lines that are ranked. */
   readonly #most: number;
   readonly #buckets = new Map<number, Bucket>();
   #lastKey = -1;
   #last: Bucket = { score: 0, lines: [], seq: 0, given: 0 };
 
-  /** @param weights weight of each query word */
   constructor(weights: readonly number[], most: number) {
     this.#weights = weights;
     this.#most = most;
   }
 
   /**
-   * Adds a line. Lines must be added from the newest to the oldest.
+   * Lines must be added from the newest to the oldest.
    * @param found bit for each query word that the line holds
    * @param alone bit for each of these that is a separate word, not part of a longer one
    */
@@ -54,7 +51,7 @@ export class LineRanking {
     if (bucket.given <= MAX_EQUAL_LINES) bucket.lines.push({ seq, line, score: bucket.score });
   }
 
-  /** Returns the best lines, best first. A separate word counts twice as much as a part of a longer one. */
+  /** A separate word counts twice as much as a part of a longer one. */
   rank(): RankedLine[] {
     const best: RankedLine[] = [];
     for (const { score, lines } of [...this.#buckets.values()].toSorted((a, b) => b.score - a.score)) {
@@ -99,7 +96,7 @@ export function roundScore(score: number): number {
   return Math.round(score * 1e6) / 1e6;
 }
 
-/** The best line first. Among equals, the newest first. */
+/** Among equals, the newest first. */
 export function compareLines(a: RankedLine, b: RankedLine): number {
   return b.score - a.score || b.seq - a.seq || b.line - a.line;
 }

@@ -6,29 +6,22 @@ import { type LinePlace, MessageLines } from './message-lines.ts';
 import type { RecallQuery } from './recall-query.ts';
 import { isWordAcross } from './words.ts';
 
-/**
- * Score of a match of the exact query. It exceeds the score of all single words together, so that exact matches come
- * first.
- */
+/** Exceeds the score of all single words together, so that exact matches come first. */
 const PHRASE_WEIGHT = 10_000;
 /** Score of an exact path or id whose words are all too short to be searched. */
 const MIN_EXACT_WEIGHT = 1;
-/** Maximum number of occurrences that a search examines. A megabyte of one letter has a million occurrences. */
+/** A megabyte of one letter has a million occurrences. */
 const MAX_PLACES = 1_000;
 
-/** A message with lines that match a query. */
 export interface MatchedMessage {
   readonly entry: LogEntry;
   readonly lines: MessageLines;
   readonly places: readonly LinePlace[];
-  /** Score of each line that matches, by its number. */
+  /** By the number of the line. */
   readonly scores: ReadonlyMap<number, number>;
 }
 
-/**
- * Reads the lines of a message that the index found, and adds the score of exact matches. An index of words cannot know
- * these.
- */
+/** Adds the score of exact matches, which an index of words cannot know. */
 export function* matchMessage(
   entry: LogEntry,
   { exacts }: RecallQuery,
@@ -48,7 +41,6 @@ export function* matchMessage(
   return { entry, lines, places, scores };
 }
 
-/** Ranks all matching lines, best first. */
 export function rankMatched(messages: Iterable<MatchedMessage>): RankedLine[] {
   const ranked: RankedLine[] = [];
   for (const { entry, scores } of messages) {
@@ -57,7 +49,6 @@ export function rankMatched(messages: Iterable<MatchedMessage>): RankedLine[] {
   return ranked.toSorted(compareLines);
 }
 
-/** Finds the lines in which a text begins, and whether the text stands there as a separate word. */
 function findLines(folded: string, places: readonly LinePlace[], text: string): Map<number, boolean> {
   const found = new Map<number, boolean>();
   let line = 0;

@@ -1,8 +1,8 @@
 const FIRST_LENGTH = 64;
-/** A list that is full grows by this factor, so that little of its memory is unused. */
+/** Little of the memory of a grown list is unused. */
 const GROWTH = 1.5;
 
-/** List of whole numbers below 2³², four bytes each. */
+/** Whole numbers below 2³², four bytes each. */
 export class NumberList {
   #items = new Uint32Array(FIRST_LENGTH);
   #length = 0;
@@ -25,17 +25,15 @@ export class NumberList {
     this.#length += 1;
   }
 
-  /** @param index less than the length */
   at(index: number): number {
     return this.#items[index] as number;
   }
 
-  /** @param index less than the length */
   set(index: number, item: number): void {
     this.#items[index] = item;
   }
 
-  /** Number of items that are at most `item`. The items must be ascending. */
+  /** How many items are at most `item`. The items must be ascending. */
   countUpTo(item: number): number {
     let [low, high] = [0, this.#length];
     while (low < high) {

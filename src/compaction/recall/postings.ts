@@ -3,21 +3,21 @@ import { NumberList } from './number-list.ts';
 /** Bytes of the first slice of a list. Each further slice is twice as large, up to the maximum. */
 const FIRST_SLICE = 8;
 const MAX_DOUBLINGS = 5;
-/** Bytes at the end of each slice. These bytes hold the position at which the next slice starts. */
+/** The last bytes of each slice hold the position of the next slice. */
 const POINTER = 4;
 const FIRST_BYTES = 4_096;
 const GROWTH = 1.5;
 
 /**
  * Many lists of ascending numbers in one array of bytes. A list is a chain of slices. It stores the difference of each
- * number to the one before, in seven bits a byte. Most numbers take one or two bytes, where an array of numbers takes 8.
+ * number to the one before, in seven bits a byte. Most numbers take one or two bytes, where an array of numbers takes
+ * 8.
  */
 export class Postings {
   #pool = new Uint8Array(FIRST_BYTES);
   #used = 0;
-  /** Start of the first slice of each list. */
   readonly #firsts = new NumberList();
-  /** Place of the next byte of each list, and the end of its last slice. */
+  /** Next byte of each list, and the end of its last slice. */
   readonly #places = new NumberList();
   readonly #ends = new NumberList();
   readonly #doublings = new NumberList();
@@ -25,7 +25,6 @@ export class Postings {
   readonly #lasts = new NumberList();
   readonly #counts = new NumberList();
 
-  /** Number of lists. */
   get length(): number {
     return this.#firsts.length;
   }
@@ -35,7 +34,7 @@ export class Postings {
     return lists.reduce((sum, { bytes }) => sum + bytes, this.#pool.byteLength);
   }
 
-  /** Opens an empty list. Lists are numbered from 0. */
+  /** Lists are numbered from 0. */
   open(): void {
     const start = this.#takeSlice(0);
     this.#firsts.push(start);
@@ -46,7 +45,7 @@ export class Postings {
     this.#counts.push(0);
   }
 
-  /** Appends a number that is at least the last number of the list. The last number itself is not repeated. */
+  /** The number is at least the last one of the list, which is not repeated. */
   add(list: number, item: number): void {
     const last = this.#lasts.at(list);
     if (last === item + 1) return;
@@ -60,12 +59,10 @@ export class Postings {
     this.#write(list, left);
   }
 
-  /** Returns how many numbers the list has. */
   count(list: number): number {
     return this.#counts.at(list);
   }
 
-  /** Passes each number of the list to `visit`, in ascending order. */
   read(list: number, visit: (item: number) => void): void {
     const stop = this.#places.at(list);
     let place = this.#firsts.at(list);

@@ -1,19 +1,18 @@
 import { canonical, fold } from './message-lines.ts';
 import { scanWords } from './words.ts';
 
-/** Maximum number of query words that are used. The index stores the words of a line as bits of a 32-bit number. */
+/** The index stores the words of a line as bits of a 32-bit number. */
 const MAX_WORDS = 24;
 
-/** A text that a line holds exactly: the whole query, or a path or id in it. */
+/** A line must hold it exactly: the whole query, or a path or id in it. */
 export interface ExactText {
   readonly text: string;
-  /** Indexes of the query words that are part of it. Absent for the whole query. */
+  /** Words of the query that are part of it. Absent for the whole query. */
   readonly words?: readonly number[];
 }
 
-/** A search text in lower case and normalized. */
 export interface RecallQuery {
-  /** Words as the index holds them. Empty if the text has only single ASCII signs. */
+  /** As the index holds them. Empty if the text has only single ASCII signs. */
   readonly words: readonly string[];
   /** Texts of more than one word, which the index cannot find. The whole query comes first. */
   readonly exacts: readonly ExactText[];

@@ -2,20 +2,17 @@ import { NumberList } from './number-list.ts';
 
 const FIRST_SLOTS = 1_024;
 /**
- * Maximum slots that are tried for a word. A table that is half full needs fewer than 50. A text that was made of words
- * with equal hashes would otherwise block the event loop for seconds. Its words are not added instead.
+ * A half full table needs fewer than 50 tries. Words made for equal hashes would otherwise block the event loop for
+ * seconds. They are not added instead.
  */
 const MAX_TRIES = 64;
-/**
- * Characters of one joined text. A longer text would be copied as a whole by each search after a new word, because a string
- * cannot be extended.
- */
+/** A search after a new word copies the whole last text, because a string cannot be extended. */
 const MAX_JOINED_CHARS = 65_536;
-/** Ends each word in the joined text. No word contains it. */
+/** No word contains it. */
 const END = '\n';
 const MAX_ONE_BYTE_UNIT = 255;
 
-/** Hashes of the word that was hashed last. Two numbers make an equal pair for different words nearly impossible. */
+/** Of the last hashed word. Two numbers make equal hashes of different words nearly impossible. */
 const hashes = new Uint32Array(2);
 
 /** Numbers words from 0, in the order in which they are added. Finds a word, or all words that contain a text. */
@@ -23,9 +20,9 @@ export class WordTable {
   /** Number of a word plus 1, at a slot that follows from its hash. 0 for an empty slot. */
   #slots = new Uint32Array(FIRST_SLOTS);
   readonly #hashes = new NumberList();
-  /** All words in texts of limited length, each followed by `END`. Only a search for a part of a word reads them. */
+  /** All words, each followed by `END`. Only a search for a part of a word reads them. */
   readonly #texts: string[] = [];
-  /** Words that are not yet part of the last text. */
+  /** Not yet part of the last text. */
   #unjoined: string[] = [];
   #unjoinedChars = 0;
   /** End of each word, if all texts were one. */
@@ -42,13 +39,13 @@ export class WordTable {
     return this.#slots.byteLength + this.#hashes.bytes + this.#ends.bytes + textBytes;
   }
 
-  /** @returns the number of a word, given as part of a text. −1 if the table does not hold the word */
+  /** @returns the number of a word, given as part of a text, or −1 */
   find(text: string, start = 0, end = text.length): number {
     hashWord(text, start, end);
     return (this.#slots[this.#findSlot()] ?? 0) - 1;
   }
 
-  /** @returns the number of a word, which is added if it is new. −1 if too many words have similar hashes */
+  /** @returns the number of the word, or −1 if too many words have similar hashes */
   add(text: string, start: number, end: number): number {
     hashWord(text, start, end);
     const slot = this.#findSlot();
@@ -64,7 +61,7 @@ export class WordTable {
     return number;
   }
 
-  /** Finds the numbers of all words that contain `part`, the word itself included, in ascending order. */
+  /** All words that contain `part`, ascending. */
   *findInside(part: string): Generator<number> {
     this.#join();
     let start = 0;

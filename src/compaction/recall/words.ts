@@ -1,6 +1,6 @@
 import { classOf, DIGIT, IDEOGRAPH, LOWER, SPACE } from '../evidence/characters.ts';
 
-/** Called for each word with its place in the text. A sign is a word without letters and digits. */
+/** A sign is a word without letters and digits. */
 export type WordVisitor = (start: number, end: number, isSign: boolean) => void;
 
 const LAST_ASCII = 127;
@@ -32,7 +32,6 @@ export function scanWords(text: string, from: number, to: number, visit: WordVis
   }
 }
 
-/** Checks whether a word or number continues across this position. */
 export function isWordAcross(text: string, at: number): boolean {
   return at > 0 && at < text.length && isLetter(text.charCodeAt(at - 1)) && isLetter(text.charCodeAt(at));
 }
