@@ -3,7 +3,7 @@ import type { LadderStep } from '../compaction/ladder.ts';
 import type { SettledContext } from '../compaction/settle.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
-import { joinTexts } from '../domain/parts.ts';
+import { joinPartTexts } from '../domain/parts.ts';
 import type { Reason } from '../domain/pass.ts';
 import type { BudgetInfeasible } from '../domain/pass-plan.ts';
 import { weighVersion } from '../domain/version.ts';
@@ -19,7 +19,7 @@ import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
  * Result of one compaction pass. Token counts are estimates of the whole request. Byte counts cover the request's
  * texts: messages, system prompt and pins.
  */
-export interface CompactionReport {
+export interface DryRunReport {
   readonly kind: SettledContext['strategy'] | 'none';
   readonly reasons: readonly Reason[];
   readonly tokensBefore: number;
@@ -39,7 +39,7 @@ export interface CompactionReport {
 
 export interface CompactedConversation {
   readonly messages: readonly Message[];
-  readonly report: CompactionReport;
+  readonly report: DryRunReport;
   /** The conversation after the pass, whose log a `recall` tool can still search. */
   readonly conversation: EvaluatedConversation;
 }
@@ -70,7 +70,7 @@ export async function compactConversation(
   );
   const { reasons } = outcome;
   if (outcome.kind === 'version') {
-    return { messages, conversation, report: reportVersion(outcome.settled, reasons, prepared) };
+    return { messages, conversation, report: reportCompaction(outcome.settled, reasons, prepared) };
   }
   const tokens = requestTokens(prepared, before.tokens);
   const sizes = { tokensBefore: tokens, tokensAfter: tokens, bytesAfter: before.bytes + prepared.overhead.bytes };
@@ -98,11 +98,11 @@ export const NOTHING_DONE = {
   steps: [],
 } as const;
 
-export function reportVersion(
+export function reportCompaction(
   settled: SettledContext,
   reasons: readonly Reason[],
   prepared: PreparedAgent,
-): CompactionReport {
+): DryRunReport {
   const { strategy, tokensBefore, tokensAfter, archived, segments, steps } = settled;
   const lengthOf = (kind: 'evicted' | 'clipped'): number =>
     segments.reduce((sum, { kind: other, from, to }) => sum + (other === kind ? to - from + 1 : 0), 0);
@@ -192,7 +192,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
 
 /** Joins the text parts of a message. A message with pictures also keeps its original parts. */
 function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
-  const content = joinTexts(parts.map((part) => (part.kind === 'text' ? part.text : '')));
+  const content = joinPartTexts(parts.map((part) => (part.kind === 'text' ? part.text : '')));
   const hasPictures = parts.some(({ kind }) => kind !== 'text');
   return hasPictures && original?.parts !== undefined ? { content, parts: original.parts } : { content };
 }

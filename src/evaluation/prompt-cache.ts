@@ -3,7 +3,7 @@ import { pricesAt } from '../domain/usage.ts';
 import type { ContextItem } from '../domain/version.ts';
 
 /** Costs of a conversation's requests in US dollars. */
-export interface Cost {
+export interface ReplayCost {
   readonly withCache: number;
   readonly withoutCache: number;
 }
@@ -28,7 +28,7 @@ export class PromptCache {
     this.#prices = prices;
   }
 
-  get cost(): Cost {
+  get cost(): ReplayCost {
     return { withCache: this.#withCache / TOKENS_PRICED, withoutCache: this.#withoutCache / TOKENS_PRICED };
   }
 

@@ -10,7 +10,7 @@ import type { TrialOutcome } from '../workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
 import { decideStep, decideTurnEnd } from '../workers/turn/step-decision.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
-import { type Cost, PromptCache } from './prompt-cache.ts';
+import { PromptCache, type ReplayCost } from './prompt-cache.ts';
 import { RecallMeter, type RecallScore } from './recall.ts';
 
 /** Result of one conversation that was replayed under a policy. Token counts are estimates of whole requests. */
@@ -29,8 +29,8 @@ export interface ReplayFigures {
   readonly recall: RecallScore;
   /** Bytes at the start of the contexts before compactions: all, those that stayed unchanged, and the most that could stay. */
   readonly prefix: { readonly bytes: number; readonly kept: number; readonly cheapest: number };
-  /** Cost of all requests. Undefined if the prices of the model are not known. */
-  readonly cost?: Cost;
+  /** ReplayCost of all requests. Undefined if the prices of the model are not known. */
+  readonly cost?: ReplayCost;
 }
 
 /** A version that a replay committed. Token counts are estimates of the whole request. */

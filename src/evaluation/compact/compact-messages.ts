@@ -8,17 +8,16 @@ import { contextSize } from '../../domain/size.ts';
 import type { Summarizer } from '../../domain/summarizer.ts';
 import type { HistoryNote } from '../../wire/histories/notes.ts';
 import { decideStep, decideTurnEnd } from '../../workers/turn/step-decision.ts';
-import { infeasibleError, NOTHING_DONE, refusedError, reportVersion } from '../compact.ts';
+import { infeasibleError, NOTHING_DONE, refusedError, reportCompaction } from '../compact.ts';
 import { EvaluatedPasses } from '../evaluated-passes.ts';
 import { createOfflineSummarizers, type EvaluatedAgent, prepareOfflineAgent } from '../offline-agent.ts';
 import { RememberedCounts } from '../remembered-counts.ts';
 import type { CompactedMessages, CompactedRange, CompactReport } from './compacted-messages.ts';
-import { findKind } from './kinds/find-kind.ts';
 import type { MessageKind } from './kinds/kind.ts';
-import { type CheckedOptions, type CompactMessagesOptions, checkOptions } from './options.ts';
-import { type ReadEntry, readGiven } from './read-given.ts';
+import { type CheckedCompaction, type CompactMessagesOptions, checkCompaction } from './options.ts';
+import { findKind, type ReadEntry, readGiven } from './read-given.ts';
 import { type CompactState, hashMessage, matchState, writeState } from './state.ts';
-import { writeContext } from './write-context.ts';
+import { writeGiven } from './write-given.ts';
 
 /**
  * Compacts the messages of one conversation if the policy and the window require it. Calls no model, no Redis and no
@@ -27,14 +26,14 @@ import { writeContext } from './write-context.ts';
  * @throws budget_infeasible if the messages do not fit, and nothing more may be removed
  */
 export async function compactMessages<Item>(options: CompactMessagesOptions<Item>): Promise<CompactedMessages<Item>> {
-  const compaction = await openCompaction(checkOptions(options));
+  const compaction = await openCompaction(checkCompaction(options));
   const ran = await compaction.run();
   const { messages, changed } = compaction.write();
   const report = compaction.report(ran);
   return { messages: messages as Item[], changed, report, state: compaction.state };
 }
 
-async function openCompaction(options: CheckedOptions): Promise<Compaction> {
+async function openCompaction(options: CheckedCompaction): Promise<Compaction> {
   const kind = findKind(options.messages, options.format);
   const { entries: read, notes } = readGiven(options.messages, kind);
   const adopted = adoptMessages(
@@ -57,7 +56,7 @@ async function openCompaction(options: CheckedOptions): Promise<Compaction> {
 }
 
 /** @throws invalid_input or invalid_policy that names the option which leaves no room for messages */
-async function prepare(options: CheckedOptions, counts: RememberedCounts): Promise<EvaluatedAgent> {
+async function prepare(options: CheckedCompaction, counts: RememberedCounts): Promise<EvaluatedAgent> {
   const { policy, window, system, tools } = options;
   const counter = await counts.load('o200k_base');
   const reservedTokens = await counter.count(tools);
@@ -110,7 +109,7 @@ async function weighThinking(message: Message, { counter }: Pick<EvaluatedAgent,
   return (await counter.count(text)) + Math.ceil(encrypted / ENCRYPTED_CHARS);
 }
 
-function callerSummarizer(summarize: NonNullable<CheckedOptions['summarize']>, errors: unknown[]): Summarizer {
+function callerSummarizer(summarize: NonNullable<CheckedCompaction['summarize']>, errors: unknown[]): Summarizer {
   return {
     id: 'caller',
     summarize: async ({ messages, earlier, userRequest, maxTokens, signal }) => {
@@ -135,7 +134,7 @@ function callerSummarizer(summarize: NonNullable<CheckedOptions['summarize']>, e
 type Outcome = Awaited<ReturnType<EvaluatedPasses['run']>>;
 
 interface CompactionParts {
-  readonly options: CheckedOptions;
+  readonly options: CheckedCompaction;
   readonly kind: MessageKind;
   readonly entries: readonly ReadEntry[];
   readonly hashes: readonly string[];
@@ -178,7 +177,7 @@ class Compaction {
     const { items } = this.#parts.passes.conversation.context;
     const isWhole = items.length === entries.length && items.every(({ segment }) => segment === undefined);
     if (isWhole && !entries.some(({ isRepaired }) => isRepaired)) return { messages: given, changed: false };
-    return { messages: writeContext({ kind, given, entries, items }), changed: true };
+    return { messages: writeGiven({ kind, given, entries, items }), changed: true };
   }
 
   get state(): CompactState {
@@ -189,7 +188,7 @@ class Compaction {
   report(outcome: Outcome | undefined): CompactReport {
     const { prepared, notes, errors, passes } = this.#parts;
     const own = { ranges: this.#listRanges(), notes, errors };
-    if (outcome?.kind === 'version') return { ...reportVersion(outcome.settled, outcome.reasons, prepared), ...own };
+    if (outcome?.kind === 'version') return { ...reportCompaction(outcome.settled, outcome.reasons, prepared), ...own };
     const { tokens, bytes } = contextSize(passes.conversation.state.size, prepared.overhead);
     const sizes = { tokensBefore: this.#tokensBefore, tokensAfter: tokens, bytesAfter: bytes };
     return { kind: 'none', reasons: outcome?.reasons ?? [], ...sizes, ...NOTHING_DONE, ...own };

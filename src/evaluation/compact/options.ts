@@ -59,7 +59,7 @@ export interface CompactMessagesOptions<Item> extends CompactionOptions {
 }
 
 /** Options whose values were checked. */
-export interface CheckedOptions {
+export interface CheckedCompaction {
   readonly messages: readonly unknown[];
   readonly format: MessageFormat | undefined;
   readonly policy: PolicyInput;
@@ -89,14 +89,14 @@ const optionsSchema = z.strictObject({
   system: z.string().optional(),
   tools: z.unknown().optional(),
   summarize: z
-    .custom<CheckedOptions['summarize']>((value) => typeof value === 'function', 'expected a function')
+    .custom<CheckedCompaction['summarize']>((value) => typeof value === 'function', 'expected a function')
     .optional(),
   state: compactStateSchema.optional(),
   force: z.boolean().optional(),
 });
 
 /** @throws invalid_input or invalid_policy with the field */
-export function checkOptions(given: unknown): CheckedOptions {
+export function checkCompaction(given: unknown): CheckedCompaction {
   const {
     messages,
     format,
@@ -132,7 +132,7 @@ export function checkOptions(given: unknown): CheckedOptions {
   };
 }
 
-function checkSummarizer({ summarizer }: PolicyInput, summarize: CheckedOptions['summarize']): void {
+function checkSummarizer({ summarizer }: PolicyInput, summarize: CheckedCompaction['summarize']): void {
   if (summarize !== undefined || summarizer === undefined || summarizer === 'structural') return;
   const why = 'compactMessages calls no model. Pass `summarize`, or set `structural`';
   throw fieldError('invalid_policy', 'policy.summarizer', why);

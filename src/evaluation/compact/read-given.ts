@@ -1,10 +1,38 @@
+import { fieldError } from '../../domain/errors.ts';
 import { runToEnd } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
+import { isMapping } from '../../domain/parse.ts';
 import { parseSummary } from '../../domain/summary.ts';
 import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
-import { readUserTexts, withoutUserTexts } from '../../workers/summarization/user-texts.ts';
-import type { MessageKind } from './kinds/kind.ts';
+import { readCopiedTexts, withoutUserTexts } from '../../workers/summarization/user-texts.ts';
+import { aiSdkKind, anthropicKind, openaiChatKind, turnfoldKind } from './kinds/chat.ts';
+import { agentsKind, responsesKind } from './kinds/items.ts';
+import type { MessageFormat, MessageKind } from './kinds/kind.ts';
+import { langchainKind } from './kinds/langchain.ts';
+import { uiKind } from './kinds/parts.ts';
+
+/** The first that recognizes a list reads it, so those with marks of their own come first. */
+const KINDS: readonly MessageKind[] = [
+  agentsKind,
+  responsesKind,
+  langchainKind,
+  turnfoldKind,
+  uiKind,
+  aiSdkKind,
+  anthropicKind,
+  openaiChatKind,
+];
+
+/** @throws invalid_input for messages in no known format */
+export function findKind(messages: readonly unknown[], format: MessageFormat | undefined): MessageKind {
+  const blocks = messages.filter(isMapping);
+  const found = KINDS.find(({ name, recognizes }) => (format === undefined ? recognizes(blocks) : name === format));
+  if (found !== undefined) return found;
+  if (messages.length === 0) return openaiChatKind;
+  const names = KINDS.map(({ name }) => name).join(', ');
+  throw fieldError('invalid_input', 'messages', `in no known format. Known formats: ${names}`);
+}
 
 /** A given message, or the part of one that can be kept alone. */
 export interface GivenPart {
@@ -85,7 +113,7 @@ function recogniseSummary(message: Message): Message[] {
   const read = role === 'user' && parts === undefined ? parseSummary(content) : undefined;
   const text = read?.text ?? (role === 'summary' ? content : undefined);
   if (text === undefined) return [message];
-  const users = readUserTexts(text).map((copied): Message => ({ role: 'user', content: copied }));
+  const users = readCopiedTexts(text).map((copied): Message => ({ role: 'user', content: copied }));
   const summary: Message = {
     role: 'summary',
     content: withoutUserTexts(text).replace(SHORTENED, ''),

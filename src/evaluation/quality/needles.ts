@@ -15,7 +15,7 @@ export interface Needle {
 }
 
 /** Answers which texts say nothing about one conversation, because many conversations hold them. */
-export interface Vocabulary {
+export interface Frequencies {
   readonly isCommon: (identifier: string) => boolean;
   readonly isRareWord: (word: string) => boolean;
 }
@@ -28,7 +28,7 @@ const HORIZON = 40;
  * system prompt, common texts, and texts that another message after the cut brings first are left out.
  * @param cut index of the first message after the cut
  */
-export function findNeedles(messages: readonly Message[], cut: number, vocabulary: Vocabulary): Needle[] {
+export function findNeedles(messages: readonly Message[], cut: number, vocabulary: Frequencies): Needle[] {
   const before = new Source(messages.slice(0, cut));
   const isInSource = (text: string): boolean => before.holds(text);
   const reused = findReused(messages, cut, { ...vocabulary, isInSource });
@@ -41,7 +41,7 @@ export type Use = Pick<Needle, 'kind' | 'isInArgument'>;
 export function findReused(
   messages: readonly Message[],
   cut: number,
-  known: Vocabulary & { readonly isInSource: (text: string) => boolean },
+  known: Frequencies & { readonly isInSource: (text: string) => boolean },
 ): Map<string, Use> {
   const system = textOf(messages, 'system');
   const toolNames = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => name)));
@@ -96,7 +96,7 @@ function textOf(messages: readonly Message[], role: Message['role']): string {
     .join('\n');
 }
 
-function findUses({ content, toolCalls = [] }: Message, { isRareWord }: Vocabulary): Map<string, Use> {
+function findUses({ content, toolCalls = [] }: Message, { isRareWord }: Frequencies): Map<string, Use> {
   const uses = new Map<string, Use>();
   for (const call of toolCalls) {
     for (const [text, kind] of findCallIdentifiers(call)) uses.set(text, { kind, isInArgument: true });

@@ -1,3 +1,4 @@
+import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
 import { aiSdk, anthropic } from '../../../wire/histories/formats/chat-lists.ts';
 import { isOwnMessage, OWN_FIELDS } from '../../../wire/histories/message-keys.ts';
@@ -5,8 +6,7 @@ import type { Block } from '../../../wire/histories/values.ts';
 import { aiSdkWriter } from '../../../wire/histories/writers/ai-sdk.ts';
 import { anthropicWriter } from '../../../wire/histories/writers/anthropic.ts';
 import { openaiChatWriter } from '../../../wire/histories/writers/openai-chat.ts';
-import { type MessageKind, messagesOf, readPlain } from './kind.ts';
-import { patchResults } from './patch-results.ts';
+import { blocksOf, type MessageKind, readPlain, type Survivor, survivingMessages } from './kind.ts';
 
 /** Messages of turnfold. A summary has a role of its own. */
 export const turnfoldKind: MessageKind = {
@@ -19,7 +19,7 @@ export const turnfoldKind: MessageKind = {
         (message['id'] === undefined || OWN_FIELDS.some((field) => message[field] !== undefined)),
     ),
   read: readPlain,
-  rewrite: (_parts, survivors) => messagesOf(survivors),
+  rewrite: (_parts, survivors) => survivingMessages(survivors),
   addUser: ({ text }) => ({ role: 'user', content: text }),
 };
 
@@ -28,7 +28,7 @@ export const openaiChatKind: MessageKind = {
   name: 'openai-chat',
   recognizes: (messages) => messages.some(({ role }) => typeof role === 'string'),
   read: readPlain,
-  rewrite: (_parts, survivors) => listOf(openaiChatWriter.write(messagesOf(survivors)), 'messages'),
+  rewrite: (_parts, survivors) => listUnder(openaiChatWriter.write(survivingMessages(survivors)), 'messages'),
   addUser: ({ text }) => ({ role: 'user', content: text }),
 };
 
@@ -42,7 +42,7 @@ export const anthropicKind: MessageKind = {
       idKey: 'tool_use_id',
       replace: ({ content: _, ...block }, result) => ({ ...block, content: result.content }),
     });
-    return patched ?? listOf(anthropicWriter.write(messagesOf(survivors)), 'messages');
+    return patched ?? listUnder(anthropicWriter.write(survivingMessages(survivors)), 'messages');
   },
   addUser: ({ text }) => ({ role: 'user', content: text }),
 };
@@ -60,7 +60,7 @@ export const aiSdkKind: MessageKind = {
         output: { type: isError === true ? 'error-text' : 'text', value: content },
       }),
     });
-    return patched ?? blocksOnly(aiSdkWriter.write(messagesOf(survivors)));
+    return patched ?? blocksOnly(aiSdkWriter.write(survivingMessages(survivors)));
   },
   addUser: ({ text }) => ({ role: 'user', content: [{ type: 'text', text }] }),
 };
@@ -103,6 +103,43 @@ function flattenData(data: unknown): unknown {
 }
 
 /** Returns a list of a written document. */
-export function listOf(document: unknown, key: string): unknown[] {
+export function listUnder(document: unknown, key: string): unknown[] {
   return (document as Readonly<Record<string, unknown[]>>)[key] ?? [];
+}
+
+/** How a format keeps results of calls among the content blocks of a message. */
+interface ResultBlocks {
+  /** Key of a result block that holds the id of its call. */
+  readonly idKey: string;
+  readonly replace: (block: Block, result: Message) => Block;
+}
+
+/**
+ * Writes a message whose content blocks are results of calls, and maybe texts. Blocks that did not change stay as they
+ * were given, with all their keys.
+ * @returns undefined if the message is not such a message
+ */
+function patchResults(
+  parts: readonly unknown[],
+  survivors: readonly Survivor[],
+  { idKey, replace }: ResultBlocks,
+): unknown[] | undefined {
+  const [part] = parts;
+  if (parts.length !== 1 || !isMapping(part) || part['role'] === 'assistant') return undefined;
+  const given = blocksOf(part['content']);
+  const speeches = survivors.filter(({ message }) => message.role !== 'tool');
+  const results = new Map(survivors.map((survivor) => [survivor.message.toolCallId, survivor]));
+  if (speeches.length > 1 || !given.some((block) => block[idKey] !== undefined)) return undefined;
+  const [speech] = speeches;
+  const content = given.flatMap((block): Block[] => {
+    const id = block[idKey];
+    // A message of a tool has no text, but may have answers to requests for approval.
+    if (id === undefined) return part['role'] === 'tool' || speech?.isChanged === false ? [block] : [];
+    const result = results.get(id as string);
+    if (result === undefined) return [];
+    return [result.isChanged ? replace(block, result.message) : block];
+  });
+  if (speech?.isChanged === true) content.push({ type: 'text', text: speech.message.content });
+  const written = content.filter((block) => block[idKey] !== undefined).length;
+  return written === survivors.length - speeches.length ? [{ ...part, content }] : undefined;
 }

@@ -7,15 +7,15 @@ import type { HistoryNotes } from '../../../wire/histories/notes.ts';
 import type { ReadMessages } from '../../../wire/histories/read-messages.ts';
 import type { Block } from '../../../wire/histories/values.ts';
 import { responsesWriter } from '../../../wire/histories/writers/openai-responses.ts';
-import { listOf } from './chat.ts';
-import { type MessageKind, messagesOf, type Survivor } from './kind.ts';
+import { listUnder } from './chat.ts';
+import { type MessageKind, type Survivor, survivingMessages } from './kind.ts';
 
 /** Input items of OpenAI Responses. */
 export const responsesKind: MessageKind = {
   name: 'openai-responses',
   recognizes: (messages) => responses.recognizes([{ value: messages, at: '' }]),
   read: readItems,
-  rewrite: (parts, survivors) => patchOutput(parts, survivors) ?? writeItems(messagesOf(survivors)),
+  rewrite: (parts, survivors) => patchOutput(parts, survivors) ?? writeItems(survivingMessages(survivors)),
   addUser: ({ text }) => addMessage(text),
 };
 
@@ -25,7 +25,8 @@ export const agentsKind: MessageKind = {
   recognizes: (messages) => messages.some(({ type, callId }) => type === 'function_call_result' || isId(callId)),
   read: (parts, places, notes) => readItems(parts.map(toResponsesItem), places, notes),
   rewrite: (parts, survivors) =>
-    patchOutput(parts, survivors) ?? writeItems(messagesOf(survivors)).map((item) => toAgentsItem(item, survivors)),
+    patchOutput(parts, survivors) ??
+    writeItems(survivingMessages(survivors)).map((item) => toAgentsItem(item, survivors)),
   addUser: ({ text }) => addMessage(text),
 };
 
@@ -45,7 +46,7 @@ function readItems(parts: readonly unknown[], places: readonly string[], notes: 
 }
 
 function writeItems(messages: readonly Message[]): Block[] {
-  return listOf(responsesWriter.write(messages), 'input') as Block[];
+  return listUnder(responsesWriter.write(messages), 'input') as Block[];
 }
 
 /** The output of a call stays an item of its type, because it must match its call. */

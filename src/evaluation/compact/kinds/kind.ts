@@ -64,7 +64,7 @@ export function readPlain(parts: readonly unknown[], places: readonly string[], 
 }
 
 /** Returns the messages of survivors. */
-export function messagesOf(survivors: readonly Survivor[]): Message[] {
+export function survivingMessages(survivors: readonly Survivor[]): Message[] {
   return survivors.map(({ message }) => message);
 }
 

@@ -6,7 +6,7 @@ import type { AddedText, MessageKind, Survivor } from './kinds/kind.ts';
 import { CLOSING, type GivenPart, type ReadEntry, type Unit } from './read-given.ts';
 
 /** A compacted context, and the messages that it was made from. */
-export interface WrittenFrom {
+interface WrittenFrom {
   readonly kind: MessageKind;
   readonly given: readonly unknown[];
   /** Entries of the log, in order: the first has the number 1. */
@@ -19,7 +19,7 @@ export interface WrittenFrom {
  * Writes a context as messages of the given format. Messages of the context that were given, and did not change, are the
  * given objects. The same context gives the same messages.
  */
-export function writeContext({ kind, given, entries, items }: WrittenFrom): unknown[] {
+export function writeGiven({ kind, given, entries, items }: WrittenFrom): unknown[] {
   const writer = new ContextWriter(kind, given, givenCallIds(entries));
   for (const item of items) {
     const entry = entries[item.from - 1] as ReadEntry;
