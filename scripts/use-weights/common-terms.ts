@@ -1,4 +1,4 @@
-import { partsOf } from '../../src/compaction/evidence/fragments.ts';
+import { partTexts } from '../../src/compaction/evidence/fragments.ts';
 import { scanTerms } from '../../src/compaction/evidence/terms.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Recording } from '../../src/evaluation/quality/corpus.ts';
@@ -51,6 +51,6 @@ export class CommonTerms {
 
 export function termsOf(message: Message): string[] {
   const terms: string[] = [];
-  for (const { text } of partsOf(message)) scanTerms(text, 0, text.length, (term) => terms.push(term));
+  for (const { text } of partTexts(message)) scanTerms(text, 0, text.length, (term) => terms.push(term));
   return terms;
 }

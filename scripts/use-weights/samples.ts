@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Family, familyOf } from '../../bench/context/points.ts';
 import { readLedger } from '../../src/compaction/evidence/ledger.ts';
 import { PEER_GROUPS, PeerSums, peersOf } from '../../src/compaction/evidence/peers.ts';
-import { readFacts } from '../../src/compaction/evidence/source-facts.ts';
+import { readSourceFacts } from '../../src/compaction/evidence/source-facts.ts';
 import { shapeOf } from '../../src/compaction/evidence/term-shape.ts';
 import { FEATURE_NAMES, FEATURES } from '../../src/compaction/evidence/use-features.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
@@ -64,7 +64,7 @@ export function digestOf(recordings: readonly Recording[]): string {
 
 function readSample({ group, messages }: Recording, cut: number, common: CommonTerms): Sample {
   const ledger = runToEnd(readLedger(messages.slice(0, cut).filter(({ role }) => role !== 'system')));
-  const facts = runToEnd(readFacts(ledger));
+  const facts = runToEnd(readSourceFacts(ledger));
   const known = findKnown(messages);
   const uses = findUses(messages.slice(cut, cut + HORIZON));
   const kept = [...ledger.terms.keys()].filter((index) => !known.has(ledger.terms[index]?.text ?? ''));

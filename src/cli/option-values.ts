@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '../domain/access-key.ts';
 import { fieldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
-import { readContext, type TurnContext, writeContext } from '../domain/turn-context.ts';
+import { readTurnContext, type TurnContext, writeTurnContext } from '../domain/turn-context.ts';
 import { type WebhookEventName, webhookEventSchema } from '../domain/webhook.ts';
 import { ROLES, type WorkerRole } from '../host/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
@@ -58,7 +58,7 @@ export async function readTurnContext(typed: string | undefined): Promise<TurnCo
   if (typed === undefined) return undefined;
   const path = typed.startsWith(FILE_MARK) ? typed.slice(FILE_MARK.length) : undefined;
   const text = path === undefined ? typed : await readTextFile(path);
-  return readContext(writeContext(parseJson(text, path), CONTEXT_OPTION));
+  return readTurnContext(writeTurnContext(parseJson(text, path), CONTEXT_OPTION));
 }
 
 function parseJson(text: string, path: string | undefined): unknown {

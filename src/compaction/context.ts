@@ -74,7 +74,7 @@ export function contextOfLog(entries: readonly LogEntry[], version: Version): Co
   return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, summaries: new Map() });
 }
 
-export function messagesOf({ items }: Pick<Context, 'items'>): Message[] {
+export function contextMessages({ items }: Pick<Context, 'items'>): Message[] {
   return items.map(({ message }) => message);
 }
 

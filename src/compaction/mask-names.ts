@@ -1,6 +1,6 @@
 import { endsSlice, type Interruptible } from '../domain/interruptible.ts';
 import type { Message } from '../domain/message.ts';
-import { partsOf, splitFragments } from './evidence/fragments.ts';
+import { partTexts, splitFragments } from './evidence/fragments.ts';
 import { TermIndex } from './evidence/term-index.ts';
 import { shapeOf } from './evidence/term-shape.ts';
 import { scanPlaces } from './evidence/terms.ts';
@@ -74,7 +74,7 @@ class NamesOfResults {
 }
 
 function scanMessage(message: Message, visit: (text: string, start: number, end: number) => void): void {
-  for (const { text } of partsOf(message)) {
+  for (const { text } of partTexts(message)) {
     const read = text.slice(0, READ_CHARS);
     for (const [start, end] of splitFragments(read)) scanPlaces(read, start, end, (from, to) => visit(read, from, to));
   }

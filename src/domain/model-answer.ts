@@ -80,7 +80,7 @@ export function checkCompaction(compaction: unknown): ModelCompaction {
 
 /** Usage is read separately, because the provider bills invalid answers too. */
 function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
-  const usage = readUsage(readSafely(value, 'usage'));
+  const usage = readModelUsage(readSafely(value, 'usage'));
   const read = safeParse(schema, value, at, 'invalid_input');
   if (read.success) return { usage, data: read.data };
   throw new ModelError('fatal', read.problems[0]?.message ?? `${at}: invalid`, usage && { usage });
@@ -107,7 +107,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   const kind = readSafely(thrown, 'kind');
   const retryAt = readSafely(thrown, 'retryAt');
   const form = readSafely(thrown, 'form');
-  const usage = readUsage(readSafely(thrown, 'usage'));
+  const usage = readModelUsage(readSafely(thrown, 'usage'));
   return new ModelError(isKind(kind) ? kind : 'fatal', message, {
     ...(typeof retryAt === 'number' && retryAt >= 0 && retryAt - now <= MAX_RETRY_MS && { retryAt }),
     ...(code !== undefined && { code: clipText(code, ERROR_CODE_CHARACTERS) }),
@@ -149,7 +149,7 @@ export function readToolCallPiece(piece: unknown): ToolCallPiece | undefined {
 const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept'] as const;
 
 /** Reads a report of any shape. `checkUsage` decides whether its counts are valid. */
-export function readUsage(usage: unknown): ModelUsage | undefined {
+export function readModelUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
   const numbers = counts.filter(([, count]) => typeof count === 'number');

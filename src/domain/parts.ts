@@ -34,7 +34,7 @@ export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'pa
 }
 
 /** Two texts that would run into each other are joined by a line break. */
-export function joinTexts(texts: readonly string[]): string {
+export function joinPartTexts(texts: readonly string[]): string {
   return texts.reduce((before, after) => {
     // Providers cut a sentence before its full stop. A word such as `.env` begins with one, too.
     const isApart = before === '' || after === '' || /\s$/.test(before) || /^(?:\s|[.,;:!?)\]]+(?:\s|$))/.test(after);

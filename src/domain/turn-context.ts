@@ -17,7 +17,7 @@ const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
  * Keys are sorted, so that equal data has equal hashes.
  * @throws invalid_input or message_too_large, with the field
  */
-export function writeContext(context: unknown, field = 'context'): string {
+export function writeTurnContext(context: unknown, field = 'context'): string {
   const copy = copyBoundedJson(context, field, CONTEXT_BOUNDS);
   if (!isMapping(copy)) throw new TurnfoldError('invalid_input', `${field}: expected a JSON object`, { field });
   const json = JSON.stringify(sortKeys(copy));
@@ -27,7 +27,7 @@ export function writeContext(context: unknown, field = 'context'): string {
   throw new TurnfoldError('message_too_large', message, { field });
 }
 
-export function readContext(json: string | undefined): TurnContext {
+export function readTurnContext(json: string | undefined): TurnContext {
   return json === undefined ? {} : (parseJsonText(json, 'context') as TurnContext);
 }
 

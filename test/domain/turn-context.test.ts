@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_CONTEXT_BYTES, readContext, writeContext } from '../../src/domain/turn-context.ts';
+import { MAX_CONTEXT_BYTES, readTurnContext, writeTurnContext } from '../../src/domain/turn-context.ts';
 import { errorOf } from './error-of.ts';
 
 describe('the context of a turn', () => {
   it('writeContext sorts the keys, so that equal context data of turns has the same JSON', () => {
-    const json = writeContext({ b: [{ d: 1, c: null }], a: 'x' });
+    const json = writeTurnContext({ b: [{ d: 1, c: null }], a: 'x' });
     expect(json).toBe('{"a":"x","b":[{"c":null,"d":1}]}');
-    expect(json).toBe(writeContext({ a: 'x', b: [{ c: null, d: 1 }] }));
-    expect(readContext(json)).toEqual({ a: 'x', b: [{ c: null, d: 1 }] });
+    expect(json).toBe(writeTurnContext({ a: 'x', b: [{ c: null, d: 1 }] }));
+    expect(readTurnContext(json)).toEqual({ a: 'x', b: [{ c: null, d: 1 }] });
   });
 
   it('readContext returns an empty context if the caller attached no data', () => {
-    expect(readContext(undefined)).toEqual({});
+    expect(readTurnContext(undefined)).toEqual({});
   });
 
   it.each<[string, unknown, string]>([
@@ -20,7 +20,7 @@ describe('the context of a turn', () => {
     ['a BigInt', { a: 1n }, 'invalid_input'],
     ['more bytes than a context may have', { a: 'é'.repeat(MAX_CONTEXT_BYTES - 20) }, 'message_too_large'],
   ])('writeContext refuses %s and names the field', (_, context, code) => {
-    const error = errorOf(() => writeContext(context));
+    const error = errorOf(() => writeTurnContext(context));
     expect(error.code).toBe(code);
     expect(error.field).toMatch(/^context/);
   });

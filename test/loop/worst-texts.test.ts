@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clipMessage } from '../../src/compaction/clip.ts';
-import { readQuery } from '../../src/compaction/recall/recall-query.ts';
+import { readRecallQuery } from '../../src/compaction/recall/recall-query.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
 import { classifyFailure } from '../../src/providers/provider-errors.ts';
 import { readSections } from '../../src/summarize/model/sections.ts';
@@ -41,7 +41,7 @@ test.each<[name: string, work: () => unknown]>([
     'classifying a provider error of opening quotes',
     () => classifyFailure({ status: 400, message: fill("Invalid 'messages[0]") }, 0),
   ],
-  ['parsing a recall query of null characters', () => readQuery(`a${'\u0000'.repeat(399)}a`)],
+  ['parsing a recall query of null characters', () => readRecallQuery(`a${'\u0000'.repeat(399)}a`)],
   [
     'clipping tool arguments of escaped quotes',
     () => {

@@ -2,14 +2,15 @@ import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.
 import { nameConversation } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
-import { writeContext } from '../../domain/turn-context.ts';
+import { writeTurnContext } from '../../domain/turn-context.ts';
 import type { AcceptRequest, AcceptResult } from '../../store/turn-intake.ts';
 import type { TurnIntake } from '../../store/turns.ts';
+import type { Methods } from '../contract/client.ts';
 import type { EnqueueAnswer, EnqueuedTurn } from '../contract/enqueue.ts';
 import { type EnqueueInput, enqueueSchema, turnListSchema } from '../contract/enqueue-input.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
 import { hashPayload } from './payload-hash.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 import { checkContents, weighMessage } from './weigh-message.ts';
 
 export const enqueueMethods = {
@@ -76,7 +77,7 @@ export interface PreparedTurn {
 
 export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<PreparedTurn> {
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
-  const context = rest.context === undefined ? undefined : writeContext(rest.context);
+  const context = rest.context === undefined ? undefined : writeTurnContext(rest.context);
   const { parts } = rest;
   checkContents({ parts }, '');
   const message = { role: 'user' as const, content: rest.input, ...(parts !== undefined && { parts }) };

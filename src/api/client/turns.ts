@@ -3,10 +3,11 @@ import { fieldError } from '../../domain/errors.ts';
 import { type ConversationRef, idSchema, seqOfCallId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { ANSWER_KINDS, isSettled, type StepRecord, TURN_LIMITS } from '../../domain/turn.ts';
-import { writeContext } from '../../domain/turn-context.ts';
+import { writeTurnContext } from '../../domain/turn-context.ts';
 import type { WaitingPosition } from '../../store/listings.ts';
 import type { OpenTurns } from '../../store/open-turns.ts';
 import type { RecordedSteps } from '../../store/turns.ts';
+import type { Methods } from '../contract/client.ts';
 import { type EnqueuedTurn, type RedriveInput, redriveSchema } from '../contract/enqueue.ts';
 import { type ConversationName, followSchema, readConversationName, readTurnId } from '../contract/names.ts';
 import type { TurnStep } from '../contract/turn-steps.ts';
@@ -14,7 +15,7 @@ import { failedSchema, openTurnsSchema, waitingInputSchema } from '../contract/t
 import { checkDurability, noConversation, noTurn, notFailed } from './client-errors.ts';
 import { acceptTurn } from './enqueue.ts';
 import { hashPayload } from './payload-hash.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 
 export const turnMethods = {
   /**
@@ -108,7 +109,7 @@ export const turnMethods = {
   redrive: async (ports, name, turn, input = {}) => {
     const conversation = readConversationName(name);
     const { operation, priority, context: contextInput } = parseInput(redriveSchema, input);
-    const context = contextInput === undefined ? undefined : writeContext(contextInput);
+    const context = contextInput === undefined ? undefined : writeTurnContext(contextInput);
     const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
     if (failed === undefined) throw noTurn(conversation, turn);
     const { state, agent, inputSeq: seq } = failed;
@@ -131,7 +132,7 @@ export const turnMethods = {
       priority,
     });
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 /** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;

@@ -64,7 +64,7 @@ function cellsOf(row: string, separator: string): string[] {
     .map((cell) => cell.trim());
 }
 
-export function isItem(text: string): boolean {
+export function isListItem(text: string): boolean {
   return BULLET.test(text);
 }
 

@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../domain/message.ts';
-import { listChanges, listValues, readArguments } from './call-values.ts';
+import { listPatchedFiles, listValues, readArguments } from './call-values.ts';
 
 /** Most names and paths are shorter, and are shown whole. */
 const SHORT_CHARS = 64;
@@ -14,7 +14,7 @@ const ELLIPSIS = ' …';
 export function briefCall(call: ToolCall, maxChars: number): string {
   const { name } = call;
   const given = listValues(readArguments(call), MAX_VALUES);
-  const changes = listChanges(given);
+  const changes = listPatchedFiles(given);
   const values = changes.length === 0 ? given : [{ key: 'changes', text: changes.join(' ') }, ...given];
   const long = values.filter(({ text }) => text.length > SHORT_CHARS);
   const shortChars = values.reduce((sum, { key, text }) => sum + key.length + 4 + (isShort(text) ? text.length : 0), 0);

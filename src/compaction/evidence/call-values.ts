@@ -62,7 +62,7 @@ function quote(word: string): string {
   return word.includes("'") ? `"${word}"` : `'${word}'`;
 }
 
-export function listChanges(values: readonly CallValue[]): string[] {
+export function listPatchedFiles(values: readonly CallValue[]): string[] {
   const files = new Set<string>();
   for (const { text } of values) {
     if (!text.includes('\n')) continue;

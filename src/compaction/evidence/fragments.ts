@@ -1,15 +1,15 @@
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { type CallValue, listChanges, listValues, readArguments } from './call-values.ts';
+import { type CallValue, listPatchedFiles, listValues, readArguments } from './call-values.ts';
 import { classOf, SPACE } from './characters.ts';
 import { findBreak } from './sentences.ts';
 
 /** Origin of a text: a user, the words of the agent, the arguments of its call, or the result of a tool. */
-export const PARTS = ['user', 'statement', 'call', 'result'] as const;
-export type Part = (typeof PARTS)[number];
+export const PART_KINDS = ['user', 'statement', 'call', 'result'] as const;
+export type PartKind = (typeof PART_KINDS)[number];
 
 export interface PartText {
-  readonly part: Part;
+  readonly part: PartKind;
   readonly text: string;
   /** A structural summary, whose lines have marks of their own. */
   readonly isMarked?: boolean;
@@ -18,9 +18,9 @@ export interface PartText {
 /** A line with the mark of a call or a result. */
 const MARKED_LINE = /^[→←] /m;
 
-export function partsOf({ role, content, toolCalls = [] }: Message): PartText[] {
-  const part: Part = role === 'user' || role === 'system' ? 'user' : role === 'tool' ? 'result' : 'statement';
-  const calls = toolCalls.map((call): PartText => ({ part: 'call', text: describeCall(call) }));
+export function partTexts({ role, content, toolCalls = [] }: Message): PartText[] {
+  const part: PartKind = role === 'user' || role === 'system' ? 'user' : role === 'tool' ? 'result' : 'statement';
+  const calls = toolCalls.map((call): PartText => ({ part: 'call', text: renderCall(call) }));
   if (content === '') return calls;
   return [
     role === 'summary' && MARKED_LINE.test(content) ? { part, text: content, isMarked: true } : { part, text: content },
@@ -39,10 +39,10 @@ const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
  * `name key: value, key: value`. The first line says what the call does: its command, the files of a patch, or its
  * first short value. Long values stand behind short ones.
  */
-export function describeCall(call: ToolCall): string {
+export function renderCall(call: ToolCall): string {
   const given = readArguments(call);
   const entries = isMapping(given) ? Object.entries(given) : [['', given] as const];
-  const changes = listChanges(listValues(given));
+  const changes = listPatchedFiles(listValues(given));
   const said = entries
     .map(([key, value]) => ({ key, text: describeEntry(key, value) }))
     .filter(({ text }) => text !== '');

@@ -1,6 +1,6 @@
 import type { Interruptible } from '../../domain/interruptible.ts';
 import type { Message } from '../../domain/message.ts';
-import { type Part, partsOf } from './fragments.ts';
+import { type PartKind, partTexts } from './fragments.ts';
 import { readRecords } from './read-records.ts';
 import type { TextRecord } from './records.ts';
 import { findSupersededInSlices } from './superseded.ts';
@@ -9,7 +9,7 @@ import { scanPlaces } from './terms.ts';
 
 export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'line' | 'depth' | 'field' | 'isKey'> {
   readonly message: number;
-  readonly part: Part;
+  readonly part: PartKind;
   /** Of the text among the parts of its message. */
   readonly partIndex: number;
   /** Fragment that is shown with this one, because it says whose it is, or −1. */
@@ -23,12 +23,12 @@ export interface Term {
   readonly text: string;
   /** The message that holds it first. */
   readonly first: number;
-  readonly firstPart: Part;
+  readonly firstPart: PartKind;
   last: number;
   messages: number;
-  readonly messagesByPart: Record<Part, number>;
+  readonly messagesByPart: Record<PartKind, number>;
   /** −1 if no message holds it in this part. */
-  readonly lastByPart: Record<Part, number>;
+  readonly lastByPart: Record<PartKind, number>;
   occurrences: number;
   /** `asKey`: as in `name:`, `name=`. `asValue`: as in `: name`, `= name`. */
   asKey: number;
@@ -60,7 +60,7 @@ export function* readLedger(messages: readonly Message[], { isStaleWanted = true
   let chars = 0;
   for (const [index, message] of messages.entries()) {
     const isError = message.isError === true;
-    for (const [partIndex, part] of partsOf(message).entries()) {
+    for (const [partIndex, part] of partTexts(message).entries()) {
       chars += PART_CHARS;
       const place = { message: index, part: part.part, partIndex, isError, first: reader.next };
       for (const record of readRecords(part)) {
@@ -143,7 +143,7 @@ class LedgerReader {
   }
 }
 
-function createTerm(text: string, first: number, firstPart: Part): Term {
+function createTerm(text: string, first: number, firstPart: PartKind): Term {
   return {
     text,
     first,

@@ -35,7 +35,7 @@ function isCode(text: string): boolean {
 export function findRecordForm(lines: readonly Line[]): RecordForm | undefined {
   const texts = lines.slice(0, MAX_LINES).map(({ text }) => text.slice(0, MAX_CHARS));
   if (texts.filter(isCode).length > MAX_CODE * texts.length) return undefined;
-  const shapes = texts.map(shapeOf);
+  const shapes = texts.map(shapeOfLine);
   for (let at = 0; at < Math.min(MAX_PREAMBLE, texts.length); at += 1) {
     const form = readForm(texts, shapes, at);
     if (form !== undefined) return form;
@@ -85,7 +85,7 @@ const TAG = /^<\/?[\w:-]+/;
 const KEY = /^["'`*]{0,3}[\p{L}_][\p{L}\p{N}_. -]{0,40}?["'`*]{0,3}\s*(?:[:=|]|->|=>)/u;
 
 /** Lines that say the same of different records share indentation, and the key or the first word. */
-export function shapeOf(text: string): string {
+export function shapeOfLine(text: string): string {
   const [indent = ''] = INDENT.exec(text.slice(0, MAX_CHARS)) ?? [];
   const rest = text.slice(indent.length, MAX_CHARS);
   const [start = ''] = TAG.exec(rest) ?? KEY.exec(rest) ?? /^\S*/.exec(rest) ?? [];

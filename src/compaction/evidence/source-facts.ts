@@ -15,7 +15,7 @@ export interface SourceFacts {
   readonly company: Float64Array;
 }
 
-export function* readFacts(ledger: Ledger): Interruptible<SourceFacts> {
+export function* readSourceFacts(ledger: Ledger): Interruptible<SourceFacts> {
   const texts = yield* readTexts(ledger);
   const company = yield* readCompany(ledger);
   return { messages: ledger.messages, ...texts, company };

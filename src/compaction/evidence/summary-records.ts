@@ -1,8 +1,8 @@
-import type { Part } from './fragments.ts';
+import type { PartKind } from './fragments.ts';
 import type { RecordReader, TextRecord } from './records.ts';
 
 /** A structural summary begins its lines so. Lines without a mark continue the line before. */
-export const MARKS: Readonly<Record<Part, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
+export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
 export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← )/;
 
 /** With the number of the message that has the words. */
@@ -51,7 +51,7 @@ class LineOwners {
     const indent = mark === undefined ? line.search(/\S/) : -1;
     this.#open = mark === undefined ? closeLines(this.#open, indent) : [];
     const above = this.#open.at(-1);
-    const record = add(mark === MARKS.result ? this.#call : ownerUnder(above));
+    const record = add(mark === SPEAKER_MARKS.result ? this.#call : ownerUnder(above));
     if (above !== undefined && this.#repeated.has(bare(above.record.text))) above.name ??= record;
     this.#openLine(mark, { indent, record });
   }
@@ -60,7 +60,7 @@ class LineOwners {
     mark: string | undefined,
     { indent, record }: Omit<OpenLine, 'record'> & { record: TextRecord | undefined },
   ): void {
-    if (mark !== undefined && mark !== MARKS.result) this.#call = mark === MARKS.call ? record : undefined;
+    if (mark !== undefined && mark !== SPEAKER_MARKS.result) this.#call = mark === SPEAKER_MARKS.call ? record : undefined;
     if (record !== undefined && (mark !== undefined || this.#open.length > 0)) this.#open.push({ indent, record });
   }
 }

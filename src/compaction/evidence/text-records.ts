@@ -1,8 +1,8 @@
-import { type BlockKind, decideKind, isHeading, isItem, type Line, PairOwners } from './blocks.ts';
+import { type BlockKind, decideKind, isHeading, isListItem, type Line, PairOwners } from './blocks.ts';
 import { scanJson } from './json-nodes.ts';
 import { readJsonRecords } from './json-records.ts';
 import { type OuterText, RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
-import { findRecordForm, isName, type RecordForm, shapeOf } from './repeated-records.ts';
+import { findRecordForm, isName, type RecordForm, shapeOfLine } from './repeated-records.ts';
 
 /** Lines that are judged and read at once. */
 const CHUNK_LINES = 48;
@@ -165,7 +165,7 @@ export class TextReader {
     const isAfterBlank = this.#isAfterBlank;
     this.#isAfterBlank = false;
     const form = this.#form as RecordForm;
-    const shape = shapeOf(line.text);
+    const shape = shapeOfLine(line.text);
     if (shape === form.head) {
       const head = this.#reader.addLines(line, { owner, depth });
       this.#record = { line: head, isNamed: !form.isNamedLater };
@@ -202,16 +202,16 @@ export class TextReader {
 
   /** An item of a list belongs to the line before the list, and so does a line below words such as `None of this:`. */
   #addText(line: Line, placed: Placed): void {
-    const lead = isItem(line.text) || this.#announces ? this.#listLead : undefined;
+    const lead = isListItem(line.text) || this.#announces ? this.#listLead : undefined;
     this.#reader.addLines(line, lead === undefined ? placed : { owner: lead, depth: lead.depth + 1 });
-    if (lead !== undefined || isItem(line.text)) return;
+    if (lead !== undefined || isListItem(line.text)) return;
     this.#listLead = this.#reader.last;
     this.#announces = announces(line.text);
   }
 
   #addPair(line: Line): void {
     const { owner, depth } = this.#placed;
-    const isHead = this.#form?.head === shapeOf(line.text);
+    const isHead = this.#form?.head === shapeOfLine(line.text);
     // The indentation of a list shows its records already.
     if (isHead && !/^\s/.test(line.text)) this.#pairs = new PairOwners();
     const around = isHead ? undefined : this.#record?.line;

@@ -1,7 +1,7 @@
 import { endsSlice, type Interruptible, runToEnd } from '../../domain/interruptible.ts';
 import type { Ledger } from './ledger.ts';
 import { PeerSums, peersOf } from './peers.ts';
-import { readFacts } from './source-facts.ts';
+import { readSourceFacts } from './source-facts.ts';
 import { shapeOf } from './term-shape.ts';
 import { FEATURE_NAMES, FEATURES, type UseWeights } from './use-features.ts';
 import { USE_WEIGHTS } from './use-weights.ts';
@@ -44,7 +44,7 @@ interface UseEstimate {
 }
 
 function* estimateUse(ledger: Ledger, { bias, features }: UseWeights): Interruptible<UseEstimate> {
-  const facts = yield* readFacts(ledger);
+  const facts = yield* readSourceFacts(ledger);
   const scores = new Float64Array(ledger.terms.length);
   const groups = new Uint8Array(ledger.terms.length);
   const peers = new PeerSums();

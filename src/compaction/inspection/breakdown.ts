@@ -4,8 +4,8 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import type { ContextItem } from '../../domain/version.ts';
 import { CATEGORIES, type Category } from './names.ts';
-import { startOf, textOf } from './outline.ts';
-import type { Thinking } from './thinking.ts';
+import { startOf, labelText } from './outline.ts';
+import type { MessageThinking } from './thinking.ts';
 
 const LARGEST = 5;
 
@@ -72,7 +72,7 @@ export interface SizedThinking {
   readonly start: string;
 }
 
-export function sizeThinking({ text, version }: Thinking, tokens: number): SizedThinking {
+export function sizeThinking({ text, version }: MessageThinking, tokens: number): SizedThinking {
   return { tokens, version, start: startOf(text) };
 }
 
@@ -95,7 +95,7 @@ export function* addItems(sums: CategorySums, { items, version, count, thinkingO
     const tool = message.toolCallId === undefined ? undefined : callNames.get(message.toolCallId);
     const piece = { seq, ...(tool !== undefined && { name: tool }) };
     if (category !== 'assistant') {
-      sums.add(category, { ...piece, tokens, start: startOf(textOf(message)) });
+      sums.add(category, { ...piece, tokens, start: startOf(labelText(message)) });
       continue;
     }
     const callTokens = addCalls(sums, { seq, message, count });

@@ -47,7 +47,7 @@ export function startOf(text: string): string {
 }
 
 /** A person recognizes a message by its content, or else by the arguments of its first call. */
-export function textOf({ content, toolCalls }: Message): string {
+export function labelText({ content, toolCalls }: Message): string {
   return content.trim() === '' ? (toolCalls?.[0]?.arguments ?? '') : content;
 }
 
@@ -62,7 +62,7 @@ export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): Outl
     bytes,
     ...(turn !== undefined && { turn }),
     at,
-    start: startOf(textOf(message)),
+    start: startOf(labelText(message)),
     ...(toolCalls && { calls: toolCalls.map(({ name }) => name) }),
     ...(isError === true && { isError }),
     ...(stopped === true && { stopped }),

@@ -11,7 +11,7 @@ import {
 } from '../../domain/version.ts';
 import { buildInSlices } from '../context.ts';
 import { diffInSlices } from '../diff.ts';
-import { partsOf } from '../evidence/fragments.ts';
+import { partTexts } from '../evidence/fragments.ts';
 import { type Cost, toCost } from './cost.ts';
 import type { IdentifierFates } from './identifiers.ts';
 
@@ -131,7 +131,7 @@ export function* showRange(version: Version, range: SeqRange, entries: readonly 
   const { items } = yield* buildInSlices({ version: shown, head: range.to, entries, summaries: new Map() });
   return items
     .map(({ message }) =>
-      partsOf(message)
+      partTexts(message)
         .map(({ text }) => text)
         .join('\n'),
     )

@@ -1,7 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import { isThinking, type RawItem, type RawItems, readRawItems } from '../../domain/raw-items.ts';
 
-export interface Thinking {
+export interface MessageThinking {
   /** Empty if the provider encrypted all of it. */
   readonly text: string;
   /** Version for which the model wrote it. Providers accept signed thinking only there. */
@@ -11,7 +11,7 @@ export interface Thinking {
 /** Fields of servers of OpenAI's chat format, the preferred one first. */
 const CHAT_FIELDS = ['reasoning_content', 'reasoning'] as const;
 
-export function readThinking(message: Message): Thinking | undefined {
+export function readThinking(message: Message): MessageThinking | undefined {
   // Only answers of models have provider items, and reading them takes longer than all else.
   if (message.role !== 'assistant' || message.raw === undefined) return undefined;
   const raw = readRawItems(message);

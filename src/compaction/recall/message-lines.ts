@@ -1,13 +1,13 @@
 import type { Message } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
-import { describeCall, splitFragments } from '../evidence/fragments.ts';
+import { renderCall, splitFragments } from '../evidence/fragments.ts';
 
 export const RECALL = 'recall';
 
 /** The text that recall shows: texts and tool calls, except calls of `recall`. */
 export function recallText({ content, parts, toolCalls = [] }: Message): string {
   const texts = readParts({ content, parts }).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
-  const calls = toolCalls.flatMap((call) => (call.name === RECALL ? [] : [describeCall(call).trim()]));
+  const calls = toolCalls.flatMap((call) => (call.name === RECALL ? [] : [renderCall(call).trim()]));
   return [...texts, ...calls].join('\n');
 }
 

@@ -19,7 +19,7 @@ export interface RecallQuery {
 }
 
 /** @param query search text that is not blank */
-export function readQuery(query: string): RecallQuery {
+export function readRecallQuery(query: string): RecallQuery {
   const phrase = fold(canonical(query.trim()));
   const [plain, signs] = readWords(phrase);
   const longer = plain.filter((word) => !/^[a-z]{1,2}$/.test(word));

@@ -1,7 +1,7 @@
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import { GAP, writeLines } from '../../compaction/evidence/record-lines.ts';
-import { MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
+import { SPEAKER_MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
 import type { Message } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
 import { foldLine, foldRecord } from '../structural/text.ts';
@@ -85,7 +85,7 @@ export class LogQuotes {
     const { message } = this.#fragment(indexes[0]);
     const speaker = this.speakerOf(indexes[0]);
     const seq = this.#firstSeq + message;
-    if (speaker === 'call' || speaker === 'result') return MARKS[speaker] + this.#writeRecords(indexes);
+    if (speaker === 'call' || speaker === 'result') return SPEAKER_MARKS[speaker] + this.#writeRecords(indexes);
     const said = speaker === 'agent' ? [this.#writeRecords(indexes)] : this.#quotePerson(indexes);
     return markSpeaker(speaker, seq) + said.join(' ');
   }

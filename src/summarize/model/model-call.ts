@@ -5,7 +5,7 @@ import type { ModelOutcome } from '../../domain/events.ts';
 import { isHeldBack, throughGate } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
-import { checkAnswer, readModelError, readPassedOver, readUsage } from '../../domain/model-answer.ts';
+import { checkAnswer, readModelError, readPassedOver, readModelUsage } from '../../domain/model-answer.ts';
 import type { CachedPrefix, SummaryRequest } from '../../domain/summarizer.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { noTracing, type Tracing } from '../../domain/tracing.ts';
@@ -153,7 +153,7 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nex
     onEvent: deadline.noteEvent,
     onUsage(usage) {
       deadline.noteEvent();
-      counted = readUsage(usage);
+      counted = readModelUsage(usage);
     },
   };
   try {

@@ -1,6 +1,6 @@
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP, type RecordLine, writeLines } from '../../compaction/evidence/record-lines.ts';
-import { MARK, MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
+import { MARK, SPEAKER_MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
 import { headFor } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 import { foldRecord } from './text.ts';
@@ -51,7 +51,7 @@ function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: b
   const text = line.trimStart();
   if (continues && !MARK.test(text)) return line;
   // Only the start of a call names its tool.
-  const mark = part === 'call' && owner >= 0 ? `${MARKS.call}${GAP} ` : (person?.mark ?? MARKS[part]);
+  const mark = part === 'call' && owner >= 0 ? `${SPEAKER_MARKS.call}${GAP} ` : (person?.mark ?? SPEAKER_MARKS[part]);
   if (!continues && person?.isCutBefore === true) return `${mark}${GAP} ${text}`;
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }

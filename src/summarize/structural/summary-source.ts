@@ -1,4 +1,4 @@
-import type { Part } from '../../compaction/evidence/fragments.ts';
+import type { PartKind } from '../../compaction/evidence/fragments.ts';
 import { type Fragment, type Ledger, readLedger } from '../../compaction/evidence/ledger.ts';
 import { GAP } from '../../compaction/evidence/record-lines.ts';
 import { MARK } from '../../compaction/evidence/summary-records.ts';
@@ -154,7 +154,7 @@ function ownedText(fragments: readonly Fragment[], text: string, owner: number):
   return owner < 0 ? text : `${text}\n${(fragments[owner] as Fragment).text}`;
 }
 
-function isRepeated(lines: Set<string>, part: Part, text: string): boolean {
+function isRepeated(lines: Set<string>, part: PartKind, text: string): boolean {
   // Folding only shortens a line.
   if (part === 'result' && text.length < MIN_REPEATED_CHARS) return false;
   const line = withoutMark(foldLine(text));

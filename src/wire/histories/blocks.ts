@@ -1,6 +1,6 @@
 import { fieldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { joinTexts } from '../../domain/parts.ts';
+import { joinPartTexts } from '../../domain/parts.ts';
 import { clipText } from '../../domain/thrown.ts';
 import type { MessageDraft } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
@@ -240,7 +240,7 @@ export function readContents(value: unknown): ReadContents {
   if (typeof value === 'string') return { content: value };
   if (!Array.isArray(value) || !value.every(isReadableBlock)) return { content: JSON.stringify(dropEncrypted(value)) };
   const blocks = (value as readonly Block[]).flatMap(openDocument);
-  const content = joinTexts(blocks.map((block) => textIn(block) ?? ''));
+  const content = joinPartTexts(blocks.map((block) => textIn(block) ?? ''));
   return blocks.some(({ type }) => type !== 'text') ? { content, parts: blocks } : { content };
 }
 

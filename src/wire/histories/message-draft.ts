@@ -1,5 +1,5 @@
 import type { Message } from '../../domain/message.ts';
-import { joinTexts } from '../../domain/parts.ts';
+import { joinPartTexts } from '../../domain/parts.ts';
 import type { RawFormat, RawItem } from '../../domain/raw-items.ts';
 import type { HistoryNotes } from './notes.ts';
 
@@ -81,7 +81,7 @@ export class MessageDraft {
 
   addText(text: string, part?: unknown): void {
     this.#endStep();
-    this.#content = joinTexts([this.#content, text]);
+    this.#content = joinPartTexts([this.#content, text]);
     if (text !== '') this.#parts.push(part ?? { type: 'text', text });
   }
 

@@ -1,5 +1,5 @@
 import { isMapping } from '../../domain/parse.ts';
-import { joinTexts } from '../../domain/parts.ts';
+import { joinPartTexts } from '../../domain/parts.ts';
 import type { MessageDraft } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 import { type Block, blocksIn, listOf } from './values.ts';
@@ -53,7 +53,7 @@ export function readCitations(given: unknown, { draft, notes, at }: CitationTarg
       );
     else lines.add(line);
   }
-  if (lines.size > 0) draft.addText(joinTexts([...lines]));
+  if (lines.size > 0) draft.addText(joinPartTexts([...lines]));
 }
 
 /** @returns undefined for a source without a name and a text */

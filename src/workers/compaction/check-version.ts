@@ -1,5 +1,5 @@
 import { requestTokens } from '../../compaction/budget.ts';
-import { buildInSlices, messagesOf } from '../../compaction/context.ts';
+import { buildInSlices, contextMessages } from '../../compaction/context.ts';
 import type { SettledContext } from '../../compaction/settle.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
 import type { Interruptible } from '../../domain/interruptible.ts';
@@ -13,19 +13,16 @@ import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } fro
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/**
- * A user message that is appended for the check. Between two turns, a context without a user message at its end is not
- * a valid request.
- */
+/** Appended for the check. A context without a user message at its end is no valid request. */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
 export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | 'tools' | 'limits' | 'overhead'>;
 
 /**
- * Returns the rules that a new version of the context would break. Open tool rounds and pinned messages must be
- * unchanged (X12, X13). The version with one more user message must be a valid request: in form, message order (X10),
- * thinking (A8), pins (X13) and size (X9). The request is rendered in the format of the agent's model. If the model has
- * no known format, the request is checked in every format, without the limits of providers.
+ * Returns the rules that a version would break. Open tool rounds and pinned messages must be unchanged (X12, X13). With
+ * one more user message, the version must be a valid request: in form, order (X10), thinking (A8), pins (X13) and size
+ * (X9).
+ * A model without a known format is checked in every format, without the limits of providers.
  * @param summaries texts of the new summaries, by summary key
  */
 export function* checkVersion(
@@ -67,10 +64,10 @@ export function* checkVersion(
 }
 
 function* readMessages(source: ContextSource): Interruptible<Message[]> {
-  return messagesOf(yield* buildInSlices(source));
+  return contextMessages(yield* buildInSlices(source));
 }
 
-/** The size limit (X9) is checked with the upper bound of the token count, as it is before a request is sent. */
+/** Checks the size by the upper bound, as before a request is sent. */
 function contextOf(
   { agent, limits, overhead }: CheckedAgent,
   settled: Pick<SettledContext, 'weight' | 'placeholder'>,

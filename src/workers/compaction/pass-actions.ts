@@ -1,5 +1,5 @@
 import { excessWeight, requestTokensOf } from '../../compaction/budget.ts';
-import { buildInSlices, messagesOf, weighItems } from '../../compaction/context.ts';
+import { buildInSlices, contextMessages, weighItems } from '../../compaction/context.ts';
 import { type EditedSummary, editProposal } from '../../compaction/edited-proposal.ts';
 import { limitSummaryCall } from '../../compaction/summary-time.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
@@ -30,7 +30,6 @@ import {
 import { planContext, settleContext } from './plan-and-settle.ts';
 import { childId, findRecords, readAccepted, sequenceKey, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** Runs the action of a compaction pass's state. Returns the facts from which `nextStep` decides the next state. */
 export async function act<Step extends PassStep>(run: RunningPass, state: PassState<Step>): Promise<PassFacts[Step]> {
   return await ACTIONS[state.step](run, state);
 }
@@ -80,10 +79,7 @@ async function planLive(
   return planned.status === 'planned' ? { ...planned, source } : planned;
 }
 
-/**
- * Creates one child job for each sequence (range of messages to summarize) without a stored result. A refused summary
- * is a stored result.
- */
+/** One child job for each sequence without a stored result. A refused summary is a result. */
 async function findMissing(
   { ports, pass, prepared }: RunningPass,
   state: PassState<'find_missing'>,
@@ -101,8 +97,8 @@ async function findMissing(
 }
 
 /**
- * Gives the compaction pass's lease back, and then asks the queue for child jobs. A crash between the two delays the
- * pass by a minute, but loses nothing.
+ * Gives the lease back, and only then asks for child jobs. A crash in between delays the pass by a minute, but loses
+ * nothing.
  */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<PassFacts['park']> {
   const { passes, onEvent } = run.ports;
@@ -113,11 +109,11 @@ async function parkPass(run: RunningPass, { job, children, sequences }: PassStat
   return parked;
 }
 
-/** Output tokens of a summarizing model per token of its cap: thinking and text that is clipped afterwards included. */
+/** For each token of a cap: thinking, and text that is clipped afterwards, included. */
 const OUTPUT_FACTOR = 2;
 const THINKING_TOKENS = 4_096;
 
-/** Time that the slowest of the jobs may need for its model calls, and at least that of a summary without a model. */
+/** What the slowest job may need for its model calls. */
 function parkTime({ summarizer }: Policy, children: PassState<'park'>['children']): number {
   if (typeof summarizer === 'string') return PASS_LIMITS.parkMs;
   const times = children.map(({ sequence: { tokens, maxTokens } }) => {
@@ -147,9 +143,9 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
   const { conversation } = pass.lease;
   const { plan, reasons, snapshot, live } = state;
   const shown = await eventLoopShare.run(buildInSlices(live));
-  if (waitsForAnswer(reasons, messagesOf(shown))) return { status: 'thinking' };
-  // Messages that were appended after the plan follow the new context version unchanged. If a turn waits for the pass,
-  // the version covers these messages as well, because the whole request must fit into the window.
+  if (waitsForAnswer(reasons, contextMessages(shown))) return { status: 'thinking' };
+  // Messages behind the plan follow the version unchanged. If a turn waits, the version covers them: the whole request
+  // must fit.
   const head = hasHardReason(reasons) ? live.head : plan.head;
   const at = { version: live.version.number, head };
   const source = live.head === head ? live : await ports.contexts.readContext(conversation, at);
@@ -168,10 +164,7 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
   return { status: 'settled', settled, source, texts: accepted.texts };
 }
 
-/**
- * Applies the edits of a person who approved a proposed context version. Then checks the edited version against the
- * live context, with the messages that were appended since the proposal.
- */
+/** Checks an edited proposal against the live context, with the messages that were appended since. */
 async function checkApproval(
   state: PassState<'check_approval'>,
   live: ContextSource,
@@ -182,8 +175,7 @@ async function checkApproval(
   const { prepared } = state.snapshot;
   const { overhead } = prepared;
   const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
-  // The proposed and the live context are counted with the same calibration factor, which may have changed while the
-  // proposal waited.
+  // Both contexts are counted with one factor, which may have changed while the proposal waited.
   const context = await eventLoopShare.run(buildInSlices(live));
   const items = context.items.filter(({ to }) => to <= proposal.version.base);
   const tokensBefore = requestTokensOf({ overhead }, items);
@@ -202,10 +194,7 @@ function findWrongEdit({ summaries }: Proposal, edits: Edits): ApprovalRefusal |
   return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
 }
 
-/**
- * Counts the summary texts that a person changed. Removes the provider's opaque items for the same range, because these
- * items still contain the old text.
- */
+/** Removes the provider's opaque items of an edited range, because they contain the old text. */
 async function weighEdits(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { summaries }: Proposal,
@@ -224,16 +213,13 @@ async function weighEdits(
   return edited;
 }
 
-/**
- * Returns why an approved context version must not be committed. The version must meet the same rules as any other
- * version of a compaction pass (invariant I16).
- */
+/** An approved version must meet the rules of any other version (I16). */
 function* findRefusal(
   { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
   { version, summaries }: Proposal,
   { live, items }: { readonly live: ContextSource; readonly items: readonly ContextItem[] },
 ): Interruptible<ApprovalRefusal | undefined> {
-  if (isThinkingLoopOpen(messagesOf({ items }))) {
+  if (isThinkingLoopOpen(contextMessages({ items }))) {
     const message = 'a model is in the middle of its thinking in this conversation. Approve again after its answer';
     return { code: 'conversation_busy', field: 'conversation', message };
   }
@@ -250,12 +236,11 @@ function* findRefusal(
   return violation && refuse(edits, `${violation.rule}: ${violation.message}`);
 }
 
-/** Returns why the approved context version is too large, or undefined if it fits. */
 function findMisfit(version: Proposal['version'], { limits, overhead }: PreparedAgent): string | undefined {
   const { tokensBefore, tokensAfter } = version;
   if (tokensAfter >= tokensBefore)
     return `the new context has ${tokensAfter} tokens, but must have fewer than the ${tokensBefore} of the current one`;
-  // A version whose proposal states why the version is too large may exceed the token budget.
+  // A proposal that explains its size may exceed the budget.
   if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
   const reasons = version.reasons as Reason[];
   const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, weighVersion(version));
@@ -263,10 +248,7 @@ function findMisfit(version: Proposal['version'], { limits, overhead }: Prepared
   return bytes > 0 ? `the new context exceeds the model's request limit by ${bytes} bytes` : undefined;
 }
 
-/**
- * Builds the error that answers an approval. If the person edited texts, the error blames the edits. Otherwise it
- * reports that the proposal is outdated.
- */
+/** Blames the edits, if there are any. Otherwise the proposal is outdated. */
 function refuse(edits: Edits, message: string): ApprovalRefusal {
   const hasEdits = Object.keys(edits).length > 0;
   return hasEdits
@@ -274,9 +256,7 @@ function refuse(edits: Edits, message: string): ApprovalRefusal {
     : { code: 'proposal_stale', field: 'proposal', message };
 }
 
-/**
- * The messages that were appended after the last message of the context version, as one segment of unchanged messages.
- */
+/** Messages behind the version, as one unchanged segment. */
 function segmentBehind({ base }: Proposal['version'], head: number, items: readonly ContextItem[]): readonly Segment[] {
   if (head <= base) return [];
   return [{ kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) }];

@@ -1,4 +1,4 @@
-import { type Context, messagesOf } from '../../compaction/context.ts';
+import { type Context, contextMessages } from '../../compaction/context.ts';
 import { planInSlices } from '../../compaction/plan.ts';
 import {
   type SettledContext,
@@ -19,14 +19,13 @@ import { checkVersion } from './check-version.ts';
 import { type PassSnapshot, planRequest } from './pass-snapshot.ts';
 import type { AcceptedSummaries } from './sequence-summaries.ts';
 
-/** Input for planning and settling, both for live compaction passes and for trials that write nothing. */
+/** For live passes, and for trials that write nothing. */
 interface PlanInput {
   readonly snapshot: PassSnapshot;
   readonly reasons: readonly Reason[];
   readonly source: ContextSource;
-  /** The conversation's context, built from the log entries in `source`. */
+  /** Built from the log entries in `source`. */
   readonly context: Context;
-  /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
 }
 
@@ -36,31 +35,22 @@ interface SettleInput extends PlanInput {
 }
 
 interface SettleChoices {
-  /**
-   * If true, the new context is not checked against the formats of providers. That check takes longer than all other
-   * work of a trial, and a trial commits nothing.
-   */
+  /** Without the check against the formats of providers, which takes longer than the rest of a trial. */
   readonly isUnchecked?: boolean;
   readonly onRefusal?: (refusal: VersionRefusal) => void;
 }
 
-/**
- * Plans the compaction pass, in slices that keep the event loop free. Makes no plan if the model has sent thinking and
- * not yet answered, and no turn waits for the pass.
- */
+/** Makes no plan while a model thinks, unless a turn waits for the pass. */
 export async function planContext(
   input: PlanInput,
 ): Promise<{ readonly status: 'planned'; readonly plan: PassPlan } | { readonly status: 'thinking' }> {
   const { snapshot, reasons, context } = input;
-  if (waitsForAnswer(reasons, messagesOf(context))) return { status: 'thinking' };
+  if (waitsForAnswer(reasons, contextMessages(context))) return { status: 'thinking' };
   const request = planRequest(snapshot.prepared, context, reasons, { ...snapshot, ...input });
   return { status: 'planned', plan: await eventLoopShare.run(planInSlices(request)) };
 }
 
-/**
- * Turns the plan and the summaries into a new context version that the agent's provider accepts. Runs in slices that
- * keep the event loop free.
- */
+/** Makes a version that the agent's provider accepts from plan and summaries. */
 export async function settleContext(
   input: SettleInput,
   { isUnchecked = false, onRefusal }: SettleChoices = {},
@@ -84,11 +74,11 @@ function* withoutViolations(): Interruptible<Violation[]> {
   return [];
 }
 
-/** Why a new context version must not be committed. */
+/** Why a version must not be committed. */
 export interface VersionRefusal {
-  /** Ids of the broken format rules, or `quarantined` if the provider refused the same segments before. */
+  /** Ids of broken rules, or `quarantined` if the provider refused the same segments before. */
   readonly codes: readonly string[];
-  /** Explanation of the refusal, without contents of the conversation. */
+  /** Without contents of the conversation. */
   readonly message: string;
 }
 
@@ -97,7 +87,7 @@ const QUARANTINED: VersionRefusal = {
   message: 'the provider refused an earlier context version that changed the log in the same way',
 };
 
-/** The outcome if every possible version breaks a rule, even the one without summaries. */
+/** Every possible version breaks a rule, even the one without summaries. */
 export interface RefusedVersion {
   readonly kind: 'refused';
   readonly refusal: VersionRefusal;
@@ -105,16 +95,12 @@ export interface RefusedVersion {
 
 interface Sendability {
   readonly quarantine: Quarantine | undefined;
-  /** Returns the rules that a request over the new context would break. */
+  /** Rules that a request over the new context would break. */
   readonly check: (settled: SettledContext) => Interruptible<readonly Violation[]>;
-  /** Called for each context version that breaks a rule. */
   readonly onRefusal?: (refusal: VersionRefusal) => void;
 }
 
-/**
- * Builds a context version that the agent's provider accepts. Tries it with the summaries first, and then without any
- * summary.
- */
+/** Tries a version with the summaries first, then without any. */
 export function* settleSendable(
   request: SettleRequest,
   sendability: Sendability,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type MatchedMessage, matchMessage, rankMatched } from '../../compaction/recall/matched-message.ts';
 import { RECALL, recallText } from '../../compaction/recall/message-lines.ts';
-import { readQuery } from '../../compaction/recall/recall-query.ts';
+import { readRecallQuery } from '../../compaction/recall/recall-query.ts';
 import type { Tool } from '../../domain/agent.ts';
 import { isWithin } from '../../domain/rolled-back.ts';
 import type { ContextStore } from '../../store/contexts.ts';
@@ -18,7 +18,7 @@ import {
   writeFound,
 } from './recall-answer.ts';
 
-/** A message is not begun in an answer that has fewer tokens left. */
+/** With fewer tokens left, no further message is begun. */
 const MIN_MESSAGE_TOKENS = 16;
 
 const seqSchema = z.number().int().min(1);
@@ -47,10 +47,7 @@ export interface RecallPlace extends IndexedLog {
   readonly contexts: IndexedLog['contexts'] & Pick<ContextStore, 'readText'>;
 }
 
-/**
- * The built-in tool `recall`, with which an agent searches and reads its own conversation, including messages that
- * compaction archived.
- */
+/** The built-in tool by which an agent searches and reads its own conversation, with what compaction archived. */
 export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly name = RECALL;
   readonly description =
@@ -64,8 +61,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly #indexes: LineIndexes;
 
   /**
-   * @param maxTokens limit for the tokens of a recall answer, as for other tool results
-   * @param indexes kept by the worker process for all conversations
+   * @param maxTokens as for other tool results
+   * @param indexes kept by the process for all conversations
    */
   constructor(counter: TokenCounter, maxTokens: number, indexes: LineIndexes) {
     this.#counter = counter;
@@ -73,7 +70,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     this.#indexes = indexes;
   }
 
-  /** Returns the recall tool for one conversation. That tool can read no other conversation. */
+  /** The tool for one conversation. It can read no other one. */
   open(place: RecallPlace): Tool {
     const { name, description } = this;
     const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> => {
@@ -115,8 +112,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
           const text = recallText(entry.message).slice(skipped);
           const fitting = await this.#fit(title, text, left);
           const isWhole = fitting.length === text.length;
-          // Only the first message of a recall answer is cut, because it can be too large for any answer. Every other
-          // message is returned in full, if necessary by the next recall call.
+          // Only the first message is cut, because it can be too large for any answer. The next call returns any other
+          // in full.
           if (!isWhole && messages.length > 0) {
             return [...messages, `Continue with from: ${entry.seq}${end}.`].join('\n');
           }
@@ -133,7 +130,6 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     });
   }
 
-  /** Lets the model read the full text of a tool result that was clipped in its context. */
   async #readWhole(
     { contexts, conversation }: RecallPlace,
     { ref, offset = 0, limit }: RecallInput & { readonly ref: string },
@@ -149,10 +145,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     });
   }
 
-  /**
-   * Returns the longest start of a text that has at most `room` tokens in its frame. The cost does not grow with the length
-   * of the text.
-   */
+  /** The longest start that fits into `room` with its frame. The cost does not grow with the text. */
   async #fit(title: string, text: string, room: number): Promise<string> {
     for (let tokens = room; tokens > 0; ) {
       const cut = await this.#counter.clipStart(text, tokens);
@@ -168,31 +161,26 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   }
 }
 
-/**
- * Lines of the index that are looked up in the log for exact matches, by the tokens of the answer. A line with its title
- * has about 40 tokens, so that an answer shows half of them.
- */
+/** A line with its title has about 40 tokens, so an answer shows half of the lines that are looked up. */
 const TOKENS_A_LINE = 24;
 const MIN_LINES = 32;
 const MAX_LINES = 256;
-/** Bytes of messages that are read for them. The best message is read at any size. */
+/** The best message is read at any size. */
 const MAX_READ_BYTES = 1_048_576;
 
 interface Search {
   readonly query: string;
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** Tokens of the answer. */
   readonly maxTokens: number;
 }
 
-/** Searches the log of a conversation. */
 async function searchLog(
   log: IndexedLog,
   { query: text, from = 1, to = log.state.head, maxTokens }: Search,
   { indexes, signal }: { readonly indexes: LineIndexes; readonly signal: AbortSignal },
 ): Promise<Found> {
-  const query = readQuery(text);
+  const query = readRecallQuery(text);
   const { index, segments, hidden } = await indexes.open(log, signal);
   const most = Math.min(MAX_LINES, Math.max(MIN_LINES, Math.floor(maxTokens / TOKENS_A_LINE)));
   const scope = { from, to: Math.min(to, log.state.head), segments, hidden, most };

@@ -18,7 +18,7 @@ import {
   readModelError,
   readPassedOver,
   readToolCallPiece,
-  readUsage,
+  readModelUsage,
   refuseEmptyAnswer,
 } from '../../domain/model-answer.ts';
 import type { Tracing } from '../../domain/tracing.ts';
@@ -26,21 +26,21 @@ import { describeUsage } from '../../domain/usage.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { type Ending, LostTurn, StepTimeout } from './ending.ts';
 
-/** The error of a model call, classified by its consequence for the turn. */
+/** The error of a model call, by its consequence for the turn. */
 export interface ModelFailure {
   readonly kind: ModelErrorKind;
-  /** The error's message, without contents of the conversation. */
+  /** Without contents of the conversation. */
   readonly message: string;
   readonly retryAt?: number | undefined;
-  /** The provider's error code, or the id of the message-format rule that turnfold found broken. */
+  /** The provider's code, or the id of the rule that turnfold found broken. */
   readonly code?: string | undefined;
   /** Structure of the refused request as JSON, without contents. */
   readonly form?: string | undefined;
-  /** True if the provider refused what the messages say or hold. */
+  /** The provider refused what the messages say or hold. */
   readonly refusesContents?: boolean;
-  /** True if the provider named no message, but a size or a limit. */
+  /** The provider named no message, but a size or a limit. */
   readonly mayBeTooLong?: boolean;
-  /** True if the gate of the model chose the time of the next attempt. */
+  /** The gate of the model chose the time of the next attempt. */
   readonly isHeld?: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface ModelCall {
   readonly request: Omit<ModelRequest, 'signal'>;
   readonly ending: Ending;
   readonly timeoutMs: number;
-  /** True if compaction removed or shortened some messages of the log. */
+  /** Compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
   readonly clock: Clock;
   readonly onEvent: EventListener;
@@ -62,10 +62,7 @@ export interface ModelCall {
   readonly tracing: Tracing;
 }
 
-/**
- * Calls the model for one step of a turn.
- * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
- */
+/** @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops. */
 export async function callModel(call: ModelCall): Promise<ModelCallResult> {
   const { ending, model, isCompacted, request, tracing, timeoutMs, onContent } = call;
   const { maxOutputTokens } = request;
@@ -88,7 +85,7 @@ export async function callModel(call: ModelCall): Promise<ModelCallResult> {
 
 /**
  * Calls the model's own code, which turnfold does not trust.
- * @throws ModelError for every error and every malformed answer of the model
+ * @throws ModelError for every error and every malformed answer
  */
 function generateWith({ ending, model, clock, onContent }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
   return async (signal: AbortSignal): Promise<ModelAnswer> => {
@@ -107,14 +104,12 @@ function generateWith({ ending, model, clock, onContent }: ModelCall, observed: 
   };
 }
 
-/** Facts about a call that the model reported before its answer. */
 interface Progress {
   readonly startedAt: number;
   firstTextAt: number | undefined;
   usage: ModelUsage | undefined;
 }
 
-/** Adds listeners to the model request that record the model's progress. */
 function observeRequest({ ending, request, clock, onEvent }: ModelCall) {
   const { conversation } = ending.lease;
   const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
@@ -129,11 +124,11 @@ function observeRequest({ ending, request, clock, onEvent }: ModelCall) {
     ...request,
     onPassedOver,
     onUsage(usage: unknown) {
-      progress.usage = readUsage(usage);
+      progress.usage = readModelUsage(usage);
     },
     ...(onText && {
       onText(piece: unknown) {
-        // Only text is streamed. The model's whole answer is checked later.
+        // The model's whole answer is checked later.
         if (typeof piece !== 'string') return;
         progress.firstTextAt ??= clock.now();
         onText(piece);
@@ -154,10 +149,6 @@ function observeRequest({ ending, request, clock, onEvent }: ModelCall) {
   return { observed, progress };
 }
 
-/**
- * Classifies the error of a model call.
- * @param error the error from `generateWith` or from the step's deadline
- */
 function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
   const { kind, message, retryAt, code, form, refusesContents, mayBeTooLong } = isModelError(error)
@@ -175,10 +166,7 @@ function outcomeOf(error: unknown, ending: Ending): ModelOutcome {
 
 type CalledEvent = Extract<WorkerEvent, { readonly type: 'model_called' }>;
 
-/**
- * The end of a model call, for the event about that call. If the call ended without token usage, the event has the
- * usage that the model reported last.
- */
+/** A call that ended without token usage has the usage that the model reported last. */
 interface CallEnd extends Pick<CalledEvent, 'outcome' | 'answeredBy' | 'why' | 'code' | 'retryAfterMs'> {
   readonly usage: ModelUsage | undefined;
 }

@@ -1,4 +1,4 @@
-import { buildInSlices, messagesOf } from '../../compaction/context.ts';
+import { buildInSlices, contextMessages } from '../../compaction/context.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { ConversationState, StepState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
@@ -209,7 +209,7 @@ export class ContextCache {
     const context = await eventLoopShare.run(buildInSlices(source));
     const { version, head } = context;
     const isCompacted = version.segments.some(({ kind }) => kind !== 'raw');
-    this.#cached = { version: version.number, isCompacted, head, messages: messagesOf(context) };
+    this.#cached = { version: version.number, isCompacted, head, messages: contextMessages(context) };
     return this.#cached;
   }
 }

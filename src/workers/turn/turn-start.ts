@@ -17,7 +17,7 @@ import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import { PASS_LIMITS, settlesSize } from '../../domain/pass.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
-import { readContext } from '../../domain/turn-context.ts';
+import { readTurnContext } from '../../domain/turn-context.ts';
 import { type Segment, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import type { TurnUndo } from '../../store/turn-changes.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
@@ -78,7 +78,7 @@ export async function briefTurn(run: RunningTurn): Promise<TurnFacts['brief']> {
   const { system } = prepared.agent;
   if (typeof system === 'string' && claimed.hasContext !== true) return BRIEFED;
   const briefing = await ports.turns.readBriefing(conversation, turn);
-  run.turnContext = readContext(briefing.context);
+  run.turnContext = readTurnContext(briefing.context);
   if (typeof system === 'string') return BRIEFED;
   const written = briefing.system ?? (await writeSystem(run, system));
   if (typeof written !== 'string') return { status: 'failed', why: written.why };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listChanges, listValues, readArguments } from '../../../src/compaction/evidence/call-values.ts';
+import { listPatchedFiles, listValues, readArguments } from '../../../src/compaction/evidence/call-values.ts';
 
 const valuesOf = (given: unknown): [string, string][] =>
   listValues(readArguments({ arguments: JSON.stringify(given) })).map(({ key, text }) => [key, text]);
@@ -41,7 +41,7 @@ test('the files of patches are listed once, at most eight', () => {
   const patch = '*** Begin Patch\n*** Update File: src/a.ts\n*** Add File: b.ts\n*** Move to: c.ts\n';
   const diff = '--- a/d.ts\n+++ b/d.ts\n--- e.ts\n+++ /dev/null\n';
   const values = [patch, diff, patch, 'one line'].map((text) => ({ key: 'patch', text }));
-  expect(listChanges(values)).toEqual(['src/a.ts', 'b.ts', 'c.ts', 'd.ts']);
+  expect(listPatchedFiles(values)).toEqual(['src/a.ts', 'b.ts', 'c.ts', 'd.ts']);
   const many = Array.from({ length: 12 }, (_, at) => `+++ b/${at}.ts\n`).join('');
-  expect(listChanges([{ key: 'patch', text: many }])).toHaveLength(8);
+  expect(listPatchedFiles([{ key: 'patch', text: many }])).toHaveLength(8);
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { describeCall, partsOf, splitFragments } from '../../../src/compaction/evidence/fragments.ts';
+import { renderCall, partTexts, splitFragments } from '../../../src/compaction/evidence/fragments.ts';
 import { callTools, toolResult, user } from '../messages.ts';
 
 function piecesOf(text: string): string[] {
@@ -9,11 +9,11 @@ function piecesOf(text: string): string[] {
 
 describe('the parts of a message', () => {
   test('name who says them', () => {
-    expect(partsOf(user('hello'))).toEqual([{ part: 'user', text: 'hello' }]);
-    expect(partsOf({ role: 'system', content: 'be brief' })).toEqual([{ part: 'user', text: 'be brief' }]);
-    expect(partsOf({ role: 'summary', content: 'so far' })).toEqual([{ part: 'statement', text: 'so far' }]);
-    expect(partsOf(toolResult('c1_0', 'done'))).toEqual([{ part: 'result', text: 'done' }]);
-    expect(partsOf({ ...callTools('c1_0', 'c1_1'), content: 'I read.' }).map(({ part }) => part)).toEqual([
+    expect(partTexts(user('hello'))).toEqual([{ part: 'user', text: 'hello' }]);
+    expect(partTexts({ role: 'system', content: 'be brief' })).toEqual([{ part: 'user', text: 'be brief' }]);
+    expect(partTexts({ role: 'summary', content: 'so far' })).toEqual([{ part: 'statement', text: 'so far' }]);
+    expect(partTexts(toolResult('c1_0', 'done'))).toEqual([{ part: 'result', text: 'done' }]);
+    expect(partTexts({ ...callTools('c1_0', 'c1_1'), content: 'I read.' }).map(({ part }) => part)).toEqual([
       'statement',
       'call',
       'call',
@@ -21,13 +21,13 @@ describe('the parts of a message', () => {
   });
 
   test('leave out an empty text', () => {
-    expect(partsOf(user(''))).toEqual([]);
-    expect(partsOf(callTools('c1_0')).map(({ part }) => part)).toEqual(['call']);
+    expect(partTexts(user(''))).toEqual([]);
+    expect(partTexts(callTools('c1_0')).map(({ part }) => part)).toEqual(['call']);
   });
 });
 
 describe('the text of a call', () => {
-  const describeArguments = (text: string): string => describeCall({ id: 'c1_0', name: 'edit', arguments: text });
+  const describeArguments = (text: string): string => renderCall({ id: 'c1_0', name: 'edit', arguments: text });
 
   test('names each value by its key, with the key of the list or object that holds it', () => {
     const values = { path: 'a.ts', lines: [3, 4], to: { mode: 'all', deep: [{ on: true }] }, none: null };

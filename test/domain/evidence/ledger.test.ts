@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { partsOf } from '../../../src/compaction/evidence/fragments.ts';
+import { partTexts } from '../../../src/compaction/evidence/fragments.ts';
 import { type Ledger, readLedger, type Term } from '../../../src/compaction/evidence/ledger.ts';
 import { runToEnd } from '../../../src/domain/interruptible.ts';
 import type { Message } from '../../../src/domain/message.ts';
@@ -74,7 +74,7 @@ describe('the ledger of a source', () => {
     ]);
     const bare = (text: string): string => text.replaceAll(' ', '');
     for (const { message, partIndex, text, start, end } of fragments)
-      expect(bare(text)).toBe(bare(partsOf(talk[message] as Message)[partIndex]?.text.slice(start, end) ?? ''));
+      expect(bare(text)).toBe(bare(partTexts(talk[message] as Message)[partIndex]?.text.slice(start, end) ?? ''));
   });
 
   test('names the last message of the agent and the stale results', () => {

@@ -4,7 +4,7 @@ import { MASK_TOKENS } from '../../../src/compaction/mask.ts';
 import { LineIndex, type LineMatches } from '../../../src/compaction/recall/line-index.ts';
 import { type MatchedMessage, matchMessage, rankMatched } from '../../../src/compaction/recall/matched-message.ts';
 import { fold, recallText } from '../../../src/compaction/recall/message-lines.ts';
-import { readQuery } from '../../../src/compaction/recall/recall-query.ts';
+import { readRecallQuery } from '../../../src/compaction/recall/recall-query.ts';
 import { runToEnd } from '../../../src/domain/interruptible.ts';
 import { buildLog, type LogEntry, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Segment } from '../../../src/domain/version.ts';
@@ -43,7 +43,7 @@ function indexOf(entries: readonly LogEntry[]): LineIndex {
 
 function matchIn(index: LineIndex, query: string, scope: Scope = {}): LineMatches {
   const segments = [segment('evicted', 1, Math.max(1, index.head))];
-  return runToEnd(index.search(readQuery(query), { segments, from: 1, to: index.head, most: 100, ...scope }));
+  return runToEnd(index.search(readRecallQuery(query), { segments, from: 1, to: index.head, most: 100, ...scope }));
 }
 
 /** Searches a log as the tool does: by the index, and then by the texts of the best messages. */
@@ -51,7 +51,7 @@ function search(query: string, entries: readonly LogEntry[], scope: Scope = {}) 
   const matches = matchIn(indexOf(entries), query, scope);
   const seqs = [...new Set(matches.ranked.map(({ seq }) => seq))];
   const matched = new Map<number, MatchedMessage>(
-    seqs.map((seq) => [seq, runToEnd(matchMessage(entries[seq - 1] as LogEntry, readQuery(query), matches))]),
+    seqs.map((seq) => [seq, runToEnd(matchMessage(entries[seq - 1] as LogEntry, readRecallQuery(query), matches))]),
   );
   const ranked = rankMatched(matched.values());
   const lines = ranked.map(({ seq, line }) => {
@@ -247,7 +247,7 @@ describe('the text of a line that the recall tool returns', () => {
         const start = from % (source.length + 1);
         const query = source.slice(start, start + 1 + (to % 20)).join('');
         if (query.trim() === '') return;
-        const { words, exacts } = readQuery(query);
+        const { words, exacts } = readRecallQuery(query);
         const found = search(query, logOf(given.map((text) => user(text))));
         // A single ASCII sign is on nearly every line, so it is no word of the index.
         if (words.length > 0) expect(found.seqs).toContain((at % given.length) + 1);

@@ -1,4 +1,4 @@
-import { partsOf } from '../../../src/compaction/evidence/fragments.ts';
+import { partTexts } from '../../../src/compaction/evidence/fragments.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { SECTIONS } from '../../../src/summarize/model/sections.ts';
 import { foldLine } from '../../../src/summarize/structural/text.ts';
@@ -25,7 +25,7 @@ function isQuote(line: string, messages: readonly Message[], firstSeq: number): 
   if (message !== undefined && message.role === role) return holdsPieces(message.content, said);
   const [, mark = '', record = ''] = /^(→|←) (.*)$/u.exec(line) ?? [];
   const part = { '→': 'call', '←': 'result' }[mark];
-  const texts = messages.flatMap(partsOf).filter((own) => own.part === part);
+  const texts = messages.flatMap(partTexts).filter((own) => own.part === part);
   return texts.some(({ text }) => holdsPieces(text, record));
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readQuery } from '../../../src/compaction/recall/recall-query.ts';
+import { readRecallQuery } from '../../../src/compaction/recall/recall-query.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { SeqRange } from '../../../src/domain/version.ts';
 import { LineIndexes } from '../../../src/workers/recall/line-indexes.ts';
@@ -40,7 +40,7 @@ async function openLogs(maxBytes?: number) {
     if (state === undefined) throw new Error('no conversation');
     const { index, segments } = await indexes.open({ contexts, conversation, state }, stop);
     const scope = { from: 1, to: state.head, segments, most: 10 };
-    return (await indexes.search(index, readQuery(query), scope)).ranked.map(({ seq }) => seq);
+    return (await indexes.search(index, readRecallQuery(query), scope)).ranked.map(({ seq }) => seq);
   };
   const erase = (id: string) => store.erase({ tenant: '_', id });
   return { append, search, erase, reads, hooks, indexes };

@@ -3,7 +3,7 @@ import { boundedList } from '../../../domain/bounded-schemas.ts';
 import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
-import { joinTexts } from '../../../domain/parts.ts';
+import { joinPartTexts } from '../../../domain/parts.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import { readCallName } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
@@ -73,7 +73,8 @@ export function readRunRequest(body: unknown): RunRequest {
   const isRepeated = messages.length < input.messages.length;
   if (resume.length > 0) return { threadId, runId, messages, isRepeated: false, resume: readResume(resume) };
   const last = messages.at(-1);
-  const isComplete = last?.role === 'tool' || (last?.role === 'user' && readText(last, messages.length - 1) !== '');
+  const isComplete =
+    last?.role === 'tool' || (last?.role === 'user' && readMessageText(last, messages.length - 1) !== '');
   if (isComplete) return { threadId, runId, messages, isRepeated };
   const expected = 'expected a user message or tool messages at the end, or `resume`';
   throw fieldError('invalid_input', 'messages', expected);
@@ -110,12 +111,12 @@ export function readTurnName(id: string, at: string): string {
   return parseInput(idSchema, turnOf(id), at);
 }
 
-export function readText(message: AgUiMessage, index: number): string {
+export function readMessageText(message: AgUiMessage, index: number): string {
   const content = parseInput(contentSchema, message['content'], `messages[${index}].content`);
   if (typeof content === 'string') return content;
   const texts = content.map((part) => {
     if (part.type === 'text' && typeof part['text'] === 'string') return part['text'];
     throw fieldError('invalid_input', `messages[${index}].content`, `expected text, and got "${part.type}"`);
   });
-  return joinTexts(texts);
+  return joinPartTexts(texts);
 }

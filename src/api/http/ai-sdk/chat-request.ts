@@ -4,7 +4,7 @@ import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
-import { joinTexts } from '../../../domain/parts.ts';
+import { joinPartTexts } from '../../../domain/parts.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
@@ -63,7 +63,7 @@ export const chatRequestSchema = z
   .meta({ id: 'ChatRequest', examples: EXAMPLES });
 
 type Part = z.output<typeof partSchema>;
-export type ChatMessage = z.output<typeof messageSchema>;
+export type PageMessage = z.output<typeof messageSchema>;
 
 /** A request of `DefaultChatTransport`. */
 export interface ChatRequest {
@@ -72,11 +72,11 @@ export interface ChatRequest {
   /** The message that is edited, answered or regenerated. */
   readonly messageId: string | undefined;
   /** The last message, or the one of `messageId`: the user's, or an assistant message with answers to its calls. */
-  readonly message: ChatMessage;
+  readonly message: PageMessage;
   /** User messages that stand with `message` behind the last answer, oldest first. Each is a turn of its own. */
-  readonly others: readonly ChatMessage[];
+  readonly others: readonly PageMessage[];
   /** Returns the assistant message of a turn, if the page has sent it. Throws invalid_input if the message is invalid. */
-  readonly findAnswer: (turn: string) => ChatMessage | undefined;
+  readonly findAnswer: (turn: string) => PageMessage | undefined;
 }
 
 /** @throws invalid_input with the field */
@@ -88,11 +88,11 @@ export function readChatRequest(body: unknown): ChatRequest {
     throw fieldError('invalid_input', 'messageId', 'no message of `messages` has this id');
   }
   const index = messageId !== undefined && named !== -1 ? named : messages.length - 1;
-  const read = (at: number): ChatMessage => parseInput(messageSchema, messages[at], `messages[${at}]`);
+  const read = (at: number): PageMessage => parseInput(messageSchema, messages[at], `messages[${at}]`);
   // A message that is edited or regenerated takes what stands behind it out of the context.
   const isReplaced = trigger === 'regenerate-message' || readField(messages[index], 'role') === 'user';
   const shown = isReplaced ? messages.slice(0, index) : messages;
-  const findAnswer = (turn: string): ChatMessage | undefined => {
+  const findAnswer = (turn: string): PageMessage | undefined => {
     const at = shown.findLastIndex((message) => {
       return readField(message, 'id') === turn && readField(message, 'role') === 'assistant';
     });
@@ -106,7 +106,7 @@ export function readChatRequest(body: unknown): ChatRequest {
  * Reads the user messages beside the one at `index`, behind the last answer. A message that a page may not send has been
  * refused when it was the last one, so it is left out.
  */
-function readOthers(messages: readonly unknown[], index: number): ChatMessage[] {
+function readOthers(messages: readonly unknown[], index: number): PageMessage[] {
   const isAnswer = readField(messages[index], 'role') === 'assistant';
   const before = isAnswer ? messages : messages.slice(0, index);
   const last = before.findLastIndex((message) => readField(message, 'role') !== 'user');
@@ -117,7 +117,7 @@ function readOthers(messages: readonly unknown[], index: number): ChatMessage[] 
 }
 
 /** @throws invalid_input for a message with files, or without text. message_too_large above 1 MiB. */
-export function readUserText(message: ChatMessage): string {
+export function readUserText(message: PageMessage): string {
   const why = explainUnreadable(message);
   if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
   const text = joinText(message);
@@ -126,7 +126,7 @@ export function readUserText(message: ChatMessage): string {
 }
 
 /** Returns why a message is no question. Undefined for a question. */
-function explainUnreadable(message: ChatMessage): string | undefined {
+function explainUnreadable(message: PageMessage): string | undefined {
   const { role, parts } = message;
   if (role !== 'user') return 'expected a user message at the end';
   const other = parts.find(({ type }) => type !== 'text' && !type.startsWith('data-'));
@@ -134,12 +134,12 @@ function explainUnreadable(message: ChatMessage): string | undefined {
   return joinText(message) === '' ? 'the user message has no text' : undefined;
 }
 
-function isTooLarge(message: ChatMessage): boolean {
+function isTooLarge(message: PageMessage): boolean {
   return Buffer.byteLength(JSON.stringify({ role: 'user', content: joinText(message) })) > MAX_MESSAGE_BYTES;
 }
 
-function joinText({ parts }: ChatMessage): string {
-  return joinTexts(parts.map((part) => part.text ?? ''));
+function joinText({ parts }: PageMessage): string {
+  return joinPartTexts(parts.map((part) => part.text ?? ''));
 }
 
 /**
@@ -147,8 +147,8 @@ function joinText({ parts }: ChatMessage): string {
  * was loaded again may run a call again.
  * @throws conflict if the message shows another call than the one that waits
  */
-export function readAnswers(
-  { parts }: ChatMessage,
+export function readMessageAnswers(
+  { parts }: PageMessage,
   kind: 'tools' | 'approval',
   calls: readonly WaitingCall[],
 ): Record<string, CallAnswer> {
@@ -163,7 +163,7 @@ export function readAnswers(
 }
 
 /** Reads the decisions whose outcome the page does not have yet, of calls that their requests for approval name. */
-export function readNamedDecisions({ parts }: ChatMessage): Record<string, CallAnswer> {
+export function readNamedDecisions({ parts }: PageMessage): Record<string, CallAnswer> {
   const answers: Record<string, CallAnswer> = {};
   for (const { state, toolCallId, approval } of takeValidSteps(parts).flat()) {
     const { hash } = readCallName(approval?.id ?? '');
@@ -180,7 +180,7 @@ function nameShownCall({ approval, toolName, input }: Part, call: WaitingCall): 
 }
 
 /** Lists what the page has of a message, so that a response can continue it. */
-export function listKnown({ parts }: ChatMessage): KnownParts {
+export function listKnown({ parts }: PageMessage): KnownParts {
   const steps = takeValidSteps(parts);
   const calls = steps.flat().filter(({ toolCallId }) => toolCallId !== undefined);
   return {

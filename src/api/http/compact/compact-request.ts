@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { boundedList } from '../../../domain/bounded-schemas.ts';
 import type { Message } from '../../../domain/message.ts';
 import { parseInput } from '../../../domain/parse.ts';
-import { joinTexts } from '../../../domain/parts.ts';
+import { joinPartTexts } from '../../../domain/parts.ts';
 import { isOpenCall, isResultItem } from '../../../wire/histories/formats/responses-calls.ts';
 import { ItemReader } from '../../../wire/histories/formats/responses-items.ts';
 import { type HistoryNote, HistoryNotes } from '../../../wire/histories/notes.ts';
@@ -44,16 +44,16 @@ export const compactSchema = z
     ],
   });
 
-export type Item = z.output<typeof itemSchema>;
+export type CompactItem = z.output<typeof itemSchema>;
 
 export interface CompactRequest {
   readonly model: string;
   readonly maxTokens: number;
   readonly as: 'compaction' | 'message';
   /** Instructions and users' messages, which stay as they are. */
-  readonly kept: readonly Item[];
+  readonly kept: readonly CompactItem[];
   /** Calls without an output, at the end. */
-  readonly open: readonly Item[];
+  readonly open: readonly CompactItem[];
   /** The rest as messages, for a summary. */
   readonly messages: readonly Message[];
   /** Values of items that are not in the messages. */
@@ -65,9 +65,9 @@ export interface CompactRequest {
 /** @throws invalid_input with the field, for an item of a type that is not known, too */
 export function readCompactRequest(body: unknown): CompactRequest {
   const { input, model, max_tokens: maxTokens, as } = parseInput(compactSchema, body);
-  const items: Item[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  const items: CompactItem[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
   const answered = new Set(items.flatMap(({ type, call_id: id }) => (isResultItem(type) && id) || []));
-  const isOpen = ({ type, call_id: id = '' }: Item): boolean => isOpenCall(type) && !answered.has(id);
+  const isOpen = ({ type, call_id: id = '' }: CompactItem): boolean => isOpenCall(type) && !answered.has(id);
   const kept = items.filter(isKept);
   const last = kept.findLast(({ role }) => role === 'user');
   const notes = new HistoryNotes();
@@ -83,22 +83,22 @@ export function readCompactRequest(body: unknown): CompactRequest {
     open: items.filter(isOpen),
     messages: reader.finish().map(({ message }) => message),
     notes: notes.list,
-    userRequest: last && readText(last.content),
+    userRequest: last && readItemText(last.content),
   };
 }
 
-function isKept({ type, role }: Item): boolean {
+function isKept({ type, role }: CompactItem): boolean {
   return type === 'message' && role !== 'assistant';
 }
 
 /** The text of a compaction item of turnfold can be read, and becomes part of the next summary. */
-function openSummary(item: Item): unknown {
+function openSummary(item: CompactItem): unknown {
   const { type, encrypted_content: text } = item;
   return type === 'compaction' ? { role: 'assistant', content: text ?? '' } : item;
 }
 
 /** Returns the text of an item. Pictures have none. */
-export function readText(content: Item['content']): string {
+export function readItemText(content: CompactItem['content']): string {
   if (typeof content === 'string') return content;
-  return joinTexts((content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')));
+  return joinPartTexts((content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')));
 }

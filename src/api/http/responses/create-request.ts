@@ -3,7 +3,7 @@ import { boundedList } from '../../../domain/bounded-schemas.ts';
 import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
 import { parseInput } from '../../../domain/parse.ts';
-import { joinTexts } from '../../../domain/parts.ts';
+import { joinPartTexts } from '../../../domain/parts.ts';
 import type { AppendInput, CallAnswer } from '../../client/index.ts';
 import { readCallName } from '../front-end/call-names.ts';
 import { type ResponseName, readResponseId } from './response-object.ts';
@@ -41,7 +41,7 @@ export const createResponseSchema = z
   })
   .meta({ id: 'CreateResponse', examples: EXAMPLES });
 
-export type Item = z.output<typeof itemSchema>;
+export type RequestItem = z.output<typeof itemSchema>;
 
 /** A request to create a response: a turn, or answers to the calls of one. */
 export interface CreateRequest {
@@ -53,7 +53,7 @@ export interface CreateRequest {
   /** Response that this one continues. Without both, the response begins a conversation. */
   readonly previous: ResponseName | undefined;
   /** Items before the input of the turn, which the log does not have. */
-  readonly history: readonly PlacedItem[];
+  readonly history: readonly PlacedInput[];
   /** Text of the turn. Absent if the request only answers calls. */
   readonly input: string | undefined;
   /** Answers to calls, by call. Most of them may be a part of the history. */
@@ -65,8 +65,8 @@ export interface CreateRequest {
 }
 
 /** An item with its place in the request, e.g. `input[3]`. */
-export interface PlacedItem {
-  readonly item: Item;
+export interface PlacedInput {
+  readonly item: RequestItem;
   readonly at: string;
 }
 
@@ -85,7 +85,7 @@ export function readCreateRequest(body: unknown): CreateRequest {
   if (previous !== undefined && own !== undefined) {
     throw fieldError('invalid_input', 'conversation', 'send either this field or `previous_response_id`, not both');
   }
-  const items: Item[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  const items: RequestItem[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
   return {
     agent: model,
     stream: stream === true,
@@ -98,7 +98,7 @@ export function readCreateRequest(body: unknown): CreateRequest {
 
 type Content = Pick<CreateRequest, 'history' | 'input' | 'answers' | 'newCalls' | 'endsWithAnswers'>;
 
-function readItems(items: readonly Item[], continues: boolean): Content {
+function readItems(items: readonly RequestItem[], continues: boolean): Content {
   const placed = items.map((item, index) => ({ item, at: `input[${index}]` }));
   // Everything behind the last item that an agent wrote is new.
   const first = placed.findLastIndex(({ item }) => !isAnswer(item) && !isUserMessage(item)) + 1;
@@ -117,25 +117,25 @@ function readItems(items: readonly Item[], continues: boolean): Content {
   return { history: placed.slice(0, end), input, answers, newCalls, endsWithAnswers: false };
 }
 
-function readAnswers(placed: readonly PlacedItem[]): Content['answers'] {
+function readAnswers(placed: readonly PlacedInput[]): Content['answers'] {
   return Object.fromEntries(placed.flatMap((one) => (isAnswer(one.item) ? [readAnswer(one)] : [])));
 }
 
-function joinMessages(placed: readonly PlacedItem[]): string {
+function joinMessages(placed: readonly PlacedInput[]): string {
   const texts = placed.map(({ item, at }) => readText(item.content, at));
   return texts.every((text) => text === '') ? '' : texts.join('\n\n');
 }
 
-function isUserMessage({ type, role }: Item): boolean {
+function isUserMessage({ type, role }: RequestItem): boolean {
   return type === 'message' && role === 'user';
 }
 
 /** True for an item that answers a call. */
-export function isAnswer({ type }: Item): boolean {
+export function isAnswer({ type }: RequestItem): boolean {
   return type === 'function_call_output' || type === 'mcp_approval_response';
 }
 
-function readAnswer({ item, at }: PlacedItem): [string, CallAnswer] {
+function readAnswer({ item, at }: PlacedInput): [string, CallAnswer] {
   const { type, call_id: call = '', approval_request_id: request = '', approve = false, reason, output } = item;
   const { id, hash } = readCallName(type === 'function_call_output' ? call : request);
   if (type === 'function_call_output') return [id, { content: readText(output, `${at}.output`), hash }];
@@ -143,7 +143,7 @@ function readAnswer({ item, at }: PlacedItem): [string, CallAnswer] {
 }
 
 /** Reads an item of a conversation that the caller kept. Reasoning is left out, because another model may continue. */
-export function readMessage({ item, at }: PlacedItem): AppendInput['messages'] {
+export function readMessage({ item, at }: PlacedInput): AppendInput['messages'] {
   const { type, role, content, call_id: toolCallId = '', name = '', arguments: written = '', output } = item;
   switch (type) {
     case 'message':
@@ -159,12 +159,12 @@ export function readMessage({ item, at }: PlacedItem): AppendInput['messages'] {
   }
 }
 
-function readText(content: Item['content'], at: string): string {
+function readText(content: RequestItem['content'], at: string): string {
   if (content === undefined || typeof content === 'string') return content ?? '';
   const texts = content.map((part) => {
     const { type, text } = part as { type: string; text?: unknown };
     if (typeof text === 'string') return text;
     throw fieldError('invalid_input', at, `expected text, and got "${type}"`);
   });
-  return joinTexts(texts);
+  return joinPartTexts(texts);
 }
