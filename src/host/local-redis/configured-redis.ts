@@ -41,8 +41,7 @@ export async function useConfiguredRedis(location: RedisLocation): Promise<Local
 
 /**
  * Removes user and password from a Redis address.
- * @throws LocalRedisError for an invalid address, which the error does not quote, because a mistyped address may
- * contain a password
+ * @throws LocalRedisError that does not quote an invalid address, because it may contain a password
  */
 export function redactUrl(url: string): string {
   const address = readRedisAddress(url);

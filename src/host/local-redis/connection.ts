@@ -10,19 +10,16 @@ import { proveWrites } from '../../store/redis/server-checks.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
-  /** Version that the server reports, or "unknown" if an ACL forbids INFO. */
+  /** "unknown" if an ACL forbids INFO. */
   readonly version: string;
-  /**
-   * Redis version that the server is compatible with, which differs from `version` for Valkey. Undefined if an ACL
-   * forbids INFO.
-   */
+  /** Redis version that a Valkey is compatible with. Undefined if an ACL forbids INFO. */
   readonly redisVersion: string | undefined;
   readonly pid: number | undefined;
 }
 
 /**
- * Opens one connection, runs `use` and closes the connection, all within `timeoutMs`. If the address names Sentinels,
- * the connection leads to their master. Nothing is retried, because the callers have their own retries.
+ * Opens one connection, runs `use` and closes the connection, all within `timeoutMs`. Nothing is retried, because the
+ * callers have their own retries.
  * @throws the error of the server or the network
  */
 export async function withConnection<T>(
@@ -37,28 +34,36 @@ export async function withConnection<T>(
   client.on('error', (error: Error) => {
     reason = error;
   });
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const deadline = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
   try {
-    return await Promise.race([client.connect().then(() => use(client)), late]);
+    return await within(
+      timeoutMs,
+      client.connect().then(() => use(client)),
+    );
   } catch (error) {
     throw reason ?? error;
   } finally {
-    clearTimeout(deadline);
     client.disconnect();
   }
 }
 
-/**
- * Reads the name and version of a server. If an ACL forbids INFO, the version is unknown. @throws if PING gets no
- * answer
- */
-export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
-  await client.ping();
-  return parseIdentity(await client.info('server').catch(() => ''));
+/** Awaits `work`. @throws Error after `timeoutMs`, or the reason of the signal. Does not stop the work */
+export async function within<T>(timeoutMs: number, work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
 }
 
-function parseIdentity(info: string): ServerIdentity {
+/** Reads the name and version of a server. @throws if PING gets no answer */
+export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
+  await client.ping();
+  const info = await client.info('server').catch(() => '');
   const field = (name: string): string | undefined => new RegExp(`^${name}:(.+?)\\r?$`, 'm').exec(info)?.[1];
   const valkeyVersion = field('valkey_version');
   const redisVersion = field('redis_version');
@@ -72,7 +77,7 @@ function parseIdentity(info: string): ServerIdentity {
 }
 
 const PAUSE_MS = 500;
-/** ms between two attempts while a server answers with a refusal. Other connections of the process try, too. */
+/** While a server answers with a refusal. Other connections of the process try, too. */
 const REFUSED_PAUSE_MS = 2_000;
 const ANSWER_MS = 1_000;
 
@@ -82,8 +87,7 @@ const ANSWER_MS = 1_000;
  * @throws redis_denied if Redis refuses the login, or its ACL forbids a command that workers need
  */
 export async function waitUntilWritable(location: RedisLocation, needsMemory = false): Promise<void> {
-  // Checks whether Redis refuses the login. The check does not use ioredis, which prints a warning at each failed
-  // login.
+  // This check does not use ioredis, which prints a warning at each failed login.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
   for (;;) {
     const error = await findObstacle(location);
@@ -94,7 +98,7 @@ export async function waitUntilWritable(location: RedisLocation, needsMemory = f
   }
 }
 
-/** Asks Redis itself, on a connection of its own, why it does not accept writes. Undefined if it accepts writes. */
+/** Asks Redis, on a connection of its own, why it does not accept writes. Undefined if it accepts writes. */
 export async function findObstacle(location: RedisLocation): Promise<unknown> {
   try {
     await withConnection(location, ANSWER_MS, async (client) => {

@@ -4,47 +4,38 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { LocalRedis, SourceRequest } from './local-redis.ts';
-import { describeCause, SourceUnavailableError } from './local-redis.ts';
+import { describeCause, type LocalRedis, type SourceRequest, SourceUnavailableError } from './local-redis.ts';
 import { startLocalServer } from './local-server.ts';
 
 const run = promisify(execFile);
 
 /**
- * Debian package with the Redis program. The package `redis-server` contains only the service definition. The program
- * is `redis-check-rdb` in `redis-tools`, which acts as the server when it is called `redis-server`.
+ * The package `redis-server` contains only the service definition. The program is `redis-check-rdb` in `redis-tools`,
+ * which acts as the server when it is called `redis-server`.
  */
 const PACKAGE = 'redis-tools';
 const PROGRAM = 'redis-check-rdb';
-/** Maximum depth of package dependencies. The longest chain is redis-tools → libsystemd0 → libcap2. */
+const SERVER = 'usr/bin/redis-server';
+/** The longest chain of dependencies is redis-tools → libsystemd0 → libcap2. */
 const MAX_DEPENDENCY_DEPTH = 4;
 
-/**
- * Starts the Redis of the Linux distribution. Its package is downloaded and unpacked into the cache folder, without
- * root.
- */
+/** Starts the Redis of the distribution. Its package is unpacked into the cache folder, without root. */
 export async function startFromPackage(request: SourceRequest): Promise<LocalRedis> {
   if (!hasApt()) throw new SourceUnavailableError('not a Debian or Ubuntu system');
   const folder = join(request.cacheDir, 'redis', await nameSystem());
   if (!(await canRun(folder))) await fillCache(folder, request);
-  const server = { path: serverPath(folder), source: 'package' as const, origin: `from the package in ${folder}` };
+  const server = { path: join(folder, SERVER), source: 'package' as const, origin: `from the package in ${folder}` };
   return startLocalServer({ ...server, libraryPath: await findLibraryPath(folder) }, request);
 }
 
-/**
- * Chooses the name of the cache folder. Each distribution release has its own, because libraries of another release
- * would not work.
- */
+/** Each release of a distribution has its own cache folder, because libraries of another release would not work. */
 async function nameSystem(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const field = (name: string): string | undefined => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1];
   return [field('ID') ?? 'debian', field('VERSION_ID') ?? field('VERSION_CODENAME') ?? 'rolling', arch()].join('-');
 }
 
-/**
- * Unpacks into a temporary folder and then renames that folder into the cache, so that the cache is complete or
- * absent.
- */
+/** Unpacks into a temporary folder and renames it, so that the cache is complete or absent. */
 async function fillCache(folder: string, request: SourceRequest): Promise<void> {
   const parent = join(folder, '..');
   const staging = await mkdir(parent, { recursive: true })
@@ -64,13 +55,13 @@ async function fillCache(folder: string, request: SourceRequest): Promise<void> 
   }
 }
 
-async function unpackServer(tree: string, apt: Apt): Promise<void> {
+async function unpackServer(tree: string, apt: ReturnType<typeof openApt>): Promise<void> {
   let wanted = [PACKAGE];
   const seen = new Set<string>();
   for (let depth = 0; depth < MAX_DEPENDENCY_DEPTH && wanted.length > 0; depth++) {
     const files = await apt.download(wanted);
     for (const file of files) await apt.unpack(file, tree);
-    if (depth === 0) await symlink(PROGRAM, serverPath(tree));
+    if (depth === 0) await symlink(PROGRAM, join(tree, SERVER));
     if ((await listMissingLibraries(tree)).length === 0) return;
     for (const name of wanted) seen.add(name);
     const dependencies = await Promise.all(files.map((file) => apt.listMissingDependencies(file)));
@@ -86,30 +77,28 @@ async function publish(tree: string, folder: string): Promise<void> {
   try {
     await rename(tree, folder);
   } catch {
-    // The target folder exists already: another process has just created it, or it is left over from an earlier release
-    // of the system.
     if (await canRun(folder)) return;
-    await rename(folder, `${tree}-before`); // The renamed folder is removed together with the temporary folder.
+    // The folder is left over from an earlier release of the system. It is removed with the temporary folder.
+    await rename(folder, `${tree}-before`);
     await rename(tree, folder);
   }
 }
 
 async function canRun(folder: string): Promise<boolean> {
-  try {
-    await run(serverPath(folder), ['--version'], { env: { LD_LIBRARY_PATH: await findLibraryPath(folder) } });
-    return true;
-  } catch {
-    return false;
-  }
+  const env = { LD_LIBRARY_PATH: await findLibraryPath(folder) };
+  return await run(join(folder, SERVER), ['--version'], { env }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function listMissingLibraries(tree: string): Promise<string[]> {
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', LD_LIBRARY_PATH: await findLibraryPath(tree) };
-  const { stdout } = await run('/usr/bin/ldd', [serverPath(tree)], { env });
+  const { stdout } = await run('/usr/bin/ldd', [join(tree, SERVER)], { env });
   return [...stdout.matchAll(/^[ \t]*(\S+) => not found/gm)].map(([, name]) => name ?? '');
 }
 
-/** Lists the library folders `lib` and `usr/lib`, each with its architecture folder such as x86_64-linux-gnu. */
+/** Lists `usr/lib` and `lib`, each with its architecture folder such as x86_64-linux-gnu. */
 async function findLibraryPath(folder: string): Promise<string> {
   const roots = [join(folder, 'usr/lib'), join(folder, 'lib')];
   const found = await Promise.all(
@@ -121,43 +110,34 @@ async function findLibraryPath(folder: string): Promise<string> {
   return found.flat().join(':');
 }
 
-function serverPath(folder: string): string {
-  return join(folder, 'usr/bin/redis-server');
-}
-
 /** Folders of the system tools, which the PATH of the caller may lack. */
 const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 const TOOL_TIMEOUT_MS = 120_000;
 const NETWORK_OPTIONS = ['Acquire::Retries=1', 'Acquire::http::Timeout=15', 'Acquire::https::Timeout=15'];
-
-export type AptTool = 'apt-get' | 'dpkg-deb' | 'dpkg-query' | 'ldd';
+const TOOLS = ['apt-get', 'dpkg-deb', 'dpkg-query', 'ldd'] as const;
 
 export function hasApt(): boolean {
-  return ['apt-get', 'dpkg-deb', 'dpkg-query', 'ldd'].every((tool) => existsSync(`/usr/bin/${tool}`));
+  return TOOLS.every((tool) => existsSync(`/usr/bin/${tool}`));
 }
 
-/** Access to the packages of the distribution without root. Writes only into `folder`. */
-export interface Apt {
-  /** Downloads packages. apt verifies their signatures. @returns the downloaded files */
-  download(names: readonly string[]): Promise<string[]>;
-  unpack(file: string, into: string): Promise<void>;
-  /** Lists the dependencies of a package that are not installed. */
-  listMissingDependencies(file: string): Promise<string[]>;
-}
-
-export function openApt(folder: string, request: Pick<SourceRequest, 'env' | 'signal' | 'log'>): Apt {
+/** Opens the packages of the distribution, whose signatures apt verifies. Writes only into `folder`. */
+export function openApt(folder: string, { env, signal, log }: Pick<SourceRequest, 'env' | 'signal' | 'log'>) {
   let listOptions: string[] = [];
 
-  async function runTool(tool: AptTool, args: readonly string[], cwd = folder): Promise<string> {
-    const env = { ...request.env, PATH: SYSTEM_PATH, LC_ALL: 'C' };
-    const options = { env, cwd, signal: request.signal, timeout: TOOL_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
-    const { stdout } = await run(`/usr/bin/${tool}`, [...args], options);
-    return stdout;
+  async function runTool(tool: (typeof TOOLS)[number], args: readonly string[], cwd = folder): Promise<string> {
+    const toolEnv = { ...env, PATH: SYSTEM_PATH, LC_ALL: 'C' };
+    const limits = { signal, timeout: TOOL_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
+    return (await run(`/usr/bin/${tool}`, [...args], { env: toolEnv, cwd, ...limits })).stdout;
+  }
+
+  async function runApt(args: readonly string[], cwd?: string): Promise<void> {
+    const options = [...NETWORK_OPTIONS, ...listOptions].flatMap((setting) => ['-o', setting]);
+    await runTool('apt-get', [...options, ...args], cwd);
   }
 
   async function tryDownload(names: readonly string[]): Promise<string[]> {
     const into = await mkdtemp(join(folder, 'debs-'));
-    await runTool('apt-get', [...asOptions([...NETWORK_OPTIONS, ...listOptions]), 'download', ...names], into);
+    await runApt(['download', ...names], into);
     return (await readdir(into)).map((name) => join(into, name));
   }
 
@@ -168,60 +148,48 @@ export function openApt(folder: string, request: Pick<SourceRequest, 'env' | 'si
     await mkdir(join(lists, 'partial'), { recursive: true });
     await mkdir(join(cache, 'archives', 'partial'), { recursive: true });
     listOptions = [`Dir::State::Lists=${lists}`, `Dir::Cache=${cache}`];
-    request.log('fetching package lists, because the system has none or old ones');
-    await runTool('apt-get', [...asOptions([...NETWORK_OPTIONS, ...listOptions]), 'update']);
+    log('fetching package lists, because the system has none or old ones');
+    await runApt(['update']);
   }
-
-  return {
-    async download(names) {
-      try {
-        if (listOptions.length > 0) return await tryDownload(names);
-        return await tryDownload(names).catch(async () => {
-          request.signal.throwIfAborted();
-          await fetchOwnLists();
-          return tryDownload(names);
-        });
-      } catch (error) {
-        request.signal.throwIfAborted();
-        throw new SourceUnavailableError(`apt-get cannot download ${names.join(', ')}: ${describeToolError(error)}`);
-      }
-    },
-    async unpack(file, into) {
-      await runTool('dpkg-deb', ['-x', file, into]);
-    },
-    async listMissingDependencies(file) {
-      const fields = await runTool('dpkg-deb', ['-f', file, 'Pre-Depends', 'Depends']);
-      const names = parseDependencies(fields);
-      const missing = await Promise.all(names.map(async (name) => ((await isInstalled(name)) ? [] : [name])));
-      return missing.flat();
-    },
-  };
 
   async function isInstalled(name: string): Promise<boolean> {
     const query = runTool('dpkg-query', ['-W', '-f', '${db:Status-Status}\\n', name]);
     return (await query.catch(() => '')).split('\n').includes('installed'); // dpkg exits with 1 for an unknown name
   }
+
+  return {
+    async download(names: readonly string[]): Promise<string[]> {
+      try {
+        if (listOptions.length > 0) return await tryDownload(names);
+        return await tryDownload(names).catch(async () => {
+          signal.throwIfAborted();
+          await fetchOwnLists();
+          return tryDownload(names);
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        throw new SourceUnavailableError(`apt-get cannot download ${names.join(', ')}: ${describeToolError(error)}`);
+      }
+    },
+    async unpack(file: string, into: string): Promise<void> {
+      await runTool('dpkg-deb', ['-x', file, into]);
+    },
+    async listMissingDependencies(file: string): Promise<string[]> {
+      const names = parseDependencies(await runTool('dpkg-deb', ['-f', file, 'Pre-Depends', 'Depends']));
+      const missing = await Promise.all(names.map(async (name) => ((await isInstalled(name)) ? [] : [name])));
+      return missing.flat();
+    },
+  };
 }
 
-/**
- * Parses the dependencies of a package: `Depends: libc6 (>= 2.34), a:any | b` → libc6, a. The first alternative is the
- * distribution's choice.
- */
+/** `Depends: libc6 (>= 2.34), a:any | b` → libc6, a. The first alternative is the distribution's choice. */
 export function parseDependencies(fields: string): string[] {
   const entries = fields.replaceAll(/^[\w-]+:/gm, ',').split(',');
   return entries.map((entry) => /^\s*([a-z0-9][a-z0-9+.-]*)/.exec(entry)?.[1]).filter((name) => name !== undefined);
 }
 
-function asOptions(settings: readonly string[]): string[] {
-  return settings.flatMap((setting) => ['-o', setting]);
-}
-
 function describeToolError(error: unknown): string {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-  return (
-    stderr
-      .split('\n')
-      .findLast((line) => line.startsWith('E: '))
-      ?.slice(3) ?? describeCause(error)
-  );
+  const line = stderr.split('\n').findLast((one) => one.startsWith('E: '));
+  return line?.slice('E: '.length) ?? describeCause(error);
 }

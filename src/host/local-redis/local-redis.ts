@@ -1,4 +1,4 @@
-/** Ways to start a temporary Redis of its own process, in the order in which they are tried. */
+/** Ways to start a Redis in a process of its own, in the order in which they are tried. */
 export const SERVERS = ['path', 'container', 'package'] as const;
 /** The last way always works. */
 export const SOURCES = [...SERVERS, 'in-process'] as const;
@@ -14,10 +14,7 @@ export interface LocalRedis {
   readonly pid?: number;
   /** Data folder, which `stop` removes. */
   readonly dataDir?: string;
-  /**
-   * Stops a Redis that this process started, and removes its data. Does nothing to a Redis at REDIS_URL. Can be called
-   * repeatedly.
-   */
+  /** Stops a Redis that this process started, and removes its data. Can be called repeatedly. */
   stop(): Promise<void>;
 }
 
@@ -30,43 +27,31 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
-/** Starts a Redis in one of the ways. @throws SourceUnavailableError if this way does not work on this machine */
-export type StartSource = (request: SourceRequest) => Promise<LocalRedis>;
-
 /**
- * Arguments for a Redis that is as durable as in production. The append-only file is synced every second. `noeviction`
- * is set, because a queue must not lose keys. Snapshots are off, because they would only add forks and writes.
+ * Arguments for a Redis that is as durable as in production, and loses no keys of a queue. Snapshots are off, because they
+ * would only add forks and writes.
  */
 export const DEFAULT_SERVER_ARGS: readonly string[] = [
-  '--appendonly',
-  'yes',
-  '--appendfsync',
-  'everysec',
-  '--save',
-  '',
-  '--maxmemory-policy',
-  'noeviction',
+  ...['--appendonly', 'yes'],
+  ...['--appendfsync', 'everysec'],
+  ...['--save', ''],
+  ...['--maxmemory-policy', 'noeviction'],
 ];
-
-type LocalRedisErrorCode = 'redis_url_invalid' | 'redis_unreachable' | 'redis_unavailable';
 
 export class LocalRedisError extends Error {
   override readonly name = 'LocalRedisError';
-  readonly code: LocalRedisErrorCode;
+  readonly code: 'redis_url_invalid' | 'redis_unreachable' | 'redis_unavailable';
   /** Advice for a person on what to do. */
   readonly hint: string;
 
-  constructor(code: LocalRedisErrorCode, details: { message: string; hint: string; cause?: unknown }) {
+  constructor(code: LocalRedisError['code'], details: { message: string; hint: string; cause?: unknown }) {
     super(details.message, 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
     this.hint = details.hint;
   }
 }
 
-/**
- * One way to start a temporary Redis, such as a container, does not work on this machine. The caller tries the next
- * way.
- */
+/** One way to start a Redis does not work on this machine. The caller tries the next way. */
 export class SourceUnavailableError extends Error {
   override readonly name = 'SourceUnavailableError';
 }

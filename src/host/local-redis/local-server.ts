@@ -1,25 +1,28 @@
+import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAtLeast, LEAST_REDIS } from '../../store/redis/server-checks.ts';
 import { identifyServer, type ServerIdentity, withConnection } from './connection.ts';
-import type { LocalRedis, Source, SourceRequest } from './local-redis.ts';
-import { describeCause, SourceUnavailableError } from './local-redis.ts';
+import {
+  describeCause,
+  type LocalRedis,
+  type Source,
+  type SourceRequest,
+  SourceUnavailableError,
+} from './local-redis.ts';
 import { launchServer, type ServerProcess } from './server-process.ts';
 
 const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 1_000;
 const PING_PAUSE_MS = 20;
-/**
- * How often a start on a free port is tried. Another process may take the port first, but hardly three times in a
- * row.
- */
+/** Another process may take the free port first, but hardly three times in a row. */
 const PORT_ATTEMPTS = 3;
 
-export interface ServerBinary {
+interface ServerBinary {
   readonly path: string;
   readonly source: Source;
   /** Origin of the program for the description, such as "from PATH". */
@@ -29,30 +32,45 @@ export interface ServerBinary {
 
 /**
  * Starts the program `binary` on a free port of 127.0.0.1, with a temporary data folder, and waits until it answers.
- * @throws SourceUnavailableError if the server does not answer or is too old. The process and its folder are then
- * removed.
+ * @throws SourceUnavailableError if the server does not answer or is too old. Nothing of it is left then.
  */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();
-    // Resolves links in the path, because CONFIG GET dir returns the real path, and the temporary folder of macOS is a
-    // link.
+    // CONFIG GET dir returns the real path, and the temporary folder of macOS is a link.
     const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-redis-')));
     const url = `redis://127.0.0.1:${port}`;
+    // Redis uses the last value of an argument, so those that tie the server to this process come last.
+    const bound = [
+      '--bind',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--dir',
+      dataDir,
+      '--daemonize',
+      'no',
+      '--logfile',
+      '',
+    ];
     const server = launchServer({
       binary: binary.path,
-      args: [...request.serverArgs, ...ownArgs(port, dataDir)],
+      args: [...request.serverArgs, ...bound],
       env: serverEnv(binary, request.env),
       folder: dataDir,
     });
     try {
-      const identity = await waitUntilReady({ server, url, dataDir, signal: request.signal });
-      checkVersion(binary.path, identity);
+      const { name, version, redisVersion, pid } = await waitUntilReady(server, {
+        url,
+        dataDir,
+        signal: request.signal,
+      });
+      checkVersion(binary.path, { name, version, redisVersion });
       return {
         url,
         source: binary.source,
-        description: `${identity.name} ${identity.version} ${binary.origin}, port ${port}`,
-        ...(identity.pid === undefined ? {} : { pid: identity.pid }),
+        description: `${name} ${version} ${binary.origin}, port ${port}`,
+        ...(pid !== undefined && { pid }),
         dataDir,
         stop: () => server.stop(),
       };
@@ -71,31 +89,16 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
   }
 }
 
-/**
- * Server arguments that tie the server to this process. These arguments come last, because Redis uses the last value of
- * an argument.
- */
-function ownArgs(port: number, dataDir: string): string[] {
-  return ['--bind', '127.0.0.1', '--port', String(port), '--dir', dataDir, '--daemonize', 'no', '--logfile', ''];
-}
-
-/**
- * Environment of the server. The shell that supervises the server needs `sleep` and `rm`, which the caller's PATH may
- * lack.
- */
-function serverEnv(binary: ServerBinary, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The shell that supervises the server needs `sleep` and `rm`, which the caller's PATH may lack. */
+function serverEnv({ libraryPath }: ServerBinary, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const path = [env['PATH'], '/usr/bin', '/bin'].filter(Boolean).join(':');
-  return { PATH: path, LC_ALL: 'C', ...(binary.libraryPath && { LD_LIBRARY_PATH: binary.libraryPath }) };
+  return { PATH: path, LC_ALL: 'C', ...(libraryPath && { LD_LIBRARY_PATH: libraryPath }) };
 }
 
-interface Startup {
-  readonly server: ServerProcess;
-  readonly url: string;
-  readonly dataDir: string;
-  readonly signal: AbortSignal;
-}
-
-async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promise<ServerIdentity> {
+async function waitUntilReady(
+  server: ServerProcess,
+  { url, dataDir, signal }: { readonly url: string; readonly dataDir: string; readonly signal: AbortSignal },
+): Promise<ServerIdentity> {
   const giveUp = AbortSignal.any([signal, server.ended, AbortSignal.timeout(READY_TIMEOUT_MS)]);
   for (;;) {
     giveUp.throwIfAborted();
@@ -109,25 +112,19 @@ async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promis
   }
 }
 
-/** Refuses a server that is too old for turnfold. The caller then tries the next way to start one. */
-function checkVersion(path: string, { name, version, redisVersion }: ServerIdentity): void {
+function checkVersion(path: string, { name, version, redisVersion }: Omit<ServerIdentity, 'pid'>): void {
   if (redisVersion === undefined || isAtLeast(redisVersion, LEAST_REDIS)) return;
   const what = name === 'Redis' ? `Redis ${version}` : `${name} ${version}, compatible with Redis ${redisVersion}`;
   throw new SourceUnavailableError(`${path} is ${what}, but turnfold needs Redis ${LEAST_REDIS}`);
 }
 
 async function findFreePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const listener = createServer();
-  listener.once('error', reject);
-  listener.listen(0, '127.0.0.1', () => {
-    const address = listener.address();
-    listener.close(() => {
-      if (address === null || typeof address === 'string') reject(new Error('no TCP port'));
-      else resolve(address.port);
-    });
-  });
-  return promise;
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  await once(listener, 'close');
+  return port;
 }
 
 const SERVER_NAMES = ['redis-server', 'valkey-server'];
@@ -139,10 +136,7 @@ export async function startFromPath(request: SourceRequest): Promise<LocalRedis>
   return startLocalServer({ path, source: 'path', origin: 'from PATH' }, request);
 }
 
-/**
- * Finds the first of `names` in the folders of `searchPath`. Relative and empty folder names are skipped for
- * safety.
- */
+/** Finds the first of `names` that is a program in an absolute folder of `searchPath`. */
 export async function findOnPath(names: readonly string[], searchPath: string): Promise<string | undefined> {
   const folders = searchPath.split(delimiter).filter(isAbsolute);
   for (const candidate of names.flatMap((name) => folders.map((folder) => join(folder, name)))) {

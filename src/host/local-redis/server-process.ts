@@ -41,7 +41,7 @@ const SUPERVISOR = [
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 
-export interface ServerCommand {
+interface ServerCommand {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -72,9 +72,7 @@ export function launchServer({ binary, args, env, folder }: ServerCommand): Serv
     ended.abort();
     supervisor.stdin.end();
   });
-  supervisor.stdin.on('error', () => {
-    // Writing fails with EPIPE if the shell has ended already.
-  });
+  supervisor.stdin.on('error', () => undefined); // EPIPE, if the shell has ended already.
   exited.catch((error: Error) => {
     output += error.message; // This machine has no /bin/sh.
   });
