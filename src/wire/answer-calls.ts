@@ -3,7 +3,7 @@ import type { ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import { parseObject } from './calls.ts';
 
-/** Name of a call that a server sent without a name. Its result is an error that lists the tools. */
+/** For a call that came without a name. Its result is an error that lists the tools. */
 const UNNAMED = 'unknown_tool';
 
 /** A tool call as a server sent it. Servers leave fields out, or send other types in them. */
@@ -13,10 +13,7 @@ export interface ReceivedCall {
   readonly arguments?: unknown;
 }
 
-/**
- * Completes the tool calls of one answer. Local servers and gateways send no ids, empty ids, or one id for two calls.
- * Without an id of its own, a call could not get a result.
- */
+/** Gives each call of an answer an id. Local servers and gateways send none, empty ones, or one id for two calls. */
 export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
   const taken = new Set<string>();
   return received.map(({ id, name, arguments: given }) => {
@@ -28,10 +25,7 @@ export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
   });
 }
 
-/**
- * Returns the arguments of a tool call as text. Ollama and vLLM send an object, other servers null for no arguments.
- * Some gateways put `{}` in front of the arguments, or serialize the text twice.
- */
+/** Ollama and vLLM send an object, other servers null. Some gateways put `{}` in front, or serialize the text twice. */
 export function mendArguments(given: unknown): string {
   if (given === undefined || given === null) return '';
   if (typeof given !== 'string') return JSON.stringify(given);
@@ -40,7 +34,7 @@ export function mendArguments(given: unknown): string {
   return /^\s*"/.test(text) ? (readTwice(text) ?? text) : text;
 }
 
-/** @returns the inner text of an object that was serialized twice, or undefined if the text is something else */
+/** @returns undefined for a text that was not serialized twice */
 function readTwice(text: string): string | undefined {
   const wrapped = parseObject(`{"inner":${text}}`);
   const inner = wrapped?.['inner'];

@@ -10,7 +10,7 @@ import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
 import { fingerprintPrefix, legalToolName, sendTools } from './tools.ts';
 import { type ArrangedItem, NO_ORIGIN, type Origin, type WireCall, type WireRequest } from './wire-request.ts';
 
-/** Text of the user message that is put first if the history starts with another role (wire rule X5). */
+/** Text of the first user message, if the history starts with another role (wire rule X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
 
 export interface ArrangedSystem {
@@ -18,14 +18,11 @@ export interface ArrangedSystem {
   readonly text: string;
 }
 
-/**
- * A request whose messages have the order and form that all wire formats share. Each format then adds its own roles,
- * blocks and merged messages.
- */
+/** A request in the order and form that all wire formats share, before each adds its own roles, blocks and merges. */
 export interface ArrangedRequest {
-  /** The agent's prompt, followed by the system messages at the start of the messages. */
+  /** The agent's prompt, and then the system messages at the start. */
   readonly system: readonly ArrangedSystem[];
-  /** Tools of the agent, or a placeholder if the agent has none and the history has calls (wire rule X6). */
+  /** A placeholder, if the agent has none and the history has calls (wire rule X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
   readonly prefix: string;
@@ -33,17 +30,15 @@ export interface ArrangedRequest {
 
 export interface ArrangeOptions {
   readonly callIds?: CallIdForm | undefined;
-  /** If false, system messages behind other messages become user messages. Default false. */
+  /** False: later system messages become user messages. Default false. */
   readonly takesLaterSystem?: boolean | undefined;
 }
 
 /**
- * Puts the messages of a request into the order and form that all wire formats share:
- * - the system messages at the start come first, then a user message (wire rule X5). Others stay in their places
- * - tool results come directly after the message with their call (wire rule X10)
- * - no content is empty (wire rule X3)
- * - a request with tool calls has tools (wire rule X6)
- * - tool call ids are legal
+ * Puts the messages of a request into the form that all wire formats share:
+ * - System messages at the start come first, then a user message (wire rule X5).
+ * - Results come directly after the message with their call (wire rule X10).
+ * - No content is empty (wire rule X3), calls have tools (wire rule X6), and call ids are legal.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function arrangeRequest(request: WireRequest, format: RawFormat, options?: ArrangeOptions): ArrangedRequest {
@@ -123,10 +118,7 @@ function textOfSummary({ content, summary }: Message): string {
   return sendText(summary === undefined ? content : renderSummary(content, summary));
 }
 
-/**
- * Converts an assistant message to its text and calls. Pictures are dropped, because no format accepts pictures from a
- * model.
- */
+/** Drops pictures, because no format accepts pictures from a model. */
 function arrangeAssistant(message: Message, origin: Origin, { ids, toolNames, binding }: Surroundings): ArrangedItem {
   const { content, toolCalls = [] } = message;
   const calls = toolCalls.map((call) => arrangeCall(call, ids, toolNames));
@@ -141,16 +133,16 @@ function arrangeCall(call: ToolCall, ids: CallIds, toolNames: ReadonlySet<string
 }
 
 /**
- * Writes a later system message for a provider that takes system messages only at the start. It keeps its place as a user
- * message, because a changed start would void the prompt cache and all thinking (wire rule A8).
+ * A later system message stays in its place, as a user message. At the start, it would void the prompt cache and all
+ * thinking (wire rule A8).
  */
 function writeAsUser({ origin, text }: Extract<ArrangedItem, { kind: 'system' }>): ArrangedItem {
   return { kind: 'user', origin, parts: [textPart(`<system_message>\n${text}\n</system_message>`)] };
 }
 
 /**
- * Wire rule A1: Anthropic takes system messages only between a user message (or results) and an answer, or at the end of
- * the request. Others become user messages. A run of system messages stands together.
+ * Wire rule A1: Anthropic takes a run of system messages between a user message or results and an answer, or at the
+ * end. Others become user messages.
  */
 export function placeLaterSystem(items: readonly ArrangedItem[]): readonly ArrangedItem[] {
   const placed: ArrangedItem[] = [];

@@ -4,28 +4,22 @@ import type { Message, ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { RawFormat } from '../domain/raw-items.ts';
 
-/**
- * Key of the object that wraps tool call arguments that are not a JSON object. The model then reads its own invalid
- * text.
- */
+/** Wraps arguments that are not a JSON object, so that the model reads its own invalid text. */
 const INVALID_KEY = 'invalid_arguments';
 
-/** Matches a surrogate code unit, escaped or not. Text without a match cannot hold a lone surrogate. */
+/** A surrogate, escaped or not. Text without a match holds no lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
-/** Matches digits or an exponent that a JavaScript number may not represent exactly. */
+/** Digits or an exponent that JavaScript may not represent exactly. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 export interface CallArguments {
-  /** Parsed arguments of a tool call. A number that JavaScript cannot represent exactly is given as a string. */
+  /** Numbers that JavaScript cannot represent exactly are strings. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;
 }
 
-/**
- * Returns the arguments of a tool call as a JSON object with well-formed text (wire rules X7, X8). Arguments that
- * already are valid stay unchanged, and invalid ones are wrapped or mended.
- */
+/** Returns arguments as a JSON object with well-formed text (wire rules X7, X8). Only invalid ones change. */
 export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArguments {
   const text = call.arguments;
   const given = parseObject(text);
@@ -38,17 +32,14 @@ export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArgume
   return { input, arguments: isWellFormed && text.isWellFormed() ? text : JSON.stringify(input) };
 }
 
-/**
- * Returns true if the text holds a number that JavaScript would change. A changed 20-digit id would name a different
- * thing.
- */
+/** True for a number that JavaScript would change: a changed 20-digit id would name a different thing. */
 export function hasBigNumber(text: string): boolean {
   return BIG_NUMBER.test(text) && parseObject(text) !== undefined && mendInput(text).hasBigNumber;
 }
 
 interface MendedInput {
   readonly input: Record<string, unknown>;
-  /** True if no string in the arguments held a lone surrogate. */
+  /** No string held a lone surrogate. */
   readonly isWellFormed: boolean;
   readonly hasBigNumber: boolean;
 }
@@ -68,10 +59,7 @@ function mendInput(text: string): MendedInput {
   return { input, ...found };
 }
 
-/**
- * Only whole numbers count as changed. A rounded fraction does not matter, because a tool would round it in the same
- * way.
- */
+/** A rounded fraction does not count: a tool would round it in the same way. */
 function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
@@ -82,10 +70,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   return isMapping(value) ? value : undefined;
 }
 
-/**
- * Matches the tool call ids that each format accepts. Anthropic documents its pattern, which AI SDK models also get. The
- * patterns of OpenAI come from experiments with servers.
- */
+/** Anthropic documents its pattern, which AI SDK models also get. OpenAI's come from experiments with servers. */
 const LEGAL_IDS: Readonly<Record<RawFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
   'openai-chat': /^[\x21-\x7e]{1,40}$/,
@@ -93,14 +78,14 @@ const LEGAL_IDS: Readonly<Record<RawFormat, RegExp>> = {
   'ai-sdk': /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
-/** Form of tool call ids that a provider requires: `nine` letters or digits (Mistral). */
+/** `nine`: nine letters or digits (Mistral). */
 export type CallIdForm = 'nine';
 
 const NINE = /^[a-zA-Z0-9]{9}$/;
 const NINE_LENGTH = 9;
 
 /**
- * Chooses the id under which each tool call is sent. The first of these ids that is legal and not yet used is taken:
+ * Chooses the id under which each tool call is sent. The first of these that is legal and free is taken:
  * 1. The provider's id, because signed items of the provider may refer to it.
  * 2. The id in the log.
  * 3. A new id derived from the id in the log.
@@ -109,22 +94,18 @@ export class CallIds {
   readonly #legal: RegExp;
   readonly #form: CallIdForm | undefined;
   readonly #taken = new Set<string>();
-  /** The id that is sent for each tool call, by its id in the log. */
   readonly #sent = new Map<string, string>();
-  /**
-   * Last number tried for each stem of a derived id. Without this map, 10,000 ids with one stem would take 50,000,000
-   * attempts.
-   */
+  /** Last number of each stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
   readonly #numbers = new Map<string, number>();
 
-  /** @param form form of ids that the provider requires beyond its format */
+  /** @param form what the provider requires beyond its format */
   constructor(messages: readonly Message[], format: RawFormat, form?: CallIdForm) {
     this.#form = form;
     this.#legal = form === 'nine' ? NINE : LEGAL_IDS[format];
     for (const { toolCalls = [] } of messages) for (const call of toolCalls) this.#choose(call);
   }
 
-  /** Returns the id under which a tool call is sent, or undefined if no message makes that call. */
+  /** @returns undefined if no message makes that call */
   sentOf(id: string): string | undefined {
     return this.#sent.get(id);
   }
@@ -152,7 +133,6 @@ export class CallIds {
   }
 }
 
-/** Returns nine hexadecimal digits, the same for the same text. */
 function hashToNine(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, NINE_LENGTH);
 }

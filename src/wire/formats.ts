@@ -11,15 +11,13 @@ import type { Rendered, Violation, WireRequest } from './wire-request.ts';
 
 interface FormatFunctions {
   /**
-   * Renders a request as the provider's request body.
-   * @param options rendering options of the format, from the model's profile
+   * @param options of the format, from the model's profile
    * @throws orphan_result or duplicate_call if the messages are not a valid history
    */
   readonly renderInSlices: (request: WireRequest, options?: object) => Interruptible<Rendered<unknown>>;
   /**
-   * Checks a request body against the rules of the format. Takes any value and never throws: a value that is not a
-   * request also yields violations.
-   * @param options options that the body was rendered with
+   * Checks any value, and never throws: a value that is not a request also yields violations.
+   * @param options that the body was rendered with
    */
   readonly validateInSlices: (body: unknown, context?: RuleContext, options?: object) => Interruptible<Violation[]>;
 }

@@ -4,15 +4,15 @@ import type { ModelAbilities } from '../domain/model-options.ts';
 import { type Part, PDF, readParts } from '../domain/parts.ts';
 import { PICTURE_TYPES } from '../domain/picture-size.ts';
 
-/** Placeholder for an empty or blank text, because providers refuse such texts (wire rule X3). */
+/** In place of a blank text, which providers refuse (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
-/** A message part that has a form in the formats of providers. */
+/** A part that provider formats have a form for. */
 export type SentPart = Exclude<Part, { kind: 'other' | 'reference' }>;
 
 /**
- * Returns the parts of a message that are sent, at least one. Blank texts are dropped (wire rule X3), lone surrogates
- * are replaced (wire rule X8), and unsupported parts become a line of text.
+ * Returns the parts to send, at least one: no blank texts (wire rule X3), no lone surrogates (wire rule X8), and a line
+ * of text for each unsupported part.
  */
 export function sendParts(
   message: Pick<Message, 'content' | 'parts'>,
@@ -22,7 +22,6 @@ export function sendParts(
   return parts.length === 0 ? [textPart(EMPTY_TEXT)] : parts.map((part) => sendPart(part, inputs));
 }
 
-/** Returns the text with lone surrogates replaced, or a placeholder if the text is blank. */
 export function sendText(text: string): string {
   return isBlank(text) ? EMPTY_TEXT : text.toWellFormed();
 }
@@ -31,10 +30,7 @@ export function textPart(text: string): SentPart {
   return { kind: 'text', text };
 }
 
-/**
- * Returns true if the text in a provider's verbatim items equals the text of the logged message. A blank text counts as
- * equal to the placeholder that was sent for it.
- */
+/** True if the provider's verbatim text is that of the logged message. The placeholder counts as blank. */
 export function isTextOf(said: string, text: string): boolean {
   return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }
@@ -76,10 +72,7 @@ function sendPart(part: Part, inputs: NonNullable<ModelAbilities['inputs']>): Se
 const UNREACHABLE_FILE = '(a file that is not on the web is not shown)';
 const UNREAD_PICTURE = '(a picture is not shown, because the model reads none)';
 
-/**
- * The border refuses a part that no provider can read. A log may hold such a part from an earlier release, or
- * `loadContent` may return one. A request with this part would fail, and so would each later request.
- */
+/** A log may hold an unreadable part from an earlier release, or from `loadContent`. Every later request would fail. */
 function isSound(part: Part): boolean {
   return findContentFlaw(part) === undefined;
 }
@@ -91,7 +84,7 @@ function sendPicture(part: Extract<Part, { kind: 'image' }>): SentPart {
   return isSound(typed) ? typed : textPart('(a picture that cannot be read is not shown)');
 }
 
-/** Sends PDFs as files, and plain texts as text. Providers take no other files in their messages. */
+/** Providers take only PDFs as files. Plain texts are sent as text. */
 function sendFile(
   part: Extract<Part, { kind: 'file' | 'file_url' }>,
   inputs: NonNullable<ModelAbilities['inputs']>,

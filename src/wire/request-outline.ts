@@ -1,9 +1,6 @@
 import { isMapping } from '../domain/parse.ts';
 
-/**
- * Fields whose values are shown in the outline. The values of other fields may be contents of the conversation, so only
- * their sizes are shown.
- */
+/** Fields whose values are shown. Others may hold contents of the conversation, so only their sizes are. */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -16,15 +13,15 @@ const FORM_KEYS: ReadonlySet<string> = new Set([
   'status',
   'media_type',
 ]);
-/** Fields that hold the list of messages: `messages` for Anthropic and Chat Completions, `input` for Responses. */
+/** The list of messages, in Anthropic and Chat Completions, and in Responses. */
 const LISTS = ['messages', 'input'] as const;
 const NEIGHBOURS = 2;
 const SHOWN_WITHOUT_PLACE = 6;
 const MAX_CHARS = 8_000;
 
 /**
- * Describes a request that the provider refused, as JSON: roles, types, ids and sizes, but no contents. Shows only the
- * messages around the one that the provider's message names, or the last messages if it names none.
+ * Describes a refused request as JSON, without contents: roles, types, ids and sizes. Shows the messages around the one
+ * that `refusal` names, or else the last.
  * @param refusal the provider's message, or the path of a rule violation
  */
 export function outlineRequest(body: unknown, refusal: string): string {

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 
-/** Characters in tool names that at least one provider refuses. */
+/** Refused by at least one provider. */
 const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
-/** OpenAI's limit on the tools of one request. No other provider has a smaller limit. */
+/** Tools of one request. No other provider has a smaller limit. */
 export const OPENAI_MAX_TOOLS = 128;
 
-/** Description that is sent if the agent has no tools any more, but its history has calls. */
+/** For an agent that has no tools any more, but calls in its history. */
 const NO_TOOLS: ToolDescription = {
   name: 'unknown_tool',
   description: 'Not available: earlier messages used tools that no longer exist. Do not call it.',
@@ -17,9 +17,9 @@ const NO_TOOLS: ToolDescription = {
 };
 
 /**
- * Returns the tools of a request: exactly the agent's own. A call of a tool that does not exist, or no longer, never
- * changes them. Providers accept such a call in the history, and a changed list would void the prompt cache and all
- * thinking (wire rule A8). Only a history with calls and no tools at all gets a placeholder (wire rule X6).
+ * Returns the agent's tools. Calls of tools that no longer exist never change the list: providers accept them, and a
+ * changed list would void the prompt cache and all thinking (wire rule A8). A history with calls and no tools gets a
+ * placeholder (wire rule X6).
  */
 export function sendTools(
   tools: readonly ToolDescription[],
@@ -30,17 +30,16 @@ export function sendTools(
 }
 
 /**
- * Returns the name under which a call is sent. The name of an existing tool never changes, because the model's answer
- * has to use it. In a name that the model invented, illegal characters are replaced.
+ * Replaces illegal characters in a name that the model invented. The name of a real tool never changes, because the
+ * model's answer has to use it.
  */
 export function legalToolName(name: string, tools: ReadonlySet<string>): string {
   return tools.has(name) ? name : name.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH);
 }
 
 /**
- * Returns a hash of the system texts and tools. Newer models accept their thinking back only with the same system texts
- * and tools (wire rule A8). When an agent's prompt or tools change, its context keeps its version number, so only this
- * hash shows that older thinking is invalid.
+ * Hashes what newer models compare before they accept their thinking back (wire rule A8). A changed prompt leaves the
+ * context's version, so only this hash shows that older thinking is invalid.
  */
 export function fingerprintPrefix(system: readonly string[], tools: readonly ToolDescription[]): string {
   return createHash('sha256')

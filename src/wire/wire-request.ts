@@ -11,10 +11,10 @@ export interface WireRequest {
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly messages: readonly Message[];
-  /** Version of the compacted context that the messages come from. Absent if the context was never compacted. */
+  /** Absent: the context was never compacted. */
   readonly version?: number;
   readonly maxOutputTokens: number;
-  /** Time for which the provider's prompt cache keeps the request's start. Default: the provider's. */
+  /** How long the provider's prompt cache keeps the start. Default: the provider's. */
   readonly cacheTtl?: CacheTtl;
   /** Parts besides text that the model reads. Absent: not known, so all are sent. */
   readonly inputs?: ModelAbilities['inputs'];
@@ -25,46 +25,37 @@ export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls' |
   readonly items: readonly RawItem[];
 }
 
-/** Index of the log's message that a block of the request comes from. `NO_ORIGIN` marks content that turnfold added. */
+/** Index of the log's message behind a block of the request. `NO_ORIGIN`: turnfold added the block. */
 export type Origin = number;
 export const NO_ORIGIN: Origin = -1;
 
-/** A tool call as it is sent: with a legal id, a legal name, and arguments that are a JSON object. */
+/** With a legal id, a legal name, and arguments that are a JSON object. */
 export interface WireCall {
   readonly id: string;
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The arguments as JSON text. The model's own text is used if it is a JSON object. */
+  /** The model's own text, if it is a JSON object. */
   readonly arguments: string;
 }
 
-/**
- * One message of a request before it is converted to a provider's format: without empty content, and with tool results
- * directly after their calls.
- */
+/** A message before it gets a provider's form: with contents, and results directly after their calls. */
 export type ArrangedItem =
   | {
       readonly kind: 'user';
       readonly origin: Origin;
       readonly parts: readonly SentPart[];
-      /**
-       * A compaction that the provider wrote for this summary. The compaction is sent in place of the summary's text if
-       * the format allows that.
-       */
+      /** A compaction that the provider wrote for this summary, sent in its place if the format allows that. */
       readonly raw?: readonly RawItem[];
     }
   | {
       readonly kind: 'assistant';
       readonly origin: Origin;
-      /** Text of the message. Empty only if the message has tool calls. */
+      /** Empty only beside tool calls. */
       readonly text: string;
       readonly calls: readonly WireCall[];
-      /**
-       * Number of thinking items that the model wrote in this message, including those that are not sent (wire rule
-       * A7).
-       */
+      /** Thinking items that the model wrote, including those that are not sent (wire rule A7). */
       readonly thoughts: number;
-      /** The provider's verbatim items, if they may be sent back to this model. Invalid thinking is left out. */
+      /** The provider's verbatim items that may go back to this model, without invalid thinking. */
       readonly raw?: readonly RawItem[];
     }
   | {
@@ -83,23 +74,17 @@ export type ArrangedResult = Extract<ArrangedItem, { kind: 'result' }>;
 export interface Rendered<Body> {
   readonly format: WireFormat;
   readonly body: Body;
-  /**
-   * For each block of each message in the body: the index of the log's message that it comes from. The checks of order
-   * (wire rule X10) and thinking (wire rule A8) need these indexes.
-   */
+  /** Index of the log's message for each block of each message. Wire rules X10 and A8 are checked with it. */
   readonly origins: readonly (readonly Origin[])[];
-  /**
-   * Hash of the system texts and tools. The hash is recorded with the answer in `RawItems.prefix`, so that a later
-   * request can check its thinking (wire rule A8).
-   */
+  /** Hash of system texts and tools, recorded in `RawItems.prefix` to check later thinking (wire rule A8). */
   readonly prefix: string;
 }
 
 export interface Violation {
-  /** Code of the wire rule as in docs/reference/wire.md, such as X1, A4, C1 or R2. */
+  /** As in docs/reference/wire.md, such as X1, A4, C1 or R2. */
   readonly rule: string;
   /** Path in the body, such as `messages[3].content[0]`. */
   readonly path: string;
-  /** Description of the violation. It never holds contents of the request. */
+  /** Never holds contents of the request. */
   readonly message: string;
 }

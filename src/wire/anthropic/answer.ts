@@ -6,21 +6,16 @@ import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isToolUse, joinTextBlocks } from './layout.ts';
 
-/** The fields of a complete Anthropic answer that turnfold reads. The SDK's `Message` has these fields. */
+/** The fields of a complete answer that turnfold reads, as in the SDK's `Message`. */
 export interface AnthropicAnswer {
   readonly content: readonly { readonly type: string }[];
   readonly stop_reason: string | null;
-  /**
-   * Arguments of the tool calls exactly as the model wrote them. Parsing and serializing them again would change the
-   * digits of long numbers.
-   */
+  /** Arguments of the calls as the model wrote them. Parsed and serialized again, long numbers would lose digits. */
   readonly inputs?: readonly string[];
 }
 
 /**
- * Maps Anthropic's `stop_reason` to how the answer ended. Unlisted reasons mean `complete`. `pause_turn` (the provider
- * paused its own server tools) counts as cut off. The caller decides whether reaching the end of the context window is
- * an overflow.
+ * How an answer ended, by `stop_reason`. Others mean `complete`. After `pause_turn`, the provider's tools are not done.
  */
 const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   max_tokens: 'cut_off',
@@ -30,8 +25,7 @@ const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
 };
 
 /**
- * Reads the text, tool calls and verbatim blocks of an Anthropic answer. If a call's arguments are not valid JSON, the
- * call keeps them as written. Its verbatim block gets valid JSON instead, so that it can be sent back (wire rule X7).
+ * Reads an answer. A call keeps invalid arguments as written, but its verbatim block gets valid JSON (wire rule X7).
  */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
@@ -49,7 +43,6 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
   };
 }
 
-/** Puts the completed id and name of a call into its block, so that the block can be sent back. */
 function completeItem(item: RawItem, call: ToolCall | undefined): RawItem {
   if (call === undefined || (item['id'] === call.id && item['name'] === call.name)) return item;
   return { ...item, id: call.id, name: call.name };
@@ -57,7 +50,6 @@ function completeItem(item: RawItem, call: ToolCall | undefined): RawItem {
 
 interface ReadBlock {
   readonly item: RawItem;
-  /** Arguments of the tool call, exactly as the model wrote them. */
   readonly input: string;
 }
 
@@ -68,7 +60,7 @@ function readBlock(block: object, written: string): ReadBlock {
   return { item: { ...item, input: sent }, input: written };
 }
 
-/** Reads a block whose input was sent whole. Some gateways send null or text in place of an object. */
+/** Some gateways send null or text in place of an object. */
 function readWholeBlock(item: RawItem): ReadBlock {
   if (!isToolUse(item) || isMapping(item['input'])) return { item, input: JSON.stringify(item['input'] ?? {}) };
   const { input, arguments: text } = readCallArguments({ arguments: mendArguments(item['input']) });

@@ -1,9 +1,6 @@
-/**
- * Types for the part of an Anthropic Messages request that turnfold writes. The types are declared here so that this
- * code does not depend on the SDK.
- */
+/** The part of an Anthropic Messages request that turnfold writes. Declared here, so that this code needs no SDK. */
 
-/** A cache breakpoint: the provider may cache the request up to and including the block that has it (wire rule A9). */
+/** The provider may cache the request up to and including the block with this mark (wire rule A9). */
 export interface CacheControl {
   readonly type: 'ephemeral';
   /** Absent: five minutes. */
@@ -62,10 +59,7 @@ export interface RedactedThinkingBlock {
   readonly data: string;
 }
 
-/**
- * Content blocks that turnfold reads or writes. Blocks that are sent back verbatim may have other types: server tool
- * calls with their results (wire rule A11) and compactions (wire rule A10).
- */
+/** Blocks that go back verbatim may have other types: server tools (wire rule A11), compactions (wire rule A10). */
 export type AnthropicBlock =
   | TextBlock
   | ImageBlock
@@ -95,7 +89,7 @@ type ThinkingDisplay = 'summarized' | 'omitted';
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** Tokens that the model may spend on thinking. Must be less than `max_tokens`. */
+      /** In tokens. Must be less than `max_tokens`. */
       readonly budget_tokens: number;
       readonly display?: ThinkingDisplay;
     }

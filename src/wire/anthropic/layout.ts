@@ -18,10 +18,7 @@ import type {
   ToolUseBlock,
 } from './body.ts';
 
-/**
- * A message of the Anthropic request while it is being built. Consecutive messages with the same role are merged into
- * one (wire rule A3).
- */
+/** A message of the request, while it is built. Neighbours of one role are merged (wire rule A3). */
 export interface Turn {
   readonly role: AnthropicMessage['role'];
   readonly blocks: AnthropicBlock[];
@@ -30,14 +27,11 @@ export interface Turn {
 
 export interface LaidTurns {
   readonly turns: readonly Turn[];
-  /** Messages that are sent without some of the thinking that the model wrote in them. */
+  /** Messages that are sent without some of their thinking. */
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
-/**
- * Converts the log's messages into Anthropic messages with alternating roles (wire rules A2, A3). Earlier code has
- * already put tool results directly after their call and before later user text (wire rule A4).
- */
+/** Lays messages of alternating roles (wire rules A2, A3). Results already stand behind their calls (wire rule A4). */
 export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits = {}): Interruptible<LaidTurns> {
   const turns: Turn[] = [];
   const withoutThinking = new Set<Origin>();
@@ -55,10 +49,7 @@ export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits
   return { turns, withoutThinking };
 }
 
-/**
- * Wire rule A7: an assistant message must start with its thinking. When a message is merged into the previous assistant
- * message (wire rule A3), its thinking is therefore dropped.
- */
+/** Wire rule A7: a message starts with its thinking. One that was merged into another loses its thinking. */
 function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
@@ -77,8 +68,7 @@ function writeItem(
     case 'system':
       return { role: 'system', blocks: [textBlock(item.text)] };
     case 'user': {
-      // Wire rule A10: the API accepts its own compaction block only as the first block of the request, in an assistant
-      // message.
+      // Wire rule A10: the API accepts its compaction only as the first block, in an assistant message.
       const compaction = isFirst ? findCompactionBlock(item.raw) : undefined;
       return compaction === undefined
         ? { role: 'user', blocks: item.parts.map(writePart) }
@@ -87,10 +77,7 @@ function writeItem(
   }
 }
 
-/**
- * Wire rule A6: removes white space at the end of a final assistant text. The API refuses such text, because the model
- * would continue it.
- */
+/** Wire rule A6: the API refuses white space at the end, because the model would continue the text. */
 function trimEnd(turn: Turn | undefined): void {
   const block = turn?.blocks.at(-1);
   if (turn?.role !== 'assistant' || block?.type !== 'text') return;
@@ -98,12 +85,10 @@ function trimEnd(turn: Turn | undefined): void {
 }
 
 /**
- * Wire rule A7: returns true if the request lacks thinking that the API requires.
- * With thinking on, the API requires all thinking of the current tool loop. With thinking type `enabled`, every
- * assistant message with tool calls must start with thinking. With type `adaptive`, the model may call tools without
- * thinking.
- * The tool loop starts after the last user message without tool results. User text that follows results in the same
- * message does not end the loop.
+ * Wire rule A7: returns true if the request lacks thinking that the API requires in the current tool loop.
+ * - `enabled`: every message with calls must start with thinking.
+ * - `adaptive`: the model may call tools without thinking, but none of its thinking may be missing.
+ * The loop starts after the last user message without results. User text behind results does not end the loop.
  */
 export function hasLostThinking(
   { turns, withoutThinking }: LaidTurns,
@@ -123,9 +108,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/**
- * Block type of a summary that the provider wrote itself. turnfold's own summary beside the block holds the same text.
- */
+/** A summary that the provider wrote itself. turnfold's own summary beside it holds the same text. */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock | DocumentBlock {
@@ -156,10 +139,7 @@ function writeResult(item: ArrangedResult): ToolResultBlock {
   return { type: 'tool_result', tool_use_id: item.callId, content, ...(item.isError ? { is_error: true } : {}) };
 }
 
-/**
- * Wire rule A12: replaces a picture in the result of a failed tool call with text. The API accepts only text in such a
- * result.
- */
+/** Wire rule A12: the API accepts only text in the result of a failed call. */
 function hidePicture(part: SentPart): SentPart {
   return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
@@ -169,12 +149,11 @@ function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
 }
 
 /**
- * Writes an assistant message as its provider wrote it: verbatim and in order. Tool call ids may change. Blocks that
- * the API would refuse are left out:
+ * Writes a message as its provider wrote it, verbatim and in order, without blocks that the API would refuse:
  * - blank texts
  * - thinking without a signature or in an illegal place (wire rule A7)
  * - a server tool's call without its result (wire rule A11)
- * - a compaction that is not the first block (wire rule A10), because the earlier messages hold the same content
+ * - a compaction that is not the first block (wire rule A10): the earlier messages hold the same content
  * @returns undefined if the message has no verbatim blocks, or was edited and no longer matches them
  */
 function writeOwnBlocks(item: ArrangedAssistant, habits: ProviderHabits): AnthropicBlock[] | undefined {
@@ -191,11 +170,7 @@ function writeOwnBlocks(item: ArrangedAssistant, habits: ProviderHabits): Anthro
   return [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
 }
 
-/**
- * Wire rule A7: drops thinking that the API would refuse. An assistant message with thinking must start with thinking
- * and end with another block. An output limit can leave thinking at the end. Server tools can leave thinking in the
- * middle.
- */
+/** Wire rule A7: drops thinking that an output limit left at the end, or server tools in the middle. */
 function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
   const last = items.findLastIndex((item) => !isThinking(item));
   if (last < 0) return items;
@@ -211,15 +186,12 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant
   return isTextOf(said, text) && areSameCalls;
 }
 
-/**
- * Parses and serializes arguments again. Long numbers lose digits, exactly as they did in the recorded block, so that
- * the two texts can be compared.
- */
+/** Long numbers lose digits here as in the recorded block, so that the two texts can be compared. */
 function rewrite(given: string): string {
   return JSON.stringify(JSON.parse(given));
 }
 
-/** Puts the id and name of a request into a tool call block, and restores the exact digits of long numbers. */
+/** Restores the exact digits of long numbers, too. */
 function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
   const isSame = use.id === id && use.name === name && !hasBigNumber(given);
   return isSame ? use : { ...use, id, name, input };
@@ -238,10 +210,7 @@ function findCompactionBlock(raw: readonly RawItem[] = []): AnthropicBlock | und
   return block === undefined ? undefined : asBlock(block);
 }
 
-/**
- * @param place.answered ids of server tool calls whose result is in the same answer
- * @param place.habits requirements of the provider
- */
+/** @param place.answered ids of server tool calls whose result is in the same answer */
 function isReadable(
   item: RawItem,
   { answered, habits }: { readonly answered: ReadonlySet<unknown>; readonly habits: ProviderHabits },
@@ -259,14 +228,14 @@ function isReadable(
   }
 }
 
-/** Thinking of an answer that has none, for a server that requires it in every answer with calls. */
+/** For a server that requires thinking in every answer with calls. */
 const NOT_RECORDED = { type: 'thinking', thinking: '(not recorded)', signature: '' };
 
 function addThinking(blocks: readonly AnthropicBlock[]): AnthropicBlock[] {
   return hasCall(blocks) && !blocks.some(isThinking) ? [asBlock(NOT_RECORDED), ...blocks] : [...blocks];
 }
 
-/** The cast is safe: the provider wrote this block and accepts its own block types back. */
+/** The cast is safe: the provider takes its own block types back. */
 function asBlock(item: RawItem): AnthropicBlock {
   return item as unknown as AnthropicBlock;
 }

@@ -16,14 +16,14 @@ import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.t
 
 export interface AnthropicOptions
   extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning' | 'takesLaterSystem'> {
-  /** Thinking settings of the request. If absent, the request has none, and the model does what it does by default. */
+  /** Absent: the request has none, and the model thinks as by default. */
   readonly thinking?: AnthropicThinking;
   /**
-   * How a request says that the model must not think. `omit`: without thinking settings, because the model thinks only
-   * if asked. `never`: the model always thinks. Default `omit`.
+   * How to turn thinking off. `omit`: no setting, since the model thinks only if asked. `never`: not possible. Default
+   * `omit`.
    */
   readonly off?: 'omit' | 'disabled' | 'between_tools' | 'never';
-  /** If true, adds cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
+  /** Cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
@@ -53,10 +53,7 @@ export function* renderAnthropicInSlices(
   return { format: 'anthropic', body, origins: turns.map(({ origins }) => origins), prefix: arranged.prefix };
 }
 
-/**
- * Writes the tools and system texts, with one cache breakpoint after the last of them. The API reads tools before
- * system texts.
- */
+/** One cache breakpoint follows the last of both. The API reads tools before system texts. */
 function writeHead(
   { system, tools }: ArrangedRequest,
   mark: CacheMark | undefined,
@@ -73,10 +70,7 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
   return { name, description, input_schema: { ...parameters, type: 'object' } };
 }
 
-/**
- * Wire rule A7: turns thinking off until the current tool loop ends, if some thinking of that loop can no longer be
- * sent. Otherwise the API would refuse the request.
- */
+/** Wire rule A7: without some thinking of the current tool loop, thinking stays off until the loop ends. */
 function fitThinking(
   { thinking, off = 'omit' }: AnthropicOptions,
   laid: LaidTurns,
@@ -90,10 +84,7 @@ function fitThinking(
   return budget < MIN_THINKING_TOKENS ? withoutThinking(off) : { ...asked, budget_tokens: budget };
 }
 
-/**
- * Returns the setting that turns thinking off, or undefined if the model has no such setting. The model then thinks by
- * default, and continues without the thinking that was lost.
- */
+/** A model without this setting thinks by default, and continues without the thinking that was lost. */
 function withoutThinking(off: AnthropicOptions['off']): AnthropicThinking | undefined {
   return off === 'disabled' ? { type: off } : undefined;
 }
@@ -106,10 +97,7 @@ function markFor(ttl: WireRequest['cacheTtl']): CacheMark {
   return { cache_control: { type: 'ephemeral', ...(ttl === '1h' && { ttl }) } };
 }
 
-/**
- * Block types that may carry a cache breakpoint. The API refuses breakpoints on thinking, and blocks of unknown types
- * are sent back unchanged.
- */
+/** The API refuses breakpoints on thinking. Blocks of unknown types go back unchanged. */
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',
@@ -119,11 +107,10 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * Wire rule A9: puts cache breakpoints on three blocks. With the one on tools and system texts, a request has the four
- * allowed.
+ * Wire rule A9: puts breakpoints on three blocks. With the one on tools and system texts, that is the allowed four.
  * - The last summary stays the same while messages are appended.
- * - The previous user turn ended an earlier request. The API looks for cached starts at most 20 blocks before a breakpoint,
- *   and an answer may have more blocks.
+ * - The previous user turn ended an earlier request. The API looks for cached starts at most 20 blocks before a
+ *   breakpoint, and an answer may have more blocks.
  * - The last block of the request ends what the next request begins with.
  */
 function markMessages(turns: readonly Turn[], mark: CacheMark, isSummary: (origin: number) => boolean): void {

@@ -9,9 +9,8 @@ import { MIN_THINKING_TOKENS } from './body.ts';
 import { type AnthropicView, isMarked, type PlacedBlock, readBodyBlock, viewAnthropic } from './view.ts';
 
 /**
- * Checks for Anthropic requests, by rule code. Rule A8 is missing here: thinking may be sent only under the tools and
- * system texts under which it was written. The request body does not contain these.
- * `checkThinking` checks rule A8.
+ * Rule A8 is missing: a body does not show under which tools and system texts its thinking was written. `checkThinking`
+ * checks it.
  */
 const anthropicRules: Rules<AnthropicView> = {
   ...sharedRules,
@@ -33,8 +32,8 @@ export function* validateAnthropicInSlices(body: unknown, context: RuleContext =
 }
 
 /**
- * Wire rule A1: the system prompt is the parameter `system`, not a message. Some models take later system messages between
- * a user message and an answer, or at the end.
+ * Wire rule A1: the system prompt is a parameter. Some models take later system messages before an answer, or at the
+ * end.
  */
 function* placesSystem({ turns }: AnthropicView, { habits = {} }: RuleContext): Generator<Breach> {
   for (const [index, { path, role }] of turns.entries()) {
@@ -62,10 +61,7 @@ function* alternates({ turns }: AnthropicView): Generator<Breach> {
   }
 }
 
-/**
- * Wire rule A4: the message after an assistant message with tool calls starts with one result for each call, before any
- * other content.
- */
+/** Wire rule A4: the message after calls starts with one result for each call, before any other content. */
 function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach | undefined> {
   const callsAt = yield* collectPlaces(view.calls);
   const resultsAt = yield* collectPlaces(view.results.map(({ position, callId }) => ({ position, id: callId })));
@@ -129,9 +125,7 @@ function illegalId(path: string): Breach {
   return { path, message: 'the tool call id does not match [a-zA-Z0-9_-]{1,64}' };
 }
 
-/**
- * Wire rule A6: no text is blank, and the final text of an assistant message at the end does not end with white space.
- */
+/** Wire rule A6: no text is blank, and a final assistant text does not end with white space. */
 function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleContext): Generator<Breach | undefined> {
   for (const [index, { path, text }] of texts.entries()) {
     if (text.trim() === '') yield { path, message: 'the text is blank' };
@@ -148,9 +142,8 @@ function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleCo
 const MAX_CACHE_MARKS = 4;
 
 /**
- * Wire rule A7: thinking blocks are complete, and the thinking budget is valid. A message with thinking starts with
- * thinking and ends with another block. With thinking type `enabled`, every message with tool calls in the current tool
- * loop starts with thinking. Only the provider can check whether a thinking block is unmodified.
+ * Wire rule A7: a message with thinking starts with whole thinking and ends with another block. With type `enabled`,
+ * each message with calls in the current tool loop starts with thinking.
  */
 function* keepsThinking(view: AnthropicView, { habits = {} }: RuleContext): Generator<Breach> {
   const { turns, loopStart, blocks, requiresThinking, thinkingBudget } = view;
@@ -195,10 +188,7 @@ function isWhole(block: PlacedBlock, { isThinkingUnsigned = false }: ProviderHab
   return block.type !== 'redacted_thinking' || isFilledText(block.data);
 }
 
-/**
- * Wire rule A9: a request has at most four cache breakpoints (`cache_control`), and none of them on thinking or on a
- * blank text.
- */
+/** Wire rule A9: at most four `cache_control` breakpoints, and none on thinking or on a blank text. */
 function* marksCacheLegally({ blocks, texts, cacheMarks }: AnthropicView): Generator<Breach> {
   for (const path of cacheMarks.slice(MAX_CACHE_MARKS)) {
     yield { path, message: `the request has more than ${MAX_CACHE_MARKS} cache_control breakpoints` };
@@ -214,8 +204,7 @@ function* marksCacheLegally({ blocks, texts, cacheMarks }: AnthropicView): Gener
 }
 
 /**
- * Wire rule A10: a request has at most one compaction block with content, as its first block. A failed compaction block
- * has no content and may be anywhere. Only the provider can check whether the block is unmodified.
+ * Wire rule A10: the one compaction with content is the first block. A failed one has no content and may be anywhere.
  */
 function* startsWithCompaction({ blocks }: AnthropicView): Generator<Breach> {
   const compactions = blocks.filter((block) => block.type === 'compaction' && block.content !== null);
@@ -229,10 +218,7 @@ function* startsWithCompaction({ blocks }: AnthropicView): Generator<Breach> {
 const SERVER_CALL = /^(server|mcp)_tool_use$/;
 const SERVER_RESULT = /_tool_result$/;
 
-/**
- * Wire rule A11: the call of a server tool (a tool that the provider runs) and its result are in one message, in this
- * order.
- */
+/** Wire rule A11: the call of a tool that the provider runs and its result are in one message, in this order. */
 function* keepsServerToolsTogether({ turns }: AnthropicView): Generator<Breach> {
   for (const { blocks } of turns) {
     const open = new Map<string, string>();

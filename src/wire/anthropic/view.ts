@@ -10,7 +10,7 @@ import {
   writeInSlices,
 } from '../rules/body-view.ts';
 
-/** A content block with its path in the request body. Content that is a string counts as one text block. */
+/** A string as content counts as one text block. */
 export type PlacedBlock = BodyBlock & { readonly path: string };
 
 export interface AnthropicTurn {
@@ -21,16 +21,12 @@ export interface AnthropicTurn {
 
 export interface AnthropicView extends BodyView {
   readonly turns: readonly AnthropicTurn[];
-  /**
-   * Index of the message where the current tool loop starts: the one after the last user message without tool results.
-   */
+  /** Index of the message after the last user message without tool results. */
   readonly loopStart: Position;
   readonly blocks: readonly PlacedBlock[];
-  /** True if thinking has the type `enabled`: then every answer starts with thinking. */
+  /** True for the type `enabled`: then every answer starts with thinking. */
   readonly requiresThinking: boolean;
-  /** Token budget of thinking, and the output limit (`max_tokens`), which must be larger. */
   readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
-  /** Paths of the cache breakpoints, in the order in which the provider reads them. */
   readonly cacheMarks: readonly string[];
 }
 
@@ -48,10 +44,7 @@ const bodySchema = z.object({
 const toolSchema = z.object({ name: z.string().optional(), cache_control: z.unknown().optional() });
 const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), content: contentSchema });
 
-/**
- * Reads an Anthropic request body of any shape. Parts that cannot be read are reported as malformed, and all other
- * parts are read.
- */
+/** Reads a body of any shape. Parts that cannot be read are reported as malformed. */
 export function* viewAnthropic(body: unknown): Interruptible<AnthropicView> {
   const reading = new AnthropicReading();
   const read = reading.read(bodySchema, body, '');
@@ -97,7 +90,6 @@ class AnthropicReading extends BodyReader {
     return { path, role, blocks };
   }
 
-  /** Reads the blocks of one content list, and collects their texts and cache breakpoints. */
   readBlocks(content: string | readonly unknown[], path: string, position: Position): PlacedBlock[] {
     const blocks: PlacedBlock[] = typeof content === 'string' ? [{ type: 'text', text: content, path }] : [];
     this.readContent(content, { path, position }, (value, at) => {
@@ -185,7 +177,7 @@ const knownSchema = z.discriminatedUnion('type', [
   compactionSchema,
 ]);
 
-/** Schema of all other blocks: pictures, documents, server tools and types that do not exist yet. */
+/** Pictures, documents, server tools and types that do not exist yet. */
 const otherSchema = z.object({
   type: z.string(),
   id: z.string().optional(),
@@ -195,7 +187,6 @@ const otherSchema = z.object({
 
 type KnownBlock = z.infer<typeof knownSchema>;
 
-/** A block of a type for which this code has no rule. */
 export interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
   readonly type: 'other';
   readonly kind: string;
@@ -216,7 +207,7 @@ export function isMarked({ cache_control }: { readonly cache_control?: unknown }
   return cache_control !== undefined && cache_control !== null;
 }
 
-/** @returns undefined if the value is not a block, or lacks fields that its type requires */
+/** @returns undefined for a value that is no block, or lacks fields of its type */
 export function readBodyBlock(value: unknown): BodyBlock | undefined {
   if (isKnownKind(value)) return knownSchema.safeParse(value).data;
   const { type: kind, ...rest } = otherSchema.safeParse(value).data ?? {};

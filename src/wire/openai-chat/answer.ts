@@ -1,10 +1,7 @@
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
-/**
- * The fields of a complete Chat Completions answer that turnfold reads. A choice of the SDK's `ChatCompletion` has
- * these fields.
- */
+/** The fields of a complete answer that turnfold reads, as in a choice of the SDK's `ChatCompletion`. */
 export interface ChatAnswer {
   readonly finish_reason: string | null;
   readonly message: {
@@ -21,7 +18,7 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/** Ends by the name in `finish_reason`. Other names mean `complete`. Gateways also send the names of other providers. */
+/** Other reasons mean `complete`. Gateways also send the names of other providers. */
 const ENDS: readonly (readonly [name: RegExp, end: AnswerParts['end']])[] = [
   [/^(?:length|model_length|max_tokens|max_output_tokens|error|insufficient_system_resource)$/i, 'cut_off'],
   // `sensitive` of z.ai. Gemini sends names such as `content_filter: PROHIBITED_CONTENT`.
@@ -32,10 +29,7 @@ function readEnd(reason: string): AnswerParts['end'] {
   return ENDS.find(([name]) => name.test(reason))?.[1] ?? 'complete';
 }
 
-/**
- * Reads the text, tool calls and verbatim message of a Chat Completions answer. If the model refused, the text of its
- * refusal becomes the answer's text.
- */
+/** The text of a refusal becomes the text of the answer. */
 export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerParts {
   const { content, refusal, tool_calls } = message;
   const end = finish_reason === null ? 'cut_off' : readEnd(finish_reason);
@@ -54,7 +48,7 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
   };
 }
 
-/** Removes empty fields that the SDK adds. Some servers refuse a message with fields that they did not write. */
+/** Drops fields that the SDK adds. Some servers refuse a message with fields that they did not write. */
 function dropEmptyFields(message: ChatAnswer['message']): RawItem {
   const fields = Object.entries(message).filter(([name, value]) => name === 'content' || isFilled(value));
   return Object.fromEntries(fields);

@@ -1,7 +1,4 @@
-/**
- * Types for the part of a Chat Completions request that turnfold writes. The types are declared here so that this code
- * does not depend on the SDK.
- */
+/** The part of a Chat Completions request that turnfold writes. Declared here, so that this code needs no SDK. */
 
 export interface ChatTextPart {
   readonly type: 'text';
@@ -36,13 +33,10 @@ export interface ChatUserMessage {
   readonly content: string | ChatPart[];
 }
 
-/**
- * An assistant message. A message that is sent back verbatim may have more fields of its server, such as reasoning
- * (wire rule C7) and signatures.
- */
+/** A message that goes back verbatim may have more fields of its server, such as reasoning (wire rule C7). */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
-  /** The content may be null only if the message has tool calls (wire rule C3). */
+  /** Null only beside tool calls (wire rule C3). */
   readonly content: string | null;
   readonly tool_calls?: ChatCall[];
 }
@@ -69,6 +63,6 @@ export interface ChatBody {
   readonly messages: ChatMessage[];
   readonly tools?: ChatTool[];
   readonly max_completion_tokens?: number;
-  /** Output limit, under the name that some OpenAI-compatible servers require. */
+  /** The name of the output limit that some OpenAI-compatible servers require. */
   readonly max_tokens?: number;
 }

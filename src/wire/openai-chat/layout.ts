@@ -10,17 +10,16 @@ import type { ChatAssistantMessage, ChatFilePart, ChatImagePart, ChatMessage, Ch
 export interface LaidMessage {
   readonly message: ChatMessage;
   readonly origins: readonly Origin[];
-  /** Set for a user message that shows pictures from the tool results before it. */
+  /** Set for a user message with the pictures of the results before it. */
   readonly isOfResults?: true;
 }
 
-/** Text of a tool result that holds only a picture. The picture itself follows in a user message (wire rule C6). */
+/** For a result that holds only a picture, which follows in a user message (wire rule C6). */
 const PICTURE_TEXT = '(the picture follows)';
 
 /**
- * Converts the log's messages into Chat Completions messages, with tool results directly after their calls (wire rules
- * C1, C2). A result may hold only text, so a user message after the results shows their pictures. Results have no field
- * that marks an error.
+ * Lays messages with results directly behind their calls (wire rules C1, C2). A result holds only text, so its pictures
+ * follow in a user message. No field marks an error.
  */
 export function* layMessages(
   items: readonly ArrangedItem[],
@@ -66,10 +65,7 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessag
   };
 }
 
-/**
- * Joins the texts of a tool result into one string. Every OpenAI-compatible server accepts a string, but some refuse a
- * list of parts.
- */
+/** Some OpenAI-compatible servers refuse a list of parts. */
 function textOf({ parts }: ArrangedResult): string {
   const texts = parts.flatMap((part) => {
     const written = writePart(part);
@@ -109,19 +105,13 @@ function writePart(part: SentPart): ChatPart {
   }
 }
 
-/**
- * Returns the text if the content is one text part, otherwise undefined. Every OpenAI-compatible server accepts a
- * string, but some refuse a list of parts.
- */
+/** @returns undefined unless the content is one text */
 export function plainText(parts: readonly ChatPart[]): string | undefined {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
 }
 
-/**
- * Fields that are compared with the logged message, to detect an edit. All other fields go back to the server
- * unchanged.
- */
+/** Fields that are compared with the logged message, to detect an edit. */
 const ownSchema = z.object({
   content: z.string().nullish(),
   tool_calls: boundedList(
@@ -133,9 +123,8 @@ const ownSchema = z.object({
 type OwnCall = NonNullable<z.infer<typeof ownSchema>['tool_calls']>[number];
 
 /**
- * Writes an assistant message as its server wrote it, including the server's own fields. A server may refuse a tool
- * call that comes back without its signature.
- * @returns undefined if the logged message was edited and no longer matches what the server wrote
+ * Writes a message with its server's own fields. A server may refuse a call that comes back without its signature.
+ * @returns undefined if the logged message was edited
  */
 function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefined {
   const [given, ...others] = item.raw ?? [];
@@ -158,10 +147,7 @@ function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): bool
   return own.length === calls.length && calls.every((call, index) => call.arguments === argumentsOf(own[index]));
 }
 
-/**
- * Returns the arguments of a call as a request sends them. Text that is not a JSON object is wrapped in an object (wire
- * rule X7).
- */
+/** As a request sends them (wire rule X7). */
 function argumentsOf(call: OwnCall | undefined): string | undefined {
   return call === undefined ? undefined : readCallArguments(call.function).arguments;
 }

@@ -2,20 +2,19 @@ import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import type { ChatAssistantMessage } from './body.ts';
 import type { LaidMessage } from './layout.ts';
 
-/** Fields in which servers return the text of the model's reasoning. */
 const TEXT_FIELDS = ['reasoning_content', 'reasoning'] as const;
-/** Field of OpenRouter and MiniMax, with signatures. It holds the text as well. */
+/** Field of OpenRouter and MiniMax, with text and signatures. */
 const DETAILS = 'reasoning_details';
 
-/** Reasoning of an answer that has none, for a server that requires it. Some servers refuse an empty text. */
+/** For a server that requires reasoning in every answer. Some refuse an empty text. */
 const NOT_RECORDED = '(not recorded)';
 
-/** Value that Gemini accepts in place of the signature of a call that another model made. */
+/** Gemini accepts this in place of the signature of a call that another model made. */
 const ANY_SIGNATURE = 'skip_thought_signature_validator';
 
 /**
- * Wire rule C7: keeps the reasoning that the server wants back, and removes the rest. Most servers want it only inside
- * the tool loop. DeepSeek, Kimi and Qwen want it for all answers with calls, or refuse the request.
+ * Wire rule C7: keeps the reasoning that the server wants back, for most servers that of the tool loop. DeepSeek, Kimi
+ * and Qwen refuse a request without the reasoning of all answers with calls.
  */
 export function keepReasoning(
   laid: readonly LaidMessage[],
@@ -35,7 +34,6 @@ export function keepReasoning(
   });
 }
 
-/** Returns true if the reasoning of an answer goes back. */
 export function keepsReasoning(
   replay: NonNullable<ProviderHabits['reasoning']>,
   { hasCalls, isInLoop }: { readonly hasCalls: boolean; readonly isInLoop: boolean },
@@ -44,7 +42,7 @@ export function keepsReasoning(
   return replay === 'all' || isInLoop || (replay === 'calls' && hasCalls);
 }
 
-/** The loop starts at the last user message. A user message that shows pictures of tool results does not start one. */
+/** A user message with the pictures of results starts no loop. */
 function findLoopStart(laid: readonly LaidMessage[]): number {
   return laid.findLastIndex(
     ({ message, isOfResults }, index) =>
@@ -71,7 +69,7 @@ function selectReasoning(
   return Object.fromEntries(fields) as unknown as ChatAssistantMessage;
 }
 
-/** Adds a placeholder to calls without a signature. Gemini requires one on the first call of each answer. */
+/** Gemini requires a signature on the first call of each answer. */
 function signCalls(message: ChatAssistantMessage): ChatAssistantMessage {
   const [first, ...others] = message.tool_calls ?? [];
   if (first === undefined || 'extra_content' in first) return message;

@@ -7,19 +7,17 @@ import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } f
 import { type LaidMessage, layMessages, plainText } from './layout.ts';
 import { keepReasoning } from './reasoning.ts';
 
-/** Needs of a server with the Chat Completions API. */
 export interface ServerOptions extends ProviderHabits {
   /**
-   * Role of the system prompt. OpenAI's reasoning models call this role `developer`. Default `system`, which every
-   * server accepts.
+   * Role of the system prompt: `developer` for OpenAI's reasoning models. Default `system`, which every server accepts.
    */
   readonly systemRole?: 'system' | 'developer';
-  /** True if the server's chat template requires user and assistant messages to alternate. Default false. */
+  /** The server's chat template requires user and assistant messages to alternate. Default false. */
   readonly isStrict?: boolean;
 }
 
 export interface ChatOptions extends ServerOptions {
-  /** Name of the output limit on this server. Default `max_completion_tokens`. */
+  /** Default `max_completion_tokens`. */
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }
 
@@ -52,9 +50,7 @@ export function* renderChatInSlices(
   };
 }
 
-/**
- * Joins the first system texts into one message, because strict chat templates refuse a second system message (wire rule C5).
- */
+/** One message, because strict chat templates refuse a second system message (wire rule C5). */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];
   const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
@@ -62,10 +58,7 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
-/**
- * Converts a tool description. Adds `properties` to its schema, because servers refuse a schema without this field even
- * for a tool without parameters.
- */
+/** Servers refuse a schema without `properties`, even for a tool without parameters. */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };
@@ -75,9 +68,8 @@ const BETWEEN_ANSWERS = '(go on)';
 const BEHIND_RESULTS = '(the results are noted)';
 
 /**
- * Wire rule C5: makes user and assistant messages alternate, for servers with a strict chat template. Adjacent user
- * messages are merged, and placeholder messages fill the gaps. Messages with tool calls and results do not have to
- * alternate.
+ * Wire rule C5: merges neighbouring user messages and fills gaps with placeholders, for a strict chat template. Calls
+ * and their results need not alternate.
  */
 function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
   const laid: LaidMessage[] = [];
@@ -88,8 +80,7 @@ function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
       laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
       continue;
     }
-    // While tool calls lack results, no placeholder answer is added: it would separate the calls from their results
-    // (wire rule C1).
+    // A placeholder would separate open calls from their results (wire rule C1).
     if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
       laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
     }

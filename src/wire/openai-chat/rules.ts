@@ -73,9 +73,8 @@ function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> 
 }
 
 /**
- * Wire rule C5: system and developer messages come first, if the server does not take them later. A strict chat template
- * does not. It requires that user and assistant messages then alternate, and that an answer follows tool results before the
- * next user message. While calls still lack results, no answer is required.
+ * Wire rule C5: system messages come first, if the server takes none later. A strict chat template requires alternating
+ * roles, and an answer between results and the next user message, unless calls are open.
  */
 function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const { chat } = view;
@@ -109,7 +108,7 @@ function* showsImagesAsUser({ chat }: ChatView): Generator<Breach> {
   }
 }
 
-/** Wire rule C7: only answers whose reasoning the provider wants back have reasoning: by default, the current tool loop. */
+/** Wire rule C7: only answers whose reasoning the provider wants back have reasoning. */
 function* keepsReasoningInLoop({ chat }: ChatView, { habits = {} }: RuleContext): Generator<Breach> {
   const loopStart = chat.findLastIndex((message, index) => message.role === 'user' && !showsResult(chat, index));
   for (const [index, message] of chat.entries()) {
@@ -134,10 +133,7 @@ function mayReason(
   return keepsReasoning(reasoning, { hasCalls, isInLoop });
 }
 
-/**
- * Returns true for a user message that shows the pictures of the tool results before it (wire rule C6). It does not end
- * the tool loop.
- */
+/** A user message that shows pictures of the results before it (wire rule C6) does not end the tool loop. */
 function showsResult(chat: readonly ViewedChatMessage[], index: number): boolean {
   return (chat[index]?.images.length ?? 0) > 0 && chat[index - 1]?.role === 'tool';
 }

@@ -16,19 +16,15 @@ const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 export interface ViewedChatMessage {
   readonly path: string;
   readonly role: z.infer<typeof roleSchema>;
-  /**
-   * True if the message has content. Also true if the message could not be read, so that only its malformed shape is
-   * reported.
-   */
+  /** Also true for an unreadable message, which is reported as malformed only. */
   readonly hasContent: boolean;
-  /** True if `tool_calls` is a list, even an empty one. */
+  /** Also true for an empty list. */
   readonly hasCalls: boolean;
-  /** Paths of the message's pictures in the request body. */
   readonly images: readonly string[];
   readonly reasoning: unknown;
-  /** True if the message has reasoning, in `reasoning_content` or in another field. */
+  /** In `reasoning_content` or another field. */
   readonly hasReasoning: boolean;
-  /** True if the message has reasoning only in `reasoning_details`. */
+  /** Only `reasoning_details`. */
   readonly hasOnlyDetails: boolean;
 }
 
@@ -37,7 +33,7 @@ export interface ChatView extends BodyView {
   readonly untextedCalls: readonly string[];
 }
 
-/** Limits of OpenAI's own server. OpenAI-compatible servers accept longer ids and names. */
+/** Of OpenAI's own server. Compatible servers accept longer ids and names. */
 const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;
@@ -65,10 +61,7 @@ const callSchema = z.union([
 ]);
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/**
- * Reads a Chat Completions request body of any shape. Parts that cannot be read are reported as malformed, and all
- * other parts are read.
- */
+/** Reads a body of any shape. Parts that cannot be read are reported as malformed. */
 export function* viewChat(body: unknown): Interruptible<ChatView> {
   const reading = new ChatReading();
   const { messages = [], tools } = reading.read(bodySchema, body, '') ?? {};

@@ -5,20 +5,17 @@ import { completeCalls } from '../answer-calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isFunctionCall, joinOutputTexts } from './layout.ts';
 
-/** The fields of a complete Responses API answer that turnfold reads. The SDK's `Response` has these fields. */
+/** The fields of a complete answer that turnfold reads, as in the SDK's `Response`. */
 export interface ResponsesAnswer {
   readonly status?: string | null;
   readonly incomplete_details?: { readonly reason?: string | null } | null;
   readonly output: readonly { readonly type: string }[];
 }
 
-/** Fields that the SDK adds to items, or that only answers have. The API refuses them in a request. */
+/** Fields of the SDK, or of answers only. The API refuses them in a request. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
 
-/**
- * Reads the text, tool calls and verbatim items of a Responses API answer. If the model refused, the text of its
- * refusal becomes the answer's text.
- */
+/** The text of a refusal becomes the text of the answer. */
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   const received = response.output.map(readItem);
   const toolCalls = completeCalls(
@@ -34,7 +31,6 @@ export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   return { content: joinOutputTexts(items), toolCalls, end, ...(isFiltered && { isFiltered }), items };
 }
 
-/** Puts the completed call into its item, so that the item can be sent back. */
 function completeItem(item: RawItem, { id, name, arguments: given }: ToolCall): RawItem {
   const fields = { call_id: id, name, arguments: given };
   return Object.entries(fields).every(([field, value]) => item[field] === value) ? item : { ...item, ...fields };
@@ -45,7 +41,7 @@ function readItem(item: object): RawItem {
   return Object.fromEntries(fields.map(([name, value]) => [name, name === 'content' ? dropParsed(value) : value]));
 }
 
-/** Removes the field `parsed` that the SDK's parser adds to each text, because the API refuses it in a request. */
+/** The SDK's parser adds the field `parsed`, which the API refuses in a request. */
 function dropParsed(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) => {

@@ -1,7 +1,4 @@
-/**
- * Types for the part of a Responses API request that turnfold writes. The types are declared here so that this code
- * does not depend on the SDK.
- */
+/** The part of a Responses request that turnfold writes. Declared here, so that this code needs no SDK. */
 
 export interface InputText {
   readonly type: 'input_text';
@@ -29,10 +26,7 @@ export interface UserItem {
   readonly content: ResponsesPart[];
 }
 
-/**
- * An assistant message without an id. The server accepts an item's id only together with the reasoning that came with
- * it (wire rule R3).
- */
+/** Without an id, which the server accepts only together with its reasoning (wire rule R3). */
 export interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
@@ -52,8 +46,8 @@ export interface FunctionOutputItem {
 }
 
 /**
- * Input items that turnfold writes. Items that are sent back verbatim may have other types: reasoning (wire rules
- * R2–R6), compactions (wire rule R8) and calls of the provider's own tools.
+ * Items that go back verbatim may have other types: reasoning (wire rules R2–R6), compactions (wire rule R8) and calls
+ * of the provider's own tools.
  */
 export type ResponsesItem = UserItem | AssistantItem | FunctionCallItem | FunctionOutputItem;
 
@@ -71,7 +65,7 @@ export interface ResponsesBody {
   readonly input: ResponsesItem[];
   readonly tools?: ResponsesTool[];
   readonly max_output_tokens: number;
-  /** Wire rule R7: every request sends the whole history, so the server does not need to store responses. */
+  /** Wire rule R7: each request sends the whole history, so the server stores nothing. */
   readonly store: false;
   readonly include?: 'reasoning.encrypted_content'[];
 }

@@ -7,17 +7,11 @@ import type { ResponsesItem, ResponsesPart } from './body.ts';
 
 export interface LaidItem {
   readonly item: ResponsesItem;
-  /**
-   * Index of the log's message that each part of the item comes from. Only a user message has one index for each of its
-   * parts. Every other item has one index.
-   */
+  /** One index for each part of a user message, one for any other item. */
   readonly origins: readonly Origin[];
 }
 
-/**
- * Converts the log's messages into Responses input items. Earlier code has already put the tool outputs directly after
- * their calls (wire rules R1, R5).
- */
+/** Lays items with outputs directly behind their calls (wire rules R1, R5). */
 export function* layItems(arranged: readonly ArrangedItem[]): Interruptible<LaidItem[]> {
   const items: LaidItem[] = [];
   const ids = new Set<unknown>();
@@ -31,8 +25,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Lai
   const { origin } = item;
   switch (item.kind) {
     case 'user': {
-      // Wire rule R8: the server may drop the items before a compaction, so a compaction is sent only as the first
-      // item.
+      // Wire rule R8: the server may drop the items before a compaction, so it is sent only as the first.
       const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
       if (compaction !== undefined) return compaction.map((sent) => ({ item: sent, origins: [origin] }));
       const content = item.parts.map(writePart);
@@ -89,12 +82,11 @@ function writePart(part: SentPart): ResponsesPart {
 const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
 /**
- * Writes an answer as its provider wrote it: verbatim, in order, and without other items in between (wire rule R5).
- * - Tool call ids may change.
+ * Writes an answer as its provider wrote it: verbatim, in order, with no other items in between (wire rule R5).
  * - Items that the API would refuse are left out.
  * - An item keeps its id only if its reasoning is sent before it (wire rule R3).
  * - Without its reasoning, an item is sent without its id, or left out if its type requires an id.
- * @param taken ids that are already in the request. The ids sent here are added (wire rule R9).
+ * @param taken ids that are already in the request. The ids sent here are added (wire rule R9)
  * @returns undefined if the message has no verbatim items, or was edited and no longer matches them
  */
 function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): ResponsesItem[] | undefined {
@@ -133,9 +125,8 @@ export function isFunctionCall({ type }: RawItem): boolean {
 }
 
 /**
- * Returns the items of a compaction that the provider wrote: the user messages that it keeps, and the encrypted
- * compaction item (wire rule R8). Their ids are left out, because a reasoning model would require reasoning before
- * items with ids (wire rule R3).
+ * Returns the user messages that the provider kept, and its encrypted compaction (wire rule R8). Their ids are left
+ * out, because a reasoning model would require reasoning before them (wire rule R3).
  */
 function findCompactionItem(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
   const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));
@@ -167,10 +158,7 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant
   );
 }
 
-/**
- * Returns the arguments of a call as a request sends them. Text that is not a JSON object is wrapped in an object (wire
- * rule X7).
- */
+/** As a request sends them (wire rule X7). */
 function argumentsOf({ arguments: given }: RawItem): string {
   return readCallArguments({ arguments: typeof given === 'string' ? given : '' }).arguments;
 }
@@ -184,8 +172,8 @@ function isMessage({ type, role }: RawItem): boolean {
 }
 
 /**
- * Returns false for a provider's items that must not be sent back. These are calls of other types, whose outputs
- * the log does not have (wire rule R1), and compactions after the first item (wire rule R8).
+ * False for calls whose outputs the log does not have (wire rule R1), and compactions behind the first item (wire rule
+ * R8).
  */
 function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
@@ -194,26 +182,18 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   return isFunctionCall(item) || !(waits || item.type === 'compaction');
 }
 
-/**
- * Returns true if the reasoning has `encrypted_content`, from which alone a server that stores nothing can restore it
- * (wire rule R6).
- */
+/** A server that stores nothing restores reasoning from `encrypted_content` alone (wire rule R6). */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return isFilledText(sealed);
 }
 
-/**
- * Wire rules R2, R4: returns true if the item may follow a reasoning item. Reasoning, or a message without an id, may
- * not.
- */
+/** Wire rules R2, R4: reasoning, or a message without an id, may not follow reasoning. */
 function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): boolean {
   if (next === undefined || isReasoning(next)) return false;
   return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
 }
 
-/**
- * Sets the id, name and arguments under which a call is sent, and removes blank texts from a message (wire rule X3).
- */
+/** Sets how a call is sent, and removes blank texts from a message (wire rule X3). */
 function fit(item: RawItem, call: WireCall | undefined): RawItem {
   if (call !== undefined) {
     const sent = { call_id: call.id, name: call.name, arguments: call.arguments };
@@ -228,7 +208,7 @@ function withoutId({ id: _, ...item }: RawItem): RawItem {
   return item;
 }
 
-/** The cast is safe: the provider wrote this item and accepts its own item types back. */
+/** The cast is safe: the provider takes its own item types back. */
 function asItem(item: RawItem): ResponsesItem {
   return item as unknown as ResponsesItem;
 }

@@ -7,10 +7,7 @@ import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { layItems, writeDeveloper } from './layout.ts';
 
 export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds' | 'takesLaterSystem'> {
-  /**
-   * If true, asks the server for the model's encrypted reasoning. A model that does not reason refuses such a request.
-   * Default true.
-   */
+  /** Asks for the model's encrypted reasoning. A model that does not reason refuses such a request. Default true. */
   readonly isReasoning?: boolean;
 }
 
@@ -18,8 +15,7 @@ export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds' | 'take
 const MIN_OUTPUT_TOKENS = 16;
 
 /**
- * Renders a request for OpenAI's Responses API by wire rules R1–R9. The server stores nothing: each request sends the
- * whole history (wire rule R7), with encrypted reasoning (wire rule R6).
+ * The server stores nothing: each request sends the whole history (R7), with encrypted reasoning (R6).
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* renderResponsesInSlices(
@@ -47,18 +43,15 @@ export function* renderResponsesInSlices(
   };
 }
 
-/**
- * Separates the first system text, which becomes `instructions`, from the others, which are sent as developer messages
- * before the input.
- */
+/** The agent's prompt becomes `instructions`. Other system texts are developer messages before the input. */
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
 }
 
 /**
- * Converts a tool description. Sets `strict`, because the server's default is true. Adds `properties` to the schema,
- * because the server refuses a schema without this field even for a tool without parameters.
+ * The server's default for `strict` is true. It refuses a schema without `properties`, even for a tool without
+ * parameters.
  */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };

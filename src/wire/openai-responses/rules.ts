@@ -23,10 +23,7 @@ export function* validateResponsesInSlices(body: unknown, context: RuleContext =
   return yield* applyRules(responsesRules, yield* viewResponses(body), context);
 }
 
-/**
- * Wire rule R1: every call has a later output of the matching type with its `call_id`, and every output has a call
- * before it.
- */
+/** Wire rule R1: each call has a later output of its type with its `call_id`, and each output has a call before it. */
 function* pairsOutputs(view: ResponsesView, context: RuleContext): Generator<Breach> {
   const { items, calls, results } = view;
   const due = new Map(calls.map((call) => [call.id, call]));
@@ -45,10 +42,7 @@ function* pairsOutputs(view: ResponsesView, context: RuleContext): Generator<Bre
   }
 }
 
-/**
- * Wire rule R2: a reasoning item is followed by an item of the same answer. If that item is a message, it must have the
- * server's id.
- */
+/** Wire rule R2: reasoning is followed by an item of its answer. If that is a message, it has the server's id. */
 function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type, answer }] of items.entries()) {
     const next = items[position + 1];
@@ -59,9 +53,9 @@ function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breac
 }
 
 /**
- * Wire rule R3: an item with the server's id needs the reasoning item that it came with. A request does not show which
- * items came with reasoning. If a request has any reasoning, this check therefore requires reasoning before every item
- * with an id in an answer. The server is less strict.
+ * Wire rule R3: an item with the server's id needs the reasoning that it came with. A request does not show which that
+ * is. If there is any reasoning, this check requires some before every item with an id in an answer. The server is less
+ * strict.
  */
 function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): Generator<Breach> {
   if (!usesReasoning) return;
@@ -74,10 +68,7 @@ function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): Generat
   }
 }
 
-/**
- * Wire rule R4: no reasoning item directly precedes another reasoning item. The API sometimes returns such items, but
- * refuses them in a request.
- */
+/** Wire rule R4: the API sometimes returns neighbouring reasoning items, but refuses them in a request. */
 function* dropsUnpairedReasoning({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type }] of items.entries()) {
     if (type === 'reasoning' && items[position + 1]?.type === 'reasoning')
@@ -96,7 +87,6 @@ function* keepsAnswersTogether({ items, calls, results }: ResponsesView): Genera
   }
 }
 
-/** Returns for each item the index of the nearest user or system message before it, or -1. */
 function nearestForeign(items: readonly ViewedItem[]): number[] {
   let nearest = -1;
   return items.map(({ type, author }, position) => {
@@ -106,8 +96,8 @@ function nearestForeign(items: readonly ViewedItem[]): number[] {
 }
 
 /**
- * Wire rule R6: encrypted reasoning is sent unchanged. A request shows only whether `encrypted_content` is empty, and
- * whether reasoning with `store: false` is referred to by its id alone.
+ * Wire rule R6: shows only whether `encrypted_content` is empty, and whether a stateless request names reasoning by its
+ * id.
  */
 function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generator<Breach> {
   for (const { path, type, encrypted_content, content } of items) {
@@ -121,10 +111,7 @@ function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generato
   }
 }
 
-/**
- * Wire rule R7: the request does not refer to a history that the server stored. The input already holds the whole
- * history, so messages would be repeated.
- */
+/** Wire rule R7: a history of the server would repeat messages, because the input is the whole history. */
 function* usesNoServerHistory({ serverHistory }: ResponsesView): Generator<Breach> {
   for (const path of serverHistory)
     yield {
@@ -134,7 +121,7 @@ function* usesNoServerHistory({ serverHistory }: ResponsesView): Generator<Breac
     };
 }
 
-/** Wire rule R8: a compaction item has its encrypted content, and does not stand between a tool call and its output. */
+/** Wire rule R8: a compaction has its encrypted content, and does not stand between a call and its output. */
 function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Generator<Breach> {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
   const compactions = items.flatMap(({ type }, position) => (type === 'compaction' ? [position] : []));
@@ -150,7 +137,6 @@ function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Genera
   }
 }
 
-/** Returns for each item the index of the nearest compaction after it. */
 function findNextCompactions(items: ResponsesView['items']): (number | undefined)[] {
   const next = new Array<number | undefined>(items.length);
   let nearest: number | undefined;

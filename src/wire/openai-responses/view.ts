@@ -16,9 +16,7 @@ import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
 const contentSchema = z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]);
 
-/**
- * Schema of an input item, with the fields that the rules read. A field that a rule checks itself is `unknown` here.
- */
+/** A field that a rule checks itself is `unknown` here. */
 const itemSchema = z.object({
   /** An item without a type is a message, as in the API. */
   type: z.string().default('message'),
@@ -35,10 +33,7 @@ const itemSchema = z.object({
 
 export type InputItem = z.infer<typeof itemSchema>;
 
-/**
- * Returns true for a call whose output must be in the input. Calls of the provider's own tools have no `call_id` and
- * contain their result.
- */
+/** Calls of the provider's own tools have no `call_id` and contain their result. */
 function isCall({ type, call_id }: InputItem): boolean {
   return typeof call_id === 'string' && (type.endsWith('_call') || type === 'program');
 }
@@ -61,10 +56,10 @@ export interface ViewedItem extends ViewedMessage, Omit<InputItem, 'role'> {}
 
 export interface ResponsesView extends BodyView {
   readonly items: readonly ViewedItem[];
-  /** Paths of the fields that make the server add a history that it stored. */
+  /** Fields that make the server add a history that it stored. */
   readonly serverHistory: readonly string[];
   readonly usesReasoning: boolean;
-  /** True if the server stores nothing and therefore cannot find an item by its id. */
+  /** True if the server stores nothing and cannot find an item by its id. */
   readonly isStateless: boolean;
 }
 
@@ -84,10 +79,7 @@ const namedSchema = z.object({ name: z.string().optional() });
 const toolSchema = namedSchema.extend({ tools: boundedList(namedSchema, MAX_GROWN_ENTRIES).default([]) });
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/**
- * Reads a Responses request body of any shape. Parts that cannot be read are reported as malformed, and all other parts
- * are read.
- */
+/** Reads a body of any shape. Parts that cannot be read are reported as malformed. */
 export function* viewResponses(body: unknown): Interruptible<ResponsesView> {
   const reading = new ResponsesReading();
   const read = reading.read(bodySchema, body, '');
@@ -117,7 +109,7 @@ export function* viewResponses(body: unknown): Interruptible<ResponsesView> {
   };
 }
 
-/** Lists the tools of one description. A namespace describes several tools, which are called by their own names. */
+/** A namespace describes several tools, which are called by their own names. */
 function listTools(tool: z.infer<typeof toolSchema> | undefined, path: string): ViewedTool[] {
   const named = [
     { path, name: tool?.name },
@@ -176,7 +168,7 @@ class ResponsesReading extends BodyReader {
   #readOutput({ type, call_id, output }: InputItem, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
     else if (type === 'function_call_output') this.report(path, 'the tool output has no call_id');
-    // Outputs of other types hold no text for the model, but screenshots, streams or exit codes.
+    // Other outputs hold no text for the model, but screenshots, streams or exit codes.
     const read = contentSchema.safeParse(output);
     const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
     if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);

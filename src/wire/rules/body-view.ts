@@ -3,21 +3,18 @@ import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
 export type Position = number;
-/** Position of a text outside the list of messages: in Anthropic's `system` or in `instructions` of Responses. */
+/** Of a text outside the messages: in Anthropic's `system`, or in `instructions` of Responses. */
 export const NO_POSITION: Position = -1;
 
 export type Author = 'system' | 'user' | 'assistant' | 'result';
 
-/** One message of a request body. In the Responses format, one input item. */
+/** In the Responses format, one input item. */
 export interface ViewedMessage {
   readonly path: string;
   readonly author: Author;
-  /**
-   * Index of the item where the assistant's answer starts. In the Responses format, an answer may be several
-   * consecutive items.
-   */
+  /** Index of the item where the assistant's answer starts. In Responses, an answer may be several items. */
   readonly answer?: Position;
-  /** True if the message is a compaction that the provider wrote, which replaces everything before it. */
+  /** A compaction of the provider, which replaces everything before it. */
   readonly isCompaction?: boolean;
 }
 
@@ -25,13 +22,11 @@ export interface ViewedCall {
   readonly path: string;
   readonly id: string;
   readonly position: Position;
-  /** Index of the answer that made the call. The calls of one answer are a parallel batch. */
+  /** Index of the answer that made the call. Calls of one answer are a parallel batch. */
   readonly answer: Position;
-  /**
-   * Name of the called tool. Absent for a call of the provider's own tool, which needs no description in the request.
-   */
+  /** Absent for a call of the provider's own tool, which the request need not describe. */
   readonly name?: string;
-  /** Parsed arguments, or undefined if they are not JSON. Absent for a tool that takes free text. */
+  /** Undefined if not JSON. Absent for a tool that takes free text. */
   readonly input?: unknown;
 }
 
@@ -52,35 +47,29 @@ export interface ViewedText {
   readonly position: Position;
 }
 
-/**
- * The facts about a request body that the shared rules (wire rules X1–X11) check. These facts have the same shape for
- * all formats.
- */
+/** Facts about a body that the shared rules (X1–X11) check, in one shape for all formats. */
 export interface BodyView {
   readonly body: unknown;
-  /** Size of the body as JSON. Undefined if the body cannot be serialized. */
+  /** Undefined if the body cannot be serialized. */
   readonly written: WrittenBody | undefined;
   readonly messages: readonly ViewedMessage[];
   readonly calls: readonly ViewedCall[];
   readonly results: readonly ViewedResult[];
-  /** Texts that the model reads, except thinking. */
+  /** Without thinking. */
   readonly texts: readonly ViewedText[];
-  /** Paths of lists in the body that must not be empty, but are. */
+  /** Lists that must not be empty, but are. */
   readonly emptyLists: readonly string[];
   readonly tools: readonly ViewedTool[];
-  /** Maximum length of a tool call id in characters, if the format has such a limit. */
+  /** Of a tool call id, in characters. */
   readonly maxIdLength?: number;
   readonly maxNameLength?: number;
   readonly maxTools?: number;
   readonly maxMessages?: number;
-  /** Parts of the body that could not be read. The other fields leave these parts out. */
+  /** Parts that could not be read, and are missing elsewhere. */
   readonly malformed: readonly Breach[];
 }
 
-/**
- * Returns the calls that may lack a result while a context is checked before its commit: the unanswered calls of the
- * last answer.
- */
+/** Returns the calls that may lack a result before a commit: the unanswered calls of the last answer. */
 export function findOpenable(
   { messages, calls, results }: BodyView,
   { isProbed }: RuleContext,
@@ -93,7 +82,7 @@ export function findOpenable(
 
 type Seen = Pick<BodyView, 'calls' | 'results' | 'texts' | 'emptyLists' | 'malformed'>;
 
-/** Collects the facts for the shared rules while a format reads a request body of any shape. */
+/** Collects the facts for the shared rules, from a body of any shape. */
 export class BodyReader {
   readonly calls: ViewedCall[] = [];
   readonly results: ViewedResult[] = [];
@@ -107,8 +96,8 @@ export class BodyReader {
   }
 
   /**
-   * Reads a value with a schema, or reports the value as malformed.
-   * @param expected error message to use if the schema's own message is unclear
+   * Reports a value that does not fit its schema as malformed.
+   * @param expected message, if the schema's own is unclear
    */
   read<T>(schema: z.ZodType<T>, value: unknown, path: string, expected?: string): T | undefined {
     const read = schema.safeParse(value);
@@ -143,24 +132,21 @@ export function parseBodyJson(text: string): unknown {
   }
 }
 
-/**
- * Facts about a body's JSON text. The text itself is not kept, because the JSON of a long conversation may exceed the
- * maximum length of a string.
- */
+/** Facts about a body's JSON. The text itself may exceed the maximum length of a string. */
 export interface WrittenBody {
   readonly bytes: number;
-  /** True if the JSON text may hold a lone surrogate. */
+  /** The JSON may hold a lone surrogate. */
   readonly hasEscapedSurrogate: boolean;
 }
 
-/** Prefix of an escaped lone surrogate: `JSON.stringify` escapes lone surrogates and leaves pairs unchanged. */
+/** `JSON.stringify` escapes lone surrogates and leaves pairs unchanged. */
 const ESCAPED_SURROGATE = '\\ud';
 
-/** Characters that are serialized before the event loop gets a turn. Serializing that many takes about 3 ms. */
+/** Serialized between two yields, in about 3 ms. */
 const SLICE_CHARACTERS = 1_000_000;
 
 /**
- * Serializes a body, one item of its message list at a time, so that a long conversation does not block the event loop.
+ * Serializes one message at a time, so that a long conversation does not block the event loop.
  * @returns undefined if the body cannot be serialized: nested too deep, or not JSON
  */
 export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Interruptible<WrittenBody | undefined> {

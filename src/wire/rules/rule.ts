@@ -2,33 +2,32 @@ import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import type { Violation } from '../wire-request.ts';
 
-/** Information that the rules need and that is not in the request body. */
+/** Facts that the rules need, and the body does not show. */
 export interface RuleContext {
   /**
-   * True if the body was rendered with an extra user message at its end, to check a context before its commit. Rules
-   * for the last message are then skipped (wire rule X4, part of A6). Tool calls that are still waiting for results at
-   * the end may lack them (wire rules X1, X2, A4, C1, R1).
+   * True for a body with an extra user message at its end, which checks a context before its commit. Rules for the last
+   * message are skipped (X4, part of A6), and open calls at the end may lack results (X1, X2, A4, C1, R1).
    */
   readonly isProbed?: boolean;
-  /** Upper bound of the request's size in tokens. Wire rule X9 compares this bound with `usableTokens`. */
+  /** Upper bound of the request's size (wire rule X9). */
   readonly tokens?: number;
   readonly usableTokens?: number;
-  /** Size limit of the provider for one request, in bytes (wire rule X9). */
+  /** The provider's limit for one request (wire rule X9). */
   readonly maxBytes?: number;
-  /** Skips the limits on the number of messages and tools (wire rule X9), because the provider is not known. */
+  /** Skips the limits on messages and tools (wire rule X9), because the provider is not known. */
   readonly isUncapped?: boolean;
-  /** True if the model's chat template requires user and assistant messages to alternate (wire rule C5). */
+  /** The model's chat template requires alternating roles (wire rule C5). */
   readonly hasStrictTemplate?: boolean;
-  /** Requirements of the provider, with which the body was rendered (wire rules A7, C7). */
+  /** Of the provider, as the body was rendered (wire rules A7, C7). */
   readonly habits?: ProviderHabits;
 }
 
 export type Breach = Omit<Violation, 'rule'>;
 
-/** A check of one rule. It yields each violation, and undefined at points where the caller may pause it. */
+/** Yields each violation, and undefined where the caller may pause. */
 export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
-/** The checks of all rules, by rule code as in docs/reference/wire.md. */
+/** By rule code, as in docs/reference/wire.md. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Interruptible<Violation[]> {

@@ -4,9 +4,8 @@ import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedR
 import type { Breach, RuleContext, Rules } from './rule.ts';
 
 /**
- * Checks that apply to every format and need only the request body. Wire rules X10, X12 and X13 also need the messages
- * of the log, so they are in `version-checks.ts`. `form` reports parts that could not be read and that no other rule
- * reports.
+ * Rules of every format that need only the body. X10, X12 and X13 need the log, too: `version-checks.ts`. `form`
+ * reports parts that could not be read.
  */
 export const sharedRules: Rules<BodyView> = {
   form: ({ malformed }) => malformed,
@@ -22,10 +21,7 @@ export const sharedRules: Rules<BodyView> = {
   X11: keepsSummariesWithUser,
 };
 
-/**
- * Wire rule X1: every tool call has exactly one later result, and every result has exactly one call. Call ids are
- * unique and within the length limit.
- */
+/** Wire rule X1: each call has one later result, each result one call, and ids are unique and within the limit. */
 function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const { maxIdLength = Number.POSITIVE_INFINITY } = view;
   const calls = new Map<string, ViewedCall>();
@@ -101,9 +97,8 @@ interface Place {
 }
 
 /**
- * Wire rule X8: no text or field name holds a lone surrogate. The body is searched only if its JSON may hold one, which
- * saves 4 ms for 200,000 tokens. The search keeps its own stack, because recursion would overflow on deeply nested
- * JSON.
+ * Wire rule X8: no text or field name holds a lone surrogate. Skipping a body whose JSON holds none saves 4 ms for
+ * 200,000 tokens. An own stack, because recursion would overflow on deeply nested JSON.
  */
 function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): Generator<Breach | undefined> {
   if (typeof body !== 'object' || body === null || written?.hasEscapedSurrogate === false) return;
@@ -121,10 +116,7 @@ function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): G
   }
 }
 
-/**
- * Builds the path of a text. The path ends before the field names inside a call's arguments, because those names are
- * contents of the conversation.
- */
+/** Ends before field names inside a call's arguments, which are contents of the conversation. */
 function pathOf(parent: Place, key: string): string {
   const keys = [key];
   for (let place = parent; place.parent !== undefined; place = place.parent) keys.unshift(place.key);
@@ -137,7 +129,7 @@ function pathOf(parent: Place, key: string): string {
     .toWellFormed();
 }
 
-/** Wire rule X4: the model may answer the last message. An answer may have no call without a result. */
+/** Wire rule X4: the model may answer the last message, and every call of the last answer has a result. */
 function* endsAnswerable(view: BodyView, { isProbed }: RuleContext): Generator<Breach> {
   const last = view.messages.at(-1);
   if (last === undefined || isProbed === true) return;
@@ -152,7 +144,7 @@ function* endsAnswerable(view: BodyView, { isProbed }: RuleContext): Generator<B
     yield { path, message: 'a tool call of the last answer has no result' };
 }
 
-/** Wire rule X5: the first message that is not a system message is a user message or a compaction. */
+/** Wire rule X5: the first message, apart from system messages, is a user message or a compaction. */
 function* startsWithUser({ messages }: BodyView): Generator<Breach> {
   const first = messages.find(({ author }) => author !== 'system');
   if (first === undefined) yield { path: '', message: 'the request has no message other than system messages' };
@@ -164,8 +156,8 @@ function* startsWithUser({ messages }: BodyView): Generator<Breach> {
 const LEGAL_NAME = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * Wire rule X6: a request with tool calls has tools, each described once. All names are legal. A call may name a tool
- * that is not described, because a model may invent one.
+ * Wire rule X6: a request with calls has tools, each with one legal name. A call may name another, because a model may
+ * invent one.
  */
 function* describesTools(view: BodyView): Generator<Breach> {
   const { calls, tools, maxNameLength = Number.POSITIVE_INFINITY } = view;
@@ -194,10 +186,7 @@ function* hasObjectArguments({ calls }: BodyView): Generator<Breach> {
   }
 }
 
-/**
- * Wire rule X9: the request fits into the model's window in tokens, and into the provider's limits on bytes, messages
- * and tools. A limit that is not given is not checked.
- */
+/** Wire rule X9: the request fits into the model's window, and into those limits of the provider that are given. */
 function* fits(view: BodyView, context: RuleContext): Generator<Breach> {
   const { written } = view;
   const { tokens, usableTokens, maxBytes } = context;
@@ -225,10 +214,7 @@ function* countsWithin({ messages, tools, maxMessages, maxTools }: BodyView): Ge
 
 const SUMMARY = /^\s*<summary\s[^<>]*\bmessages="\d+-\d+"/;
 
-/**
- * Wire rule X11: a summary is sent in a user message. It is never in a system message, and never in an assistant
- * message at the start or end of the request. An assistant message in between may quote a summary.
- */
+/** Wire rule X11: a summary is in a user message. Only an assistant message in the middle may quote one. */
 function* keepsSummariesWithUser(view: BodyView, { isProbed }: RuleContext): Generator<Breach> {
   const { messages, texts } = view;
   const first = messages.findIndex(({ author }) => author !== 'system');

@@ -9,8 +9,8 @@ import { isBound, isThinkingValid } from '../raw-items.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**
- * Wire rule X10: all messages of the context are sent, in their order. Only a tool result may move, to directly after
- * its call. The system messages at the start are skipped, because the formats join them with the system prompt.
+ * Wire rule X10: all messages are sent, in their order, but for a result that moves to its call. System messages at the
+ * start are skipped: the formats join them with the system prompt.
  */
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
@@ -42,7 +42,6 @@ export function* checkOrder(
   return violations;
 }
 
-/** Returns for each tool call id the index of the message that makes the call. */
 function* findCallers(messages: readonly Message[]): Interruptible<Map<string, Origin>> {
   const callers = new Map<string, Origin>();
   yield* forEachInSlices(messages, ({ toolCalls = [] }, origin) => {
@@ -56,8 +55,7 @@ function pathOf(format: WireFormat, index: number): string {
 }
 
 /**
- * Wire rule X12: compaction changes no message of a tool round that still lacks results. Paths in violations refer to
- * `before`.
+ * Wire rule X12: compaction changes no message of an open tool round. Paths refer to `before`.
  * @throws orphan_result or duplicate_call if `before` is not a valid history
  */
 export function* checkOpenRound(before: readonly Message[], after: readonly Message[]): Interruptible<Violation[]> {
@@ -70,7 +68,7 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     .flatMap(({ positions }) => positions)
     .filter((position) => {
       const message = before[position] as Message;
-      // A message can have 10,000 tool calls. Without this set it would be compared once for each call.
+      // A set, because a message can have 10,000 tool calls.
       const found = new Set(keysOf(message).map((key) => kept.get(key)));
       return ![...found].every((one) => isDeepStrictEqual(one, message));
     })
@@ -81,17 +79,14 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     }));
 }
 
-/**
- * Returns the keys of a message by its tool call ids. A call and its result have the same id, so a prefix distinguishes
- * them.
- */
+/** A prefix distinguishes a call from its result, which has the same id. */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }
 
 /**
- * Wire rule A8: thinking is sent only to the model that wrote it, and only under the same context version, system texts
- * and tools. A request body does not show where its thinking was written, so this check reads the log's messages.
+ * Wire rule A8: thinking goes back only to its model, under the same context version, system texts and tools. A body
+ * does not show where its thinking was written, so this check reads the log.
  */
 export function* checkThinking(
   request: Pick<WireRequest, 'messages' | 'model' | 'version'>,
@@ -112,7 +107,7 @@ export function* checkThinking(
       message: 'the thinking was written by another model, or under another context version, system prompt or tools',
     });
   };
-  // Anthropic has thinking as blocks inside messages. The Responses API has reasoning as separate items.
+  // Anthropic has thinking in messages, the Responses API reasoning as items of its own.
   const { messages = [], input = [] } = rendered.body as { messages?: { content: unknown }[]; input?: object[] };
   yield* forEachInSlices(messages, ({ content }, place) => {
     const blocks: readonly object[] = Array.isArray(content) ? content : [];
@@ -127,21 +122,18 @@ export function* checkThinking(
 }
 
 interface Place {
-  /** Builds the path of the value in the body. A function, because the path is needed only for a violation. */
+  /** A function, because only a violation needs the path. */
   readonly path: () => string;
   readonly place: number;
   readonly index: number;
 }
 
-/** Characters that are searched before the event loop gets a turn. The search takes less than 5 ms. */
+/** Characters that are searched between two yields, in less than 5 ms. */
 const SLICE_CHARACTERS = 1_000_000;
-/** Cost of searching a short text, counted as this number of characters. */
+/** Cost of searching a short text, in characters. */
 const MIN_SEARCHED = 50;
 
-/**
- * Wire rule X13: compaction changes no pinned message (one that must stay in the context unchanged). Paths in
- * violations refer to `before`.
- */
+/** Wire rule X13: compaction changes no pinned message. Paths refer to `before`. */
 export function* checkPinned(before: readonly Message[], after: readonly Message[]): Interruptible<Violation[]> {
   const kept = new Set<Message>();
   const byContent = new Map<string, Message[]>();
@@ -161,11 +153,7 @@ export function* checkPinned(before: readonly Message[], after: readonly Message
   return violations;
 }
 
-/**
- * Wire rule X13: the policy's pinned texts and the texts of pinned messages are sent byte for byte.
- * @param pins texts that the policy requires in every request, unchanged
- * @param rendered the rendered request
- */
+/** Wire rule X13: the policy's pinned texts and those of pinned messages are sent byte for byte. */
 export function* checkPins(
   { messages }: Pick<WireRequest, 'messages'>,
   { body }: Pick<Rendered<unknown>, 'body'>,
@@ -173,12 +161,12 @@ export function* checkPins(
 ): Interruptible<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
-    // The provider's verbatim blocks may be left out. A summary is wrapped in a tag, and its text is escaped.
+    // Verbatim blocks may be left out, and the text of a summary is escaped.
     if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });
   if (sought.length === 0) return [];
-  // Nearly all pinned texts are sent as one whole text. Only the others are searched for in the whole request body.
+  // Nearly all pinned texts are sent whole. Only others are searched for in the whole body.
   const whole = yield* collectTexts(body);
   const others = sought.filter(({ text }) => !whole.has(text));
   const lost = new Set(others);
@@ -211,7 +199,7 @@ function* collectTexts(body: unknown): Interruptible<ReadonlySet<string>> {
   return texts;
 }
 
-/** Returns the texts of a message that every format sends. Assistant and system messages send only text. */
+/** Assistant and system messages send only text. */
 function textsOf(message: Message): string[] {
   const { role, content } = message;
   const isTextOnly = role === 'assistant' || role === 'system';

@@ -1,7 +1,6 @@
 /**
- * Classes of characters for the split rules. Letters have classes by their role in English contractions. `s` contains
- * s, t, m and d, which form a contraction alone ('s, 't). `r` contains r and v, which need an `e` ('re, 've), and `l`
- * needs a second l ('ll). Capitals have the same classes.
+ * Classes of characters for the split rules. Letters differ by their part in English contractions, capitals likewise:
+ * `s` (s, t, m, d) stands alone ('s, 't), `r` (r, v) needs an `e` ('re, 've), `l` a second l ('ll).
  */
 export const CHAR_CLASSES = [
   'unknown',
@@ -22,16 +21,15 @@ export const CHAR_CLASSES = [
 export type CharClass = (typeof CHAR_CLASSES)[number];
 
 /**
- * Letters, marks and numbers that Unicode 17 (Node 24) added. tiktoken uses Unicode 16 and treats them as symbols. A
- * test compares all characters with tiktoken. If a newer Node brings a newer Unicode, the test fails and prints the
- * characters to add here.
+ * Letters, marks and numbers of Unicode 17 (Node 24), which tiktoken treats as symbols, because it has Unicode 16. A
+ * test compares all characters. If a newer Node fails it, the test prints what to add.
  */
 const NEWER_THAN_TIKTOKEN =
   /[\u1ACF-\u1ADD\u1AE0-\u1AEB\u088F\u0C5C\u0CDC\uA7CE\uA7CF\uA7D2\uA7D4\uA7F1\u{10940}-\u{10959}\u{10EC5}-\u{10EC7}\u{10EFA}\u{10EFB}\u{11B60}-\u{11B67}\u{11DB0}-\u{11DDB}\u{11DE0}-\u{11DE9}\u{16EA0}-\u{16EB8}\u{16EBB}-\u{16ED3}\u{16FF2}-\u{16FF6}\u{187F8}-\u{187FF}\u{18D09}-\u{18D1E}\u{18D80}-\u{18DF2}\u{1E6C0}-\u{1E6FF}\u{2B73A}-\u{2B73F}\u{2CEA2}-\u{2CEAD}\u{323B0}-\u{33479}]/u;
 
-/** Checked in order: the first matching expression determines the class. If none matches, the class is `symbol`. */
+/** The first that matches counts. Without a match: `symbol`. */
 const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
-  // In Rust, (?i:'s) also matches U+017F (long s). No other contraction letter has a match outside of ASCII.
+  // In Rust, (?i:'s) also matches U+017F (long s), the only one outside of ASCII.
   ['s', /[stmd\u017F]/],
   ['r', /[rv]/],
   ['l', /l/],
@@ -44,7 +42,7 @@ const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
   ['space', / /],
   ['apostrophe', /'/],
   ['slash', /\//],
-  // Rust's \s has this meaning. JavaScript's \s lacks U+0085 and includes U+FEFF.
+  // Like Rust's \s. JavaScript's lacks U+0085 and includes U+FEFF.
   ['blank', /\p{White_Space}/u],
   ['symbol', NEWER_THAN_TIKTOKEN],
   ['lower', /\p{Ll}/u],
@@ -57,8 +55,8 @@ const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
 const symbol = CHAR_CLASSES.indexOf('symbol');
 
 /**
- * Classes of all characters, indexed by code point and filled in on first use. 0 means unknown: call `classify`.
- * Reserves 1.1 MB of address space, but the system allocates only the used pages.
+ * Classes by code point, filled in on first use. 0 means unknown: call `classify`. Reserves 1.1 MB, of which the system
+ * allocates only the used pages.
  */
 export class CharClassTable {
   readonly classes = new Uint8Array(0x110000);

@@ -1,35 +1,27 @@
 import { type EncodingTables, tokenize } from './tokenization.ts';
 
-/**
- * Estimate of UTF-16 units per token, for the first try. Most tokens are shorter, but a token of blanks may have 128
- * units.
- */
+/** UTF-16 units per token, for the first try. Most tokens are shorter, but one of blanks may have 128. */
 const UNITS_A_TOKEN = 8;
 
-/**
- * Number of tokens next to the cut whose count may change when more text follows. A longer text can have fewer tokens:
- * 500 blanks are five tokens, 512 are four.
- */
+/** Tokens at the cut that may change when more text follows: 500 blanks are five tokens, 512 are four. */
 const MARGIN_TOKENS = 8;
 
-/** Number of characters between two yields, which takes about a tenth of a millisecond. */
+/** Between two yields: about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** The end of a text (start or end) that a clip keeps. `takeUnits` and `takeBytes` never split a surrogate pair. */
+/** The end of a text that a clip keeps. Neither function splits a surrogate pair. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;
-  /** Bytes of the first or last `tokens` tokens. `ends` holds the byte offset of each token's end. */
+  /** Bytes of the first or last `tokens` tokens, from the offset of each token's end. */
   bytesOf(ends: readonly number[], tokens: number): number;
 }
 
 /**
- * Returns the longest start of `text` that consists of at most `maxTokens` whole tokens, without splitting a character.
- * If cutting elsewhere would make one or two more characters fit, they are still left out. Yields at least once per
- * millisecond.
- *
- * The cost grows with `maxTokens`, not with the length of the text. At 8,000 tokens it is 3–20 ms for real text. It is
- * 30 ms for a run of one letter, and 0.4 s for a megabyte of blanks.
+ * Returns the longest start of at most `maxTokens` whole tokens, without splitting a character. One or two more
+ * characters might fit after another cut. Yields at least once per millisecond.
+ * The cost grows with `maxTokens`, not with the text: at 8,000 tokens 3–20 ms for real text, 30 ms for a run of one
+ * letter, 0.4 s for a megabyte of blanks.
  */
 export function clipStart(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(HEAD, tables, text, maxTokens);
@@ -54,8 +46,7 @@ function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: numb
     ends = yield* findTokenEnds(tables, window);
   }
   if (ends.length <= maxTokens) return window;
-  // Cut off from the rest, a text may split differently ("let's" → "'s") and have more tokens. Then more tokens are cut
-  // off.
+  // Cut off from the rest, a text may split differently ("let's" → "'s") and have more tokens.
   for (let kept = maxTokens; ; ) {
     const part = yield* side.takeBytes(window, side.bytesOf(ends, kept));
     const excess = (yield* findTokenEnds(tables, part)).length - maxTokens;
@@ -64,7 +55,6 @@ function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: numb
   }
 }
 
-/** Lists the byte offset of each token's end. */
 function* findTokenEnds(tables: EncodingTables, text: string): Generator<void, number[]> {
   const ends: number[] = [];
   let end = 0;

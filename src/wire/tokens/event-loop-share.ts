@@ -1,24 +1,19 @@
-/**
- * Maximum milliseconds of token counting in one iteration of the event loop. An iteration then stays below 50 ms even
- * on a busy machine.
- */
+/** Token counting in one iteration of the event loop, which then stays below 50 ms even on a busy machine. */
 const SHARE_MS = 8;
 
-/** Milliseconds for which one task runs before the next one gets its turn. */
+/** Time of one task before the next. */
 const QUANTUM_MS = 1;
 
 interface Waiting {
-  /** Runs the task for one quantum. Returns true if the task has ended, after its result was passed on. */
+  /** Runs for one quantum. Returns true if the task has ended. */
   serve(): boolean;
 }
 
 /**
- * Limits the time that all token counting of a process takes in one iteration of the event loop. A limit for each task
- * alone would not help. 1,000 short counts in a row would never leave the microtask queue. Ten long counts would all
- * resume in one iteration.
- *
- * Waiting tasks run in turn for a millisecond each. Every second millisecond goes to new tasks, so that a short count
- * need not wait for long ones, and the long ones still continue.
+ * Limits the token counting of a whole process in one iteration of the event loop. A limit for each task would not
+ * help: 1,000 short counts in a row never leave the microtask queue, and ten long ones all resume in one iteration.
+ * Waiting tasks run in turn for a millisecond each. Every second one goes to new tasks, so that a short count need not
+ * wait for long ones.
  */
 export class EventLoopShare {
   readonly #fresh: Waiting[] = [];
@@ -28,12 +23,11 @@ export class EventLoopShare {
   #isServing = false;
   #endsMs = 0;
 
-  /** True if no task is waiting. */
   get isIdle(): boolean {
     return this.#fresh.length + this.#begun.length === 0;
   }
 
-  /** Runs the task to its end. The task may be interrupted wherever it yields. */
+  /** The task may be interrupted wherever it yields. */
   run<Result>(work: Generator<void, Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const serve = (): boolean => {
@@ -58,7 +52,7 @@ export class EventLoopShare {
   }
 
   #serveWaiting(): void {
-    // A running task may add tasks, and must not start a second loop here.
+    // A running task may add tasks.
     if (this.#isServing) return;
     this.#isServing = true;
     while (this.#fresh.length + this.#begun.length > 0 && !this.#isSpent()) {
@@ -71,7 +65,6 @@ export class EventLoopShare {
   #takeNext(): Waiting {
     const [first, other] = this.#isFreshNext ? [this.#fresh, this.#begun] : [this.#begun, this.#fresh];
     this.#isFreshNext = !this.#isFreshNext;
-    // The caller has checked that one of the two lists has a task.
     return (first.shift() ?? other.shift()) as Waiting;
   }
 
@@ -89,5 +82,5 @@ export class EventLoopShare {
   }
 }
 
-/** The shared instance of this process. All counting must use it, because a process has only one event loop. */
+/** Shared, because a process has only one event loop. */
 export const eventLoopShare = new EventLoopShare();

@@ -1,22 +1,21 @@
 import type { BytePiece } from './merge.ts';
 
-/** Number of pairs of slots, one for each value of the low bits of a hash. */
 const PAIRS = 1 << 15;
-/** Count of the numbers of a slot: hash, offset of the bytes, sizes (0 if the slot is free), offset of the ids. */
+/** Numbers of a slot: hash, offset of the bytes, sizes (0: free), offset of the ids. */
 const FIELDS = 4;
-/** The sizes are one number: bytes of the piece, and in the low bits the number of its tokens. */
+/** Sizes in one number: bytes of the piece, and in the low bits its tokens. */
 const COUNT_BITS = 12;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
-/** Longer pieces are not remembered. A sentence in Japanese may be one piece of several hundred bytes. */
+/** Longer pieces are not remembered. A sentence in Japanese may have several hundred bytes. */
 export const KNOWN_BYTES = 1_024;
 const ALL_BYTES = 1 << 20;
 const ALL_IDS = 1 << 19;
 
 /**
- * Remembers the tokens of pieces, because names, words and phrases repeat. A remembered piece needs no merges. It also
- * needs no look-up in the vocabulary, which is too large for the caches of a processor. Each hash has two slots, and a
- * new piece replaces the older piece of its hash. When the memory is full, all pieces are forgotten. Memory: at most
- * 4.2 MB (slots 1.0, bytes 1.0, ids 2.1), of which the system allocates only the used pages.
+ * Remembers the tokens of pieces, because names, words and phrases repeat. A known piece needs no merges, and no
+ * look-up in the vocabulary, which is too large for the caches of a processor. Each hash has two slots, and the older
+ * piece gives way. When the memory is full, all are forgotten. At most 4.2 MB (slots 1.0, bytes 1.0, ids 2.1), of which
+ * the system allocates only the used pages.
  */
 export class KnownPieces {
   readonly ids = new Int32Array(ALL_IDS);
@@ -25,10 +24,7 @@ export class KnownPieces {
   #byteEnd = 0;
   #idEnd = 0;
 
-  /**
-   * Finds the piece `bytes[start…end)` with this hash.
-   * @returns the slot of the piece, for `firstOf` and `countOf`. −1 if the piece is not known
-   */
+  /** @returns the slot of the piece `bytes[start…end)` for `firstOf` and `countOf`, or −1 */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     const slot = pairOf(hash);
@@ -37,12 +33,11 @@ export class KnownPieces {
     return slots[other] === hash && this.#equals(other, bytes, start, end) ? other : -1;
   }
 
-  /** Index in `ids` of the first token of a slot. */
+  /** Index in `ids`. */
   firstOf(slot: number): number {
     return this.#slots[slot + 3] as number;
   }
 
-  /** Number of tokens of a slot. */
   countOf(slot: number): number {
     return (this.#slots[slot + 2] as number) & COUNT_MASK;
   }
@@ -56,12 +51,12 @@ export class KnownPieces {
     return true;
   }
 
-  /** Remembers a piece of at most KNOWN_BYTES bytes, whose tokens are the first `count` of `ids`. */
+  /** The tokens are the first `count` of `ids`. */
   add(hash: number, { bytes, start, end }: BytePiece, ids: ArrayLike<number>, count: number): void {
     this.#makeRoom();
     const slots = this.#slots;
     const pair = pairOf(hash);
-    // A free slot has offset 0, and the larger offset belongs to the newer piece.
+    // The larger offset belongs to the newer piece, and a free slot has 0.
     const slot = (slots[pair + 1] as number) > (slots[pair + FIELDS + 1] as number) ? pair + FIELDS : pair;
     slots[slot] = hash;
     slots[slot + 1] = this.#byteEnd;
@@ -79,7 +74,7 @@ export class KnownPieces {
   }
 }
 
-/** Returns the first slot of a hash. Folds its high bits, because only the low bits choose the pair. */
+/** Folds the high bits in, because only the low ones choose the pair. */
 function pairOf(hash: number): number {
   return ((hash ^ (hash >>> 15)) & (PAIRS - 1)) * 2 * FIELDS;
 }

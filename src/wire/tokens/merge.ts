@@ -1,6 +1,6 @@
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
-/** Number of steps between two yields, which takes about a tenth of a millisecond. */
+/** Between two yields: about a tenth of a millisecond. */
 const STEPS_A_SLICE = 1_024;
 
 export interface BytePiece {
@@ -10,9 +10,8 @@ export interface BytePiece {
 }
 
 /**
- * Merges a long piece of text into tokens in O(n log n), with a linked list of parts and a heap of possible merges.
- * Outdated heap entries are recognized by their rank. Calls `visit` with each token id, in order. Needs 28 bytes of
- * memory per byte of text.
+ * Merges a long piece in O(n log n), with a linked list of parts and a heap of merges. A changed rank marks an outdated
+ * entry. Takes 28 bytes of memory per byte.
  */
 export function* mergeLong(
   vocabulary: Vocabulary,
@@ -21,14 +20,11 @@ export function* mergeLong(
 ): Generator<void, void> {
   const { bytes, start } = piece;
   const length = piece.end - start;
-  // Part p starts at byte p and ends where next[p] starts. All arrays are filled in one loop that yields, because
-  // filling them at once takes 50 ms at 10 MB.
+  // Part p starts at byte p and ends where next[p] starts. One loop that yields fills all arrays: at once, 10 MB would
+  // take 50 ms.
   const next = new Int32Array(length);
   const previous = new Int32Array(length + 1);
-  /**
-   * Rank of the token that part p and its successor would form. NO_TOKEN if they form none, or if part p was merged
-   * away.
-   */
+  /** Rank of the token of part p and its successor. NO_TOKEN also after part p was merged away. */
   const ranks = new Int32Array(length);
   // Each merge removes one heap entry and adds at most two.
   const heap = new RankHeap(2 * length);
@@ -67,16 +63,10 @@ export function* mergeLong(
   }
 }
 
-/**
- * Ranks are below 2^18 and positions below 2^31, so both fit into the 53 bits of one number. The rank is in the high
- * bits.
- */
+/** Ranks are below 2^18 and positions below 2^31, so one number (53 bits) holds both. */
 const POSITIONS = 2 ** 31;
 
-/**
- * Binary heap of (rank, position) pairs. The lowest rank comes first. Among equal ranks, the leftmost position comes
- * first.
- */
+/** Binary heap of (rank, position): the lowest rank first, then the leftmost position. */
 class RankHeap {
   readonly #keys: Float64Array;
   #size = 0;
@@ -103,7 +93,7 @@ class RankHeap {
     keys[hole] = key;
   }
 
-  /** Removes the first pair. `rankOf` and `positionOf` decode the returned number. */
+  /** `rankOf` and `positionOf` decode the result. */
   pop(): number {
     const keys = this.#keys;
     const first = keys[0] as number;
@@ -131,27 +121,24 @@ function positionOf(key: number): number {
   return key % POSITIONS;
 }
 
-/** Maximum bytes for which a linear search for the next merge is faster than a heap. */
+/** Up to here, a linear search for the next merge is faster than a heap. */
 export const SHORT_BYTES = 128;
 
-/**
- * Merges pieces of at most SHORT_BYTES into tokens, by a linear search for the lowest rank before each merge. All calls
- * share the same memory.
- */
+/** Merges short pieces, by a linear search for the lowest rank before each merge. All calls share one memory. */
 export class ShortMerge {
-  /** Ids of the tokens of the last piece. */
+  /** Tokens of the last piece. */
   readonly ids = new Int32Array(SHORT_BYTES + 1);
   readonly #vocabulary: Vocabulary;
-  /** Byte offset where each part starts. The last entry is the end of the piece. */
+  /** The last entry is the end of the piece. */
   readonly #starts = new Int32Array(SHORT_BYTES + 2);
-  /** Rank of the token that part i and part i + 1 would form. */
+  /** Rank of the token of part i and part i + 1. */
   readonly #ranks = new Int32Array(SHORT_BYTES + 2);
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
   }
 
-  /** Merges `bytes[start…end)` and returns the number of tokens, which are the first entries of `ids`. */
+  /** Returns the number of tokens, which are the first of `ids`. */
   merge(bytes: Uint8Array, start: number, end: number): number {
     const vocabulary = this.#vocabulary;
     const [starts, ranks, ids] = [this.#starts, this.#ranks, this.ids];
@@ -174,7 +161,7 @@ export class ShortMerge {
       }
       if (at < 0) return parts;
       ids[at] = lowest;
-      // Moves the later parts one place forward. `copyWithin` takes longer for so few numbers.
+      // `copyWithin` takes longer for so few numbers.
       for (let part = at + 1; part < parts; part++) {
         starts[part] = starts[part + 1] as number;
         ranks[part] = ranks[part + 1] as number;

@@ -3,29 +3,28 @@ import type { PictureFormula } from '../../domain/picture-formula.ts';
 import { countPicture, PICTURE_TOKENS } from './picture-tokens.ts';
 import type { BpeTokenCounter } from './token-counter.ts';
 
-/** The parts of a message that are counted. */
 export interface CountedMessage {
   readonly content: string;
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[] | undefined;
   readonly parts?: readonly unknown[] | undefined;
 }
 
-/** Tokens that turnfold assumes for a page of a PDF: its text (Anthropic 1,500 to 3,000), and a picture of it. */
+/** A page of a PDF: its text (Anthropic 1,500 to 3,000), and a picture of it. */
 const PAGE_TOKENS = 3_000 + PICTURE_TOKENS;
 
 /**
- * Bytes of a page, and pages of a PDF by its URL, that turnfold assumes if it cannot count the pages. The provider's own
- * count replaces this after the first request.
+ * Assumed if the pages cannot be counted: bytes of a page, and pages of a PDF by its URL. The provider's own count
+ * replaces this after the first request.
  */
 const PAGE_BYTES = 50_000;
 const UNKNOWN_PAGES = 10;
 
-/** Tokens that the role and the delimiters of a message take. */
+/** Role and delimiters of a message. */
 const WRAPPER_TOKENS = 4;
 
 /**
- * Counts the tokens of a message: text, images, files, role and delimiters. Does not block the event loop.
- * @param formula how the provider counts images. Without it, a formula that suits most providers
+ * Counts text, images, files, role and delimiters.
+ * @param formula how the provider counts images. Default: one that suits most providers
  */
 export async function countMessage(
   counter: Pick<BpeTokenCounter, 'count'>,
@@ -36,7 +35,7 @@ export async function countMessage(
   return (await counter.count(text)) + sumTokens(media, formula) + WRAPPER_TOKENS;
 }
 
-/** Like `countMessage`, but synchronous. Use it only for messages of at most a few thousand tokens. */
+/** Blocks the event loop. Only for messages of at most a few thousand tokens. */
 export function countMessageSync(
   counter: Pick<BpeTokenCounter, 'countSync'>,
   message: CountedMessage,
@@ -46,7 +45,6 @@ export function countMessageSync(
   return counter.countSync(text) + sumTokens(media, formula) + WRAPPER_TOKENS;
 }
 
-/** Counts the tokens of all images and files in these messages. */
 export function countPictures(messages: readonly CountedMessage[], formula: PictureFormula): number {
   const shown = messages.filter(({ parts = [] }) => parts.length > 0);
   return shown.reduce((sum, message) => sum + sumTokens(readMedia(message), formula), 0);
@@ -56,17 +54,15 @@ function sumTokens(media: readonly Part[], formula: PictureFormula | undefined):
   return media.reduce((sum, part) => sum + countMedia(part, formula), 0);
 }
 
-/** Counts the bytes of a message: the UTF-8 bytes of its text, and its images and files in the form in which they are sent. */
+/** UTF-8 bytes of the text, and of images and files as they are sent. */
 export function bytesOfMessage(message: CountedMessage): number {
   const { text, media } = readContent(message);
   return media.reduce((sum, part) => sum + bytesOfMedia(part), Buffer.byteLength(text));
 }
 
-/** The parts of a message that are counted. */
 interface CountedContent {
-  /** Text of the message, its parts and text files, then the name and arguments of each tool call, without separators. */
+  /** Without separators, because only its tokens are counted. */
   readonly text: string;
-  /** Images and files that are not text. */
   readonly media: readonly Part[];
 }
 
@@ -88,7 +84,6 @@ function isTextFile(part: Part): part is TextFile {
   return part.kind === 'file' && part.mediaType.startsWith('text/');
 }
 
-/** Returns the text of a text file, which is sent as text. */
 function readTextFile(part: Part): string {
   return isTextFile(part) ? Buffer.from(part.base64, 'base64').toString('utf8') : '';
 }
@@ -111,7 +106,7 @@ function countMedia(part: Part, formula: PictureFormula | undefined): number {
   }
 }
 
-/** Bytes of base64 data or a URL, in which every character is one byte. */
+/** Every character of base64 data or a URL is one byte. */
 function bytesOfMedia(part: Part): number {
   switch (part.kind) {
     case 'image':
@@ -127,7 +122,7 @@ function bytesOfMedia(part: Part): number {
   }
 }
 
-/** Counts the page objects of a PDF. A PDF whose objects are compressed hides them. */
+/** A PDF whose objects are compressed hides its pages. */
 function countPages(base64: string): number {
   const bytes = Buffer.from(base64, 'base64');
   const found = bytes.toString('latin1').match(/\/Type\s{0,9}\/Page\b/g);

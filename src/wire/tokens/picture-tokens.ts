@@ -2,19 +2,17 @@ import type { ModelProfile } from '../../domain/model.ts';
 import type { PictureFormula } from '../../domain/picture-formula.ts';
 import { readPictureSize } from '../../domain/picture-size.ts';
 
-/** A picture as it is sent: base64 data, or a URL. */
 export type Picture = { readonly kind: 'image'; readonly base64: string } | { readonly kind: 'image_url' };
 
-/** Counts a picture of unknown size, for a model without a formula. */
+/** For a picture of unknown size, and a model without a formula. */
 export const PICTURE_TOKENS = 1_600;
 
-/** Formula for a model whose provider publishes none. */
 const DEFAULT: PictureFormula = { patchPixels: 28, maxTokens: PICTURE_TOKENS };
 
 /**
- * Formulas by the name of a model: one token for each patch of pixels, times a factor. Larger pictures are scaled down
- * to `maxTokens`. They reproduce the counts that the providers bill for 10 sizes from 256 × 256 to 4032 × 3024 pixels
- * (https://huggingface.co/datasets/JOHNISKING/image-token-cost), within 5 %. Gemini bills the same for all sizes.
+ * One token for each patch of pixels, times a factor. Larger pictures are scaled down to `maxTokens`. Within 5 % of the
+ * bills for 10 sizes from 256 × 256 to 4032 × 3024 pixels
+ * (https://huggingface.co/datasets/JOHNISKING/image-token-cost). Gemini bills the same for all sizes.
  */
 const FORMULAS: readonly (readonly [name: RegExp, formula: PictureFormula])[] = [
   [/claude-\w+-(?:4|3)\b/i, { patchPixels: 28, maxTokens: 1_600 }],
@@ -25,12 +23,11 @@ const FORMULAS: readonly (readonly [name: RegExp, formula: PictureFormula])[] = 
   [/gemini/i, { patchPixels: 1, maxTokens: 1_120 }],
 ];
 
-/** Returns the formula by which the provider of a model counts pictures. */
 export function findPictureFormula({ id, pictures }: Pick<ModelProfile, 'id' | 'pictures'>): PictureFormula {
   return pictures ?? FORMULAS.find(([name]) => name.test(id))?.[1] ?? DEFAULT;
 }
 
-/** Counts the tokens of a picture. A picture by its URL has an unknown size, and counts as a large one. */
+/** A picture by its URL counts as a large one. */
 export function countPicture(picture: Picture, formula: PictureFormula = DEFAULT): number {
   const { patchPixels, factor = 1, maxTokens, maxPixels = Number.POSITIVE_INFINITY } = formula;
   const size = picture.kind === 'image' ? readPictureSize(picture.base64) : undefined;

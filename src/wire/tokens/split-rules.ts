@@ -26,10 +26,7 @@ const EITHER = ['caseless', 'mark'] as const;
 const SYMBOL = ['symbol', 'apostrophe', 'slash'] as const;
 const BLANK = ['space', 'blank'] as const;
 
-/**
- * States for the patterns \p{N}{1,3}, \s*[\r
- * ]+, \s+(?!\S) and \s+, which all encodings share.
- */
+/** `\p{N}{1,3}`, `\s*[\r\n]+`, `\s+(?!\S)` and `\s+`, which all encodings share. */
 const COMMON: Rules = {
   digit: [[['number'], 'secondDigit', 'take']],
   secondDigit: [[['number'], 'thirdDigit', 'take']],
@@ -87,8 +84,8 @@ const O200K: Rules = {
     [EITHER, 'either', 'take'],
     [['apostrophe'], 'suffix', 'keep'],
   ],
-  // The first alternative must end in lower case. After a letter without case or a mark, the piece ends before the
-  // capitals, unless lower case follows.
+  // The first alternative must end in lower case. After a caseless letter or a mark, the piece ends before capitals,
+  // unless lower case follows.
   eitherThenCapitals: [
     [UPPER, 'eitherThenCapitals', 'keep'],
     [LOWER, 'word', 'take'],
@@ -147,15 +144,9 @@ const CL100K: Rules = {
 
 const RULES: Readonly<Record<Encoding, Rules>> = { o200k_base: O200K, cl100k_base: CL100K };
 
-/**
- * Number of bits for a character class in an index of the compiled table: `table[(state << ROW_BITS) | class]`. State 0
- * is the start.
- */
+/** Bits of the class in an index of the compiled table: `table[(state << ROW_BITS) | class]`. State 0 is the start. */
 const ROW_BITS = 5;
-/**
- * Number of low bits of a table entry, which hold the move. The higher bits hold the next state. An entry of 0 means
- * that no rule matches.
- */
+/** Low bits of an entry, which hold the move. The higher ones hold the next state. 0: no rule matches. */
 const MOVE_BITS = 2;
 const TAKE = 1;
 const BEFORE = 2;
@@ -180,11 +171,10 @@ const ASCII_MASK = (1 << ASCII_BITS) - 1;
 const END = CHAR_CLASSES.indexOf('end');
 const MOVE_MASK = (1 << MOVE_BITS) - 1;
 
-/** Compiled rules with the classes of characters. */
 export class SplitTables {
   readonly rules: Uint8Array;
   readonly chars = new CharClassTable();
-  /** The rules by ASCII character: `ascii[(state << 7) | character]`. Saves the look-up of the class. */
+  /** `ascii[(state << 7) | character]`. Saves the look-up of the class. */
   readonly ascii: Uint8Array;
 
   constructor(encoding: Encoding) {
@@ -198,21 +188,18 @@ export class SplitTables {
   }
 }
 
-/**
- * Splits UTF-8 text into the pieces that are merged into tokens separately. The splitter can pause and continue
- * anywhere.
- */
+/** Splits UTF-8 text into pieces that are merged separately. Can pause and continue anywhere. */
 export class PieceSplitter {
-  /** Byte offset where the current piece starts. When the piece is complete, this becomes its end. */
+  /** Byte offset of the current piece. Once the piece is complete, its end. */
   start = 0;
-  /** Hash of the last complete piece, which is computed on the way. */
+  /** Of the last complete piece. */
   hash = FNV_OFFSET;
   readonly #tables: SplitTables;
   readonly #bytes: Uint8Array;
   #state = 0;
   #position = 0;
   #end = 0;
-  /** Hash of the bytes up to the position. */
+  /** Of the bytes up to the position. */
   #running = FNV_OFFSET;
 
   constructor(tables: SplitTables, bytes: Uint8Array) {
@@ -220,10 +207,7 @@ export class PieceSplitter {
     this.#bytes = bytes;
   }
 
-  /**
-   * Returns the byte offset of the end of the next piece. Returns −1 if the piece does not end within `maxBytes`: then
-   * call again.
-   */
+  /** Returns the end of the next piece in bytes, or −1 if it is not within `maxBytes`: then call again. */
   next(maxBytes: number): number {
     const bytes = this.#bytes;
     const { rules, ascii, chars } = this.#tables;
@@ -279,7 +263,7 @@ export class PieceSplitter {
   }
 }
 
-/** Decodes one code point. Does not validate, because the bytes come from an encoder. */
+/** Does not validate, because the bytes come from an encoder. */
 function decodeAt(bytes: Uint8Array, position: number, width: number): number {
   const lead = bytes[position] as number;
   const second = (bytes[position + 1] as number) & 0x3f;

@@ -11,26 +11,20 @@ import { importRanks, readVocabulary } from './vocabulary.ts';
 export type { Encoding };
 
 /**
- * Counts like tiktoken's `encode_ordinary`: names of special tokens count as ordinary text, and half of a surrogate
- * pair counts as U+FFFD.
- *
- * `count` and the clips share the event loop with other work and yield after about 8 ms. `countSync` and `encode` block
- * it until they are done. They take 0.02–0.09 µs per byte of real text, and 0.35 µs for the worst text (a run of blanks
- * or of one letter). Any text of 128 KiB therefore takes less than 50 ms.
+ * Counts like tiktoken's `encode_ordinary`: names of special tokens are ordinary text, and a lone surrogate is U+FFFD.
+ * `count` and the clips yield after about 8 ms. `countSync` and `encode` block the event loop, for 0.02–0.09 µs per
+ * byte of real text and 0.35 µs of the worst (a run of blanks or of one letter): less than 50 ms for any 128 KiB.
  */
 export interface BpeTokenCounter extends TokenCounter {
   readonly encoding: Encoding;
-  /** Returns the token ids of a text, without yielding to the event loop. */
+  /** Blocks the event loop. */
   encode(text: string): number[];
 }
 
-/** Token counters by encoding. A process loads only the encodings that it uses. */
+/** A process loads only the encodings that it uses. */
 const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
-/**
- * Returns the token counter of an encoding. The first call loads the encoding, which takes 20–70 ms and yields in
- * between. Rejects if the file of tokens cannot be read.
- */
+/** The first call of an encoding takes 20–70 ms and yields in between. Rejects if the file of tokens cannot be read. */
 export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   let counter = counters.get(encoding);
   if (counter === undefined) {
@@ -90,21 +84,18 @@ class RankTokenCounter implements BpeTokenCounter {
   }
 }
 
-/**
- * Counts tokens exactly as a model's tokenizer does. Methods that return a promise never block the event loop for more
- * than 50 ms.
- */
+/** Counts exactly as a model's tokenizer does. Promises never block the event loop for more than 50 ms. */
 export interface TokenCounter {
-  /** Bytes of the longest token. A text of n tokens has at most n times this many bytes. */
+  /** A text of n tokens has at most n times this many bytes. */
   readonly longestTokenBytes: number;
   count(text: string): Promise<number>;
-  /** Counts tokens synchronously. Use this method only for short texts. */
+  /** For short texts only. */
   countSync(text: string): number;
   /**
-   * Returns the longest start of `text` with at most `maxTokens`, without splitting a character. The cost grows with
-   * `maxTokens`, not with the length of the text.
+   * Returns the longest start with at most `maxTokens`, without splitting a character. The cost grows with `maxTokens`,
+   * not with the text.
    */
   clipStart(text: string, maxTokens: number): Promise<string>;
-  /** Like `clipStart`, for the end of the text. */
+  /** Returns the longest end. */
   clipEnd(text: string, maxTokens: number): Promise<string>;
 }

@@ -3,12 +3,12 @@ import { type BytePiece, mergeLong, SHORT_BYTES, type ShortMerge } from './merge
 import { PieceSplitter, type SplitTables } from './split-rules.ts';
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
-/** Number of bytes between two yields, which take about half a millisecond at worst. */
+/** Between two yields: half a millisecond at worst. */
 const BYTES_A_SLICE = 8_192;
-/** Number of UTF-16 units that are encoded as UTF-8 between two yields. */
+/** UTF-16 units that are encoded as UTF-8 between two yields. */
 const UNITS_A_SLICE = 1 << 20;
 
-/** Tables of an encoding that all its tokenizations share. */
+/** Shared by all tokenizations of an encoding. */
 export interface EncodingTables {
   readonly vocabulary: Vocabulary;
   readonly split: SplitTables;
@@ -17,8 +17,8 @@ export interface EncodingTables {
 }
 
 /**
- * Tokenizes a text. Encodes it as UTF-8, splits it into pieces, and merges each piece that is not itself a token.
- * Yields at least once per millisecond. Calls `visit` with each token id, in order.
+ * Calls `visit` with each token id, in order: encodes as UTF-8, splits into pieces, and merges each piece that is not
+ * itself a token. Yields at least once per millisecond.
  */
 export function* tokenize(tables: EncodingTables, text: string, visit: (id: number) => void): Generator<void, void> {
   const bytes = yield* encodeUtf8(text);

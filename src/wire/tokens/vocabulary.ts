@@ -1,26 +1,24 @@
 import type { Encoding } from '../../domain/model.ts';
 
-/** Returned for bytes that are no token. Larger than every token id. */
+/** Larger than every token id. */
 export const NO_TOKEN = 0x7fffffff;
 
 /**
- * All tokens of an encoding, found by their bytes. A token's id is also its merge rank: lower ranks are merged first.
- *
- * Uses typed arrays instead of a Map of strings, because tokens need not be valid UTF-8 and a lookup should allocate
- * nothing. Memory: o200k_base takes 7.0 MB (1.7 bytes, 0.8 offsets, 4.2 slots, 0.3 pairs), cl100k_base 3.6 MB.
+ * All tokens of an encoding by their bytes. An id is also the merge rank: lower ranks are merged first.
+ * Typed arrays instead of a Map of strings: tokens need not be valid UTF-8, and a look-up allocates nothing. o200k_base
+ * takes 7.0 MB (1.7 bytes, 0.8 offsets, 4.2 slots, 0.3 pairs), cl100k_base 3.6 MB.
  */
 export class Vocabulary {
   #size = 0;
   #longest = 0;
   readonly #bytes: Uint8Array;
-  /** Offsets into `bytes`: token i is bytes[offsets[i]…offsets[i + 1]). */
+  /** Token i is bytes[offsets[i]…offsets[i + 1]). */
   readonly #offsets: Int32Array;
-  /** Hash table with open addressing. Each slot holds a hash and id + 1. A free slot holds 0. */
+  /** Open addressing: a hash and id + 1 in each slot. Free: 0. */
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** Ids of all two-byte tokens. Half of all lookups are for two bytes, because every merge starts with two bytes. */
+  /** Half of all look-ups are for two bytes, because every merge starts with two. */
   readonly #pairs = new Int32Array(0x10000).fill(NO_TOKEN);
-  /** Ids of all tokens of one byte. */
   readonly #singles = new Int32Array(0x100).fill(NO_TOKEN);
 
   constructor(capacity: { readonly tokens: number; readonly bytes: number }) {
@@ -35,12 +33,12 @@ export class Vocabulary {
     return this.#size;
   }
 
-  /** Number of bytes of the longest token. */
+  /** In bytes. */
   get longest(): number {
     return this.#longest;
   }
 
-  /** Adds a token, which gets the next id. */
+  /** The token gets the next id. */
   add(token: Uint8Array): void {
     const offset = this.#offsets[this.#size] as number;
     this.#bytes.set(token, offset);
@@ -56,19 +54,18 @@ export class Vocabulary {
     this.#offsets[this.#size] = offset + token.length;
   }
 
-  /** Returns the id of the token of one byte. */
   idOf(byte: number): number {
     return this.#singles[byte] as number;
   }
 
-  /** Returns the id of the token `bytes[start…end)`, or NO_TOKEN. */
+  /** @returns NO_TOKEN if `bytes[start…end)` is none */
   find(bytes: Uint8Array, start: number, end: number): number {
     if (end - start === 2) return this.#pairs[((bytes[start] as number) << 8) | (bytes[start + 1] as number)] as number;
     if (end - start > this.#longest) return NO_TOKEN;
     return this.findHashed(hashBytes(bytes, start, end), bytes, start, end);
   }
 
-  /** Like `find`, for bytes whose hash is known. */
+  /** For bytes whose hash is known. */
   findHashed(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     for (let slot = fold(hash) & this.#mask; ; slot = (slot + 1) & this.#mask) {
@@ -78,7 +75,7 @@ export class Vocabulary {
     }
   }
 
-  /** Returns the number of bytes of a token. */
+  /** In bytes. */
   lengthOf(id: number): number {
     return (this.#offsets[id + 1] as number) - (this.#offsets[id] as number);
   }
@@ -92,9 +89,8 @@ export class Vocabulary {
   }
 }
 
-/** Hash of no bytes. */
+/** FNV-1a of no bytes. One more byte: `Math.imul(hash ^ byte, FNV_PRIME)`. */
 export const FNV_OFFSET = 0x811c9dc5 | 0;
-/** FNV-1a: the hash of bytes with one more is `Math.imul(hash ^ byte, FNV_PRIME)`. */
 export const FNV_PRIME = 0x01000193;
 
 function hashBytes(bytes: Uint8Array, start: number, end: number): number {
@@ -103,7 +99,7 @@ function hashBytes(bytes: Uint8Array, start: number, end: number): number {
   return hash;
 }
 
-/** Folds the high bits of a hash into its low bits, because only the low bits choose the slot. */
+/** Only the low bits choose the slot. */
 function fold(hash: number): number {
   return hash ^ (hash >>> 15);
 }
@@ -114,9 +110,8 @@ const SPACE = 0x20;
 const PADDING = 0x3d;
 
 /**
- * Imports the file of an encoding's tokens as text: `! 0 <token> <token> …`, with base64 tokens in the order of their
- * ids. The file is one string literal of 2.3 or 1.1 MB. Importing it blocks the event loop once for 12–20 ms and cannot
- * be interrupted.
+ * Imports `! 0 <token> <token> …`: base64 tokens in the order of their ids, one literal of 2.3 or 1.1 MB. The import
+ * blocks the event loop once for 12–20 ms.
  */
 export async function importRanks(encoding: Encoding): Promise<string> {
   const module =
@@ -124,7 +119,7 @@ export async function importRanks(encoding: Encoding): Promise<string> {
       ? await import('js-tiktoken/ranks/o200k_base')
       : await import('js-tiktoken/ranks/cl100k_base');
   const ranks = module.default.bpe_ranks;
-  // Older files, e.g. for gpt2, have several lines with separate offsets. These two files have one line.
+  // Older files, e.g. for gpt2, have several lines with offsets.
   if (!ranks.startsWith(HEADER) || ranks.includes('\n'))
     throw new Error(
       `js-tiktoken has a token table of unknown format for ${encoding}. Install the version in turnfold's lock file`,
@@ -132,7 +127,7 @@ export async function importRanks(encoding: Encoding): Promise<string> {
   return ranks.slice(HEADER.length);
 }
 
-/** Reads the tokens in slices of about a millisecond (50 slices for o200k_base). */
+/** In slices of about a millisecond (50 for o200k_base). */
 export function* readVocabulary(ranks: string): Generator<void, Vocabulary> {
   const vocabulary = new Vocabulary({ tokens: countTokens(ranks), bytes: Math.ceil(ranks.length * 0.75) });
   const token = new Uint8Array(256);
@@ -163,7 +158,7 @@ function countTokens(ranks: string): number {
   return tokens;
 }
 
-/** Decodes one base64 digit (A–Z a–z 0–9 + /) to six bits. */
+/** One base64 digit (A–Z a–z 0–9 + /). */
 function sextet(char: number): number {
   if (char >= 0x61) return char - 0x47;
   if (char >= 0x41) return char - 0x41;
