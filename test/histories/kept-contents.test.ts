@@ -1,6 +1,6 @@
 /** Texts, calls and ids that stand in unusual places of foreign messages are kept, noted or refused. */
 import { describe, expect, it, test } from 'vitest';
-import { readText as readRunText } from '../../src/api/http/ag-ui/run-input.ts';
+import { readMessageText as readRunText } from '../../src/api/http/ag-ui/run-input.ts';
 import { readUserText } from '../../src/api/http/ai-sdk/chat-request.ts';
 import { readCompactRequest } from '../../src/api/http/compact/compact-request.ts';
 import { readMessage as readItemMessage } from '../../src/api/http/responses/create-request.ts';
@@ -136,8 +136,8 @@ describe('texts of several parts, at the doors of HTTP', () => {
         readCompactRequest({ model: 'structural', input: [{ type: 'message', role: 'user', content }] }).userRequest,
     ],
     ['AI SDK', () => readUserText({ id: 'm', role: 'user', parts: content })],
-  ])('are not glued: %s', (_door, readText) => {
-    expect(readText()).toBe('First.\nSecond.');
+  ])('are not glued: %s', (_door, readMessageText) => {
+    expect(readMessageText()).toBe('First.\nSecond.');
   });
 });
 

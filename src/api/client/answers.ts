@@ -7,10 +7,11 @@ import type { AnswerResult, StoredAnswer } from '../../store/turn-answers.ts';
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { type AnswerArguments, answerOptionsSchema, answersSchema, type CallAnswer } from '../contract/call-answers.ts';
+import type { Methods } from '../contract/client.ts';
 import { readConversationName, readTurnId } from '../contract/names.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
 import { hashPayload } from './payload-hash.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 import { checkBytes } from './weigh-message.ts';
 
 export const answerMethods = {
@@ -41,7 +42,7 @@ export const answerMethods = {
     checkDurability(result, { field: 'turn', id: turn });
     return result.status;
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 /**
  * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only

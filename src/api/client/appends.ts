@@ -10,11 +10,12 @@ import type { AppendResult } from '../../store/log.ts';
 import { type HistoryNote, HistoryNotes } from '../../wire/histories/notes.ts';
 import { repairCallsInSlices } from '../../wire/histories/repair-calls.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { Methods } from '../contract/client.ts';
 import { type Appended, type AppendInput, appendSchema } from '../contract/messages.ts';
 import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
 import { type NewPass, namePass, requestEvaluation } from './compaction.ts';
-import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import { nameClientCall, operationConflict } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
 import { readAppendedInSlices, weighMessage } from './weigh-message.ts';
 
 export const appendMethods = {
@@ -39,7 +40,7 @@ export const appendMethods = {
     const notes = result.status === 'appended' ? [...append.notes, ...repairs.list] : [];
     return notes.length === 0 ? appended : { ...appended, notes };
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 /**
  * How often an append is tried if other writers append first. Each try appends after the messages of those writers.
@@ -69,7 +70,7 @@ function* checkInSlices(ports: ClientPorts, input: AppendInput): Interruptible<C
   const notes = new HistoryNotes({ isStrict: rest.strict === true });
   const { messages, places } = yield* readAppendedInSlices(rest.messages, notes);
   yield;
-  const operation = nameCall(ports, given, ['append', { ...rest, messages }]);
+  const operation = nameClientCall(ports, given, ['append', { ...rest, messages }]);
   return {
     ...rest,
     messages,

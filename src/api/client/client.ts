@@ -1,4 +1,4 @@
-import type { TurnfoldClient } from '../contract/client.ts';
+import { bindMethods, type Methods, type TurnfoldClient } from '../contract/client.ts';
 import { answerMethods } from './answers.ts';
 import { appendMethods } from './appends.ts';
 import { compactionMethods } from './compaction.ts';
@@ -9,7 +9,7 @@ import { eventMethods } from './events.ts';
 import { forkMethods } from './forks.ts';
 import { type InspectionPorts, withRecent } from './inspected-version.ts';
 import { inspectionMethods } from './inspection.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 import { proposalMethods } from './proposals.ts';
 import { streamMethods } from './stream.ts';
 import { turnMethods } from './turns.ts';
@@ -33,10 +33,5 @@ const methods: Required<Methods<InspectionPorts>> = {
 };
 
 export function createClient(ports: ClientPorts): TurnfoldClient {
-  const inspected = withRecent(ports);
-  const bound = Object.entries(methods).map(([name, method]: [string, (...input: never[]) => unknown]) => [
-    name,
-    (...input: never[]) => method(inspected as never, ...input),
-  ]);
-  return Object.fromEntries(bound) as TurnfoldClient; // `methods` has the function of every method
+  return bindMethods(methods, withRecent(ports));
 }

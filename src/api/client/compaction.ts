@@ -12,11 +12,12 @@ import type { ContextItem, SeqRange } from '../../domain/version.ts';
 import type { PassRequest } from '../../store/passes.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../wire/tokens/message-tokens.ts';
+import type { Methods } from '../contract/client.ts';
 import { type ConversationName, readConversationName } from '../contract/names.ts';
 import { type DryPlan, type DryRunInput, dryRunSchema } from '../contract/versions.ts';
 import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
 import { type InspectionPorts, readInspected } from './inspected-version.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 
 export const compactionMethods = {
   /**

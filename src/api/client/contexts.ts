@@ -11,6 +11,7 @@ import type { ToolDescription } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { Methods } from '../contract/client.ts';
 import type { AgentSnapshot, ContextView } from '../contract/contexts.ts';
 import { type LogPart, logPartSchema } from '../contract/messages.ts';
 import {
@@ -21,7 +22,7 @@ import {
   versionNumberSchema,
 } from '../contract/names.ts';
 import { noConversation, noVersion, versionGone } from './client-errors.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 
 export const contextMethods = {
   context: readContext,
@@ -65,7 +66,7 @@ export const contextMethods = {
     const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];
     return await eventLoopShare.run(diffInSlices(earlier, later));
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 /** @throws not_found if the conversation does not exist */
 export async function readConversationState(

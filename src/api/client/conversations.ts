@@ -3,6 +3,7 @@ import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, idSchema, seqOfCallId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { TurnUsage } from '../../domain/turn.ts';
+import type { Methods } from '../contract/client.ts';
 import {
   type ConversationPage,
   type ConversationsInput,
@@ -15,7 +16,7 @@ import { type ConversationName, readConversationName } from '../contract/names.t
 import { checkDurability } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type InspectionPorts, prefixOf } from './inspected-version.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 import { readCursor } from './turns.ts';
 
 export const conversationMethods = {

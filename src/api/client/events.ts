@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { EVENT_LIMITS, FIRST_POSITION } from '../../domain/conversation-event.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { EventPage } from '../../store/events.ts';
+import type { Methods } from '../contract/client.ts';
 import { type ConversationName, followSchema, readConversationName } from '../contract/names.ts';
 import type { EventOptions, EventOrLoss } from '../contract/streams.ts';
 import { cancelable } from './cancelable.ts';
 import { noConversation } from './client-errors.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 import { POLL_MS } from './turns.ts';
 
 export const eventMethods = {
@@ -20,7 +21,7 @@ export const eventMethods = {
   events: (ports, name, options = {}) => {
     return cancelable((left) => readPages(ports, name, options, left));
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 /** Events per read from Redis. A page of 100 has 10 to 30 kB. */
 const PAGE = 100;

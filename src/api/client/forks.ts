@@ -9,12 +9,13 @@ import { parseInput } from '../../domain/parse.ts';
 import { START_VERSION, shownKeys, type Version } from '../../domain/version.ts';
 import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan } from '../../store/forks.ts';
 import type { KeptTexts } from '../../store/version-record.ts';
+import type { Methods } from '../contract/client.ts';
 import { type Fork, type ForkInput, forkSchema } from '../contract/conversations.ts';
 import { type ConversationName, readConversationName } from '../contract/names.ts';
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
-import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import { nameClientCall, operationConflict } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
 
 export const forkMethods = {
   /**
@@ -31,7 +32,7 @@ export const forkMethods = {
     const source = readConversationName(from);
     const conversation = readConversationName(to, 'to');
     const { operation: given, ...at } = parseInput(forkSchema, input);
-    const operation = nameCall(ports, given, ['fork', source, at]);
+    const operation = nameClientCall(ports, given, ['fork', source, at]);
     const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
     if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
     await ports.versions.startIdleTtl(source);
@@ -51,7 +52,7 @@ export const forkMethods = {
     checkDurability(done, { field: 'operation', id: operationId(operation) });
     return { ...nameConversation(conversation), head: plan.head };
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 /**
  * Limits of one batch of copied entries. Redis serves no other client while it writes a batch, which takes less than a

@@ -39,6 +39,7 @@ import {
 } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import type { Methods } from '../contract/client.ts';
 import {
   type Breakdown,
   type BreakdownInput,
@@ -53,7 +54,6 @@ import type { ConversationName } from '../contract/names.ts';
 import { noConversation } from './client-errors.ts';
 import { readAgentSnapshot } from './contexts.ts';
 import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';
-import type { Methods } from './ports.ts';
 
 export const inspectionMethods = {
   /**

@@ -25,7 +25,7 @@ function sortKeys(value: Readonly<Record<string, unknown>>): Record<string, unkn
  * @param id the caller's id. Without one, the call gets a new id, under which the caller can repeat it.
  * @param payload the kind of the call, and all that the call asks for
  */
-export function nameCall(
+export function nameClientCall(
   { ids }: Pick<ClientPorts, 'ids'>,
   id: string | undefined,
   payload: readonly unknown[],

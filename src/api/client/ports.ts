@@ -10,7 +10,6 @@ import type { StreamNotices, StreamReader } from '../../store/streams.ts';
 import type { StepReader, TurnIntake } from '../../store/turns.ts';
 import type { VersionStore } from '../../store/versions.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import type { TurnfoldClient } from '../contract/client.ts';
 
 type Store = TurnIntake &
   StreamReader &
@@ -62,14 +61,6 @@ export interface ClientPorts extends ClientStores {
   readonly ids: IdSource;
   readonly now: () => number;
 }
-
-/** Some methods of the client, as functions of its ports. Their types and documentation are in the contract. */
-export type Methods<Ports = ClientPorts> = {
-  readonly [Name in keyof TurnfoldClient]?: (
-    ports: Ports,
-    ...input: Parameters<TurnfoldClient[Name]>
-  ) => ReturnType<TurnfoldClient[Name]>;
-};
 
 /** Notifications of a conversation's events. A notification may be lost, so waiting callers also poll. */
 export interface EventNotifications {

@@ -8,6 +8,7 @@ import { rangeName, type Verdict } from '../../domain/proposal.ts';
 import { START_VERSION } from '../../domain/version.ts';
 import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../../store/proposals.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { Methods } from '../contract/client.ts';
 import { type ConversationName, readConversationName } from '../contract/names.ts';
 import {
   type ApprovalInput,
@@ -19,8 +20,8 @@ import {
 } from '../contract/proposals.ts';
 import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
-import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import { nameClientCall, operationConflict } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
 import { POLL_MS } from './turns.ts';
 
 export const proposalMethods = {
@@ -61,7 +62,7 @@ export const proposalMethods = {
     const verdict: Verdict = { kind: 'reject', ...(reason !== undefined && { reason }) };
     return await decide(ports, readConversationName(name), { proposal, verdict, ...options });
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 async function describeProposal(
   { contexts }: ClientPorts,
@@ -127,7 +128,7 @@ async function decide(
   const { proposal, verdict } = decision;
   parseInput(idSchema, proposal, 'proposal');
   const wake = ports.ids.next();
-  const operation = nameCall(ports, given, ['decision', proposal, verdict]);
+  const operation = nameClientCall(ports, given, ['decision', proposal, verdict]);
   const id = operationId(operation);
   const called = { field: 'operation', id, others: { proposal } } as const;
   const result = await nameRepeatable(called, () =>

@@ -64,10 +64,10 @@ export const positionSchema = z
     };
   });
 
-export const EMPTY_HASH = 0x81_1c_9d_c5;
+export const EMPTY_TEXT_HASH = 0x81_1c_9d_c5;
 
 /** FNV-1a over the UTF-16 code units of a text, continued from the hash of the text before it. */
-export function hashText(text: string, before = EMPTY_HASH): number {
+export function hashText(text: string, before = EMPTY_TEXT_HASH): number {
   let hash = before;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93);
   return hash >>> 0;
@@ -96,7 +96,7 @@ export class DeliveredMessage {
   /** The model call whose pieces were delivered. Undefined if a reader resumed and the call is not known yet. */
   call: string | undefined;
   readonly #counts: Omit<OpenMessage, 'hash'>;
-  #hashes: Hashes = { text: EMPTY_HASH, names: EMPTY_HASH, arguments: EMPTY_HASH };
+  #hashes: Hashes = { text: EMPTY_TEXT_HASH, names: EMPTY_TEXT_HASH, arguments: EMPTY_TEXT_HASH };
   /** Hash in the id from which a reader resumed. */
   #resumed: string | undefined;
 
@@ -155,7 +155,7 @@ export class DeliveredMessage {
     this.#counts.calls += 1;
     this.#counts.arguments = 0;
     this.#hashes.names = hashText(`${next.name}\n`, this.#hashes.names);
-    this.#hashes.arguments = EMPTY_HASH;
+    this.#hashes.arguments = EMPTY_TEXT_HASH;
     return next.name;
   }
 

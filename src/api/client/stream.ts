@@ -3,13 +3,14 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { isAnswerKind, isSettled, type TurnView } from '../../domain/turn.ts';
 import type { StreamPage } from '../../store/streams.ts';
+import type { Methods } from '../contract/client.ts';
 import { type ConversationName, followSchema, readConversationName, readTurnId } from '../contract/names.ts';
 import type { StreamOptions } from '../contract/streams.ts';
 import type { TurnPart } from '../contract/turn-parts.ts';
 import { cancelable } from './cancelable.ts';
 import { noTurn } from './client-errors.ts';
 import { PartAssembler } from './part-assembler.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import type { ClientPorts } from './ports.ts';
 import { positionSchema } from './stream-position.ts';
 import { POLL_MS } from './turns.ts';
 
@@ -22,7 +23,7 @@ export const streamMethods = {
   stream: (ports, name, turn, options = {}) => {
     return cancelable((left) => followParts(ports, { name, turn, options }, left));
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 const streamSchema = followSchema.extend({ after: positionSchema.optional() });
 

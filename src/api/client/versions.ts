@@ -19,6 +19,7 @@ import { isSettled } from '../../domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../domain/version.ts';
 import type { VersionReplacementResult } from '../../store/versions.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
+import type { Methods } from '../contract/client.ts';
 import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
 import { type RestoreInput, type RollbackInput, restoreSchema, rollbackSchema } from '../contract/versions.ts';
 import {
@@ -31,8 +32,8 @@ import {
   versionGone,
 } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
-import { nameCall, operationConflict } from './payload-hash.ts';
-import type { ClientPorts, Methods } from './ports.ts';
+import { nameClientCall, operationConflict } from './payload-hash.ts';
+import type { ClientPorts } from './ports.ts';
 
 export const versionMethods = {
   /**
@@ -47,7 +48,7 @@ export const versionMethods = {
     const { version: number, newer, ...options } = wanted;
     return await replaceLive(ports, readConversationName(name), {
       ...options,
-      operation: nameCall(ports, operation, ['restore', wanted]),
+      operation: nameClientCall(ports, operation, ['restore', wanted]),
       keepsNewer: newer === 'keep',
       change: async (readings) => {
         const target = findKept(readings, number);
@@ -69,7 +70,7 @@ export const versionMethods = {
     const first = await findFirstSeq(ports, conversation, readTurnId(turn));
     return await replaceLive(ports, conversation, {
       ...options,
-      operation: nameCall(ports, operation, ['rollback', turn, options]),
+      operation: nameClientCall(ports, operation, ['rollback', turn, options]),
       keepsNewer: false,
       change: async ({ versions, state: { head } }) => {
         const target = findVersionBefore(versions, first);
@@ -83,7 +84,7 @@ export const versionMethods = {
       },
     });
   },
-} satisfies Methods;
+} satisfies Methods<ClientPorts>;
 
 /** How often a new version is computed if concurrent commits or appends make it out of date. */
 const TRIES = 5;

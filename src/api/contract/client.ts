@@ -31,6 +31,23 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents>
     ProposalMethods,
     InspectionMethods {}
 
+/** Methods of the client as functions of what they need: ports to Redis, or a connection to a server. */
+export type Methods<Ports> = {
+  readonly [Name in keyof TurnfoldClient]?: (
+    ports: Ports,
+    ...input: Parameters<TurnfoldClient[Name]>
+  ) => ReturnType<TurnfoldClient[Name]>;
+};
+
+/** Makes a client of its methods and what they need. */
+export function bindMethods<Ports>(methods: Required<Methods<Ports>>, ports: Ports): TurnfoldClient {
+  const bound = Object.entries(methods).map(([name, method]: [string, (...input: never[]) => unknown]) => [
+    name,
+    (...input: never[]) => method(ports as never, ...input),
+  ]);
+  return Object.fromEntries(bound) as TurnfoldClient; // `methods` has the function of every method
+}
+
 /** Every operation, in the order of the OpenAPI document. `plan` has the route of `compact`. */
 export const operations = {
   ...enqueueOperations,

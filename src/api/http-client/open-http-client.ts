@@ -1,19 +1,21 @@
-import type { AnyAgents, OpenClient, TurnfoldClient } from '../client/index.ts';
-import { operations } from '../contract/client.ts';
+import { fieldError } from '../../domain/errors.ts';
+import type {
+  AnyAgents,
+  ContextView,
+  ConversationView,
+  DryPlan,
+  Fork,
+  LogEntry,
+  OpenClient,
+  ProposalView,
+  TurnfoldClient,
+} from '../client/index.ts';
+import { bindMethods, type Methods, operations } from '../contract/client.ts';
 import { type HttpClientOptions, readHttpClientOptions } from './client-options.ts';
-import {
-  describeConversation,
-  forkConversation,
-  planCompaction,
-  readContext,
-  readLog,
-  readProposal,
-  showVersion,
-} from './contexts.ts';
-import { callOperation } from './requests.ts';
-import { followEvents, streamTurn } from './streams.ts';
-import { Transport } from './transport.ts';
-import { decideProposal, enqueueTurn, enqueueTurns, readResult, redriveTurn } from './turns.ts';
+import { callOperation, readCalled, readFields, writeRequest } from './requests.ts';
+import { httpStreamMethods } from './streams.ts';
+import { type HttpAnswer, Transport } from './transport.ts';
+import { httpTurnMethods } from './turns.ts';
 
 /** The client over HTTP. Keys and webhooks are the business of operators, who reach Redis. */
 export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<Agents>, 'keys' | 'webhooks'>;
@@ -27,33 +29,95 @@ export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<A
  */
 export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: HttpClientOptions): HttpClient<Agents> {
   const http = new Transport(readHttpClientOptions(options));
-  const client: HttpClient = {
-    ...callPlainly(http),
-    enqueueTurn: (input) => enqueueTurn(http, input),
-    enqueueTurns: (inputs) => enqueueTurns(http, inputs),
-    redrive: (...call) => redriveTurn(http, ...call),
-    result: (...call) => readResult(http, ...call),
-    stream: (...call) => streamTurn(http, ...call),
-    events: (...call) => followEvents(http, ...call),
-    log: (...call) => readLog(http, ...call),
-    context: (...call) => readContext(http, ...call),
-    show: (...call) => showVersion(http, ...call),
-    describe: (conversation) => describeConversation(http, conversation),
-    fork: (...call) => forkConversation(http, ...call),
-    plan: (...call) => planCompaction(http, ...call),
-    proposal: (conversation) => readProposal(http, conversation),
-    approve: (...call) => decideProposal(http, 'approve', ...call),
-    reject: (...call) => decideProposal(http, 'reject', ...call),
-    close: async () => http.close(),
-  };
+  const client: HttpClient = { ...bindMethods(methods, http), close: async () => http.close() };
   return client as unknown as HttpClient<Agents>; // agent names and contexts exist only as types
 }
 
-/** A method for each operation of the contract. A method that streams, waits or reads several answers is replaced above. */
-function callPlainly(http: Transport): Omit<TurnfoldClient, 'plan'> {
-  const methods = Object.keys(operations).map((name) => {
-    const operation = name as keyof Omit<TurnfoldClient, 'plan'>;
-    return [name, (...given: readonly unknown[]) => callOperation(http, operation, given)];
-  });
-  return Object.fromEntries(methods) as Omit<TurnfoldClient, 'plan'>; // `operations` has a row for every method but `plan`
+/** A method for each operation of the contract: one request, and what the row takes out of its answer. */
+const plainMethods = Object.fromEntries(
+  Object.keys(operations).map((name) => [
+    name,
+    (http: Transport, ...given: readonly unknown[]) => callOperation(http, name as PlainName, given),
+  ]),
+) as Required<Omit<Methods<Transport>, 'plan'>>; // `operations` has a row for every method but `plan`
+
+type PlainName = Exclude<keyof TurnfoldClient, 'plan'>;
+
+/** Methods whose answer over HTTP has another form, or comes in several pages. */
+const formedMethods = {
+  context: async (http, ...call) => hideFormat(await callOperation(http, 'context', call)),
+  show: async (http, ...call) => hideFormat(await callOperation(http, 'show', call)),
+  describe: async (http, name) => {
+    const answered: ConversationView & { readonly conversation?: string } = await callOperation(http, 'describe', [
+      name,
+    ]);
+    const { conversation: _, ...view } = answered;
+    return view;
+  },
+  plan: async (http, name, input = {}) => {
+    const { write: _, ...call } = writeRequest('compact', [name, { ...readFields(input), dryRun: true }]).call;
+    return (await http.send<{ plan: DryPlan }>(call)).body.plan;
+  },
+  proposal: async (http, name) => {
+    const { body, tenant } = await http.send<{ proposals: ProposalView[] }>(writeRequest('proposal', [name]).call);
+    const [proposal] = body.proposals;
+    return proposal === undefined ? undefined : { ...proposal, tenant };
+  },
+  fork: async (http, from, to, input = {}) => {
+    const [source, target] = [readCalled(from), readCalled(to, 'to')];
+    const named = source.tenant ?? target.tenant;
+    if (target.tenant !== undefined && target.tenant !== named) {
+      const why = `a fork stays in the tenant of its source, ${JSON.stringify(named)}. Got ${JSON.stringify(target.tenant)}`;
+      throw fieldError('access_denied', 'to.tenant', why);
+    }
+    const { call } = writeRequest('fork', [
+      { conversation: source.conversation, tenant: named },
+      { ...readFields(input), to: target.conversation },
+    ]);
+    const { body, tenant } = await http.send<Fork>(call);
+    return { ...body, tenant };
+  },
+  /** Reads the log page by page, because the server bounds the size of an answer. */
+  log: async (http, name, part = {}) => {
+    const { after = 0, limit, maxBytes, ...rest } = readFields(part);
+    const entries: LogEntry[] = [];
+    let next: number | undefined = after;
+    while (next !== undefined) {
+      const missing = limit === undefined ? PAGE_ENTRIES : limit - entries.length;
+      if (entries.length > 0 && missing <= 0) break;
+      const asked = { ...rest, after: next, limit: missing > PAGE_ENTRIES ? PAGE_ENTRIES : missing };
+      const page: HttpAnswer<LogPage> = await http.send<LogPage>(writeRequest('log', [name, asked]).call);
+      entries.push(...page.body.items.map(({ from, to: _, ...entry }) => ({ ...entry, seq: from })));
+      next = page.body.next;
+      const end = maxBytes === undefined ? -1 : findEnd(entries, maxBytes);
+      if (end !== -1) return entries.slice(0, end + 1);
+    }
+    return entries;
+  },
+} satisfies Methods<Transport>;
+
+const methods: Required<Methods<Transport>> = {
+  ...plainMethods,
+  ...formedMethods,
+  ...httpTurnMethods,
+  ...httpStreamMethods,
+};
+
+function hideFormat(answered: ContextView & { readonly format?: string }): ContextView {
+  const { format: _, ...view } = answered;
+  return view;
+}
+
+/** Maximum number of entries in one answer of the server. */
+const PAGE_ENTRIES = 1_000;
+
+interface LogPage {
+  readonly items: readonly (Omit<LogEntry, 'seq'> & { readonly from: number; readonly to: number })[];
+  readonly next?: number;
+}
+
+/** Index of the entry that reaches so many bytes, or -1. */
+function findEnd(entries: readonly LogEntry[], maxBytes: number): number {
+  let left = maxBytes;
+  return entries.findIndex(({ bytes }) => (left -= bytes) <= 0);
 }

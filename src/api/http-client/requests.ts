@@ -27,7 +27,7 @@ export interface OperationCall {
  * Makes the request of an operation from the arguments of its method.
  * @throws invalid_input for an invalid name, id or tenant, or for an input that is no object
  */
-export function describeCall(name: OperationName, given: readonly unknown[]): OperationCall {
+export function writeRequest(name: OperationName, given: readonly unknown[]): OperationCall {
   const operation: Operation = operations[name];
   const names = listArguments(operation);
   const object = takesObject(operation) ? readFields(given[names.length] ?? {}) : {};
@@ -92,7 +92,7 @@ export async function callOperation<Name extends OperationName & keyof TurnfoldC
   name: Name,
   given: readonly unknown[],
 ): Promise<Awaited<ReturnType<TurnfoldClient[Name]>>> {
-  const { operation, call } = describeCall(name, given);
+  const { operation, call } = writeRequest(name, given);
   // The server answers with what the method returns.
   return readAnswer(operation, await transport.send(call)) as Awaited<ReturnType<TurnfoldClient[Name]>>;
 }

@@ -3,18 +3,22 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { cancelable } from '../client/cancelable.ts';
 import type { ConversationName, EventOptions, EventOrLoss, StreamOptions, TurnPart } from '../client/index.ts';
+import type { Methods } from '../contract/client.ts';
 import { followSchema } from '../contract/names.ts';
 import { readFrames } from './event-frames.ts';
-import { describeCall } from './requests.ts';
+import { writeRequest } from './requests.ts';
 import { type HttpCall, LASTING_MS, PassingFailure, type Transport, toFailure } from './transport.ts';
 
-export function streamTurn(
-  transport: Transport,
-  ...[name, turn, options = {}]: [name: ConversationName, turn: string, options?: StreamOptions]
-): AsyncGenerator<TurnPart, void, void> {
-  const describe = () => describeCall('stream', [name, turn]).call;
-  return cancelable((left) => readParts(followEventStream(transport, { options, describe }, left)));
-}
+export const httpStreamMethods = {
+  stream: (http, name, turn, options = {}) => {
+    const describe = () => writeRequest('stream', [name, turn]).call;
+    return cancelable((left) => readParts(followEventStream(http, { options, describe }, left)));
+  },
+  events: (http, name, options = {}) => {
+    const describe = () => writeRequest('events', [name]).call;
+    return cancelable((left) => readEvents(followEventStream(http, { options, describe }, left)));
+  },
+} satisfies Methods<Transport>;
 
 /** A connection that resumes during a wait gets the wait again, also that of a turn before this one. The caller gets it once. */
 async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<TurnPart, void, void> {
@@ -28,15 +32,6 @@ async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<
     }
     yield part;
   }
-}
-
-export function followEvents(
-  transport: Transport,
-  name: ConversationName,
-  options: EventOptions = {},
-): AsyncGenerator<EventOrLoss, void, void> {
-  const describe = () => describeCall('events', [name]).call;
-  return cancelable((left) => readEvents(followEventStream(transport, { options, describe }, left)));
 }
 
 async function* readEvents(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<EventOrLoss, void, void> {

@@ -9,16 +9,15 @@ import type {
   EnqueueAnswer,
   EnqueuedTurn,
   EnqueueInput,
-  RedriveInput,
   RejectionInput,
-  ResultOptions,
   TurnView,
 } from '../client/index.ts';
+import type { Methods } from '../contract/client.ts';
 import { STATE_HEADER } from '../contract/enqueue.ts';
 import { turnListSchema } from '../contract/enqueue-input.ts';
 import { followSchema, waitSchema } from '../contract/names.ts';
 import { readProblem } from './problem-error.ts';
-import { describeCall, newId, readFields, writeBody } from './requests.ts';
+import { newId, readFields, writeBody, writeRequest } from './requests.ts';
 import { pause } from './retries.ts';
 import { CutWait, type HttpAnswer, nameWrite, type Transport } from './transport.ts';
 
@@ -29,15 +28,61 @@ const SHORTEST_WAIT_MS = 1_000;
 /** Pause before the next request if a server that stops answered early, in ms. */
 const EARLY_PAUSE_MS = 100;
 
-export async function enqueueTurn(transport: Transport, input: EnqueueInput): Promise<EnqueuedTurn> {
-  const given = encodeParts(readFields(input));
-  const answer = await transport.send<NamedTurn>(describeCall('enqueueTurn', [given]).call);
-  // A generated turn id is known only to this call. So if the server knows the turn, an earlier attempt stored it.
-  return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
+export const httpTurnMethods = {
+  enqueueTurn: async (http, input) => {
+    const given = encodeParts(readFields(input));
+    const answer = await http.send<NamedTurn>(writeRequest('enqueueTurn', [given]).call);
+    // A generated turn id is known only to this call. So if the server knows the turn, an earlier attempt stored it.
+    return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
+  },
+  /**
+   * Sends all turns in one request. If the request fails, each turn is refused with its error. After `server_unavailable`
+   * and `redis_unavailable`, the server may have accepted some of them.
+   */
+  enqueueTurns: async (http, inputs) => {
+    const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn
+    const sent = list.filter((turn): turn is SentTurn => 'json' in turn);
+    const answers = (sent.length === 0 ? [] : await sendTurns(http, sent)).values();
+    return list.flatMap((turn) => ('json' in turn ? (answers.next().value ?? []) : turn));
+  },
+  redrive: async (http, ...call) => readAccepted(await http.send<NamedTurn>(writeRequest('redrive', call).call)),
+  result: async (http, name, turn, options = {}) => {
+    const { waitMs = 0, signal } = parseInput(followSchema, options);
+    const once = { ...writeRequest('showTurn', [name, turn]).call, signal };
+    if (waitMs === 0) return (await http.send<TurnView>(once)).body;
+    return await askUntil(waitMs, signal, async (askedMs) => {
+      const { call } = writeRequest('result', [name, turn, { waitMs: askedMs }]);
+      const { body } = await http.send<TurnView>({ ...call, signal, waitMs: askedMs });
+      return { answer: body, isFinal: isSettled(body.state) };
+    });
+  },
+  approve: async (http, name, proposal, input = {}) => await decide(http, 'approve', { name, proposal, input }),
+  reject: async (http, name, proposal, input = {}) => await decide(http, 'reject', { name, proposal, input }),
+} satisfies Methods<Transport>;
+
+interface Decision {
+  readonly name: ConversationName;
+  readonly proposal: string;
+  readonly input: ApprovalInput | RejectionInput;
+}
+
+/** Decides on a proposal. A repeated request with the same operation returns the outcome of the decision so far. */
+async function decide(
+  http: Transport,
+  verdict: 'approve' | 'reject',
+  { name, proposal, input }: Decision,
+): Promise<DecisionView> {
+  const { waitMs: given, operation = newId(), ...rest } = readFields(input);
+  const waitMs = parseInput(waitSchema.default(0), given, 'waitMs');
+  return await askUntil(waitMs, undefined, async (askedMs) => {
+    const { call } = writeRequest(verdict, [name, proposal, { ...rest, operation, waitMs: askedMs }]);
+    const { body } = await http.send<DecisionView>({ ...call, waitMs: askedMs });
+    return { answer: body, isFinal: body.state !== 'pending' };
+  });
 }
 
 /** Encodes the bytes in the parts of a turn, which JSON does not have. */
-export function encodeParts<Input extends { readonly parts?: unknown }>(input: Input): Input {
+function encodeParts<Input extends { readonly parts?: unknown }>(input: Input): Input {
   const { parts } = input;
   return Array.isArray(parts) ? { ...input, parts: parts.map(encodeBytes) } : input;
 }
@@ -55,45 +100,6 @@ function readAccepted({ body, tenant, headers }: HttpAnswer<NamedTurn>): Enqueue
     state: headers.get(STATE_HEADER) as TurnState,
     isNew: headers.get('idempotency-replayed') !== 'true',
   };
-}
-
-export async function redriveTurn(
-  transport: Transport,
-  ...[name, turn, input = {}]: [name: ConversationName, turn: string, input?: RedriveInput]
-): Promise<EnqueuedTurn> {
-  const { call } = describeCall('redrive', [name, turn, input]);
-  return readAccepted(await transport.send<NamedTurn>(call));
-}
-
-export async function readResult(
-  transport: Transport,
-  ...[name, turn, options = {}]: [name: ConversationName, turn: string, options?: ResultOptions]
-): Promise<TurnView> {
-  const { waitMs = 0, signal } = parseInput(followSchema, options);
-  const once = { ...describeCall('showTurn', [name, turn]).call, signal };
-  if (waitMs === 0) return (await transport.send<TurnView>(once)).body;
-  return await askUntil(waitMs, signal, async (askedMs) => {
-    const { call } = describeCall('result', [name, turn, { waitMs: askedMs }]);
-    const { body } = await transport.send<TurnView>({ ...call, signal, waitMs: askedMs });
-    return { answer: body, isFinal: isSettled(body.state) };
-  });
-}
-
-type DecisionArguments = [name: ConversationName, proposal: string, input?: ApprovalInput | RejectionInput];
-
-/** Decides on a proposal. A repeated request with the same operation returns the outcome of the decision so far. */
-export async function decideProposal(
-  transport: Transport,
-  verdict: 'approve' | 'reject',
-  ...[name, proposal, input = {}]: DecisionArguments
-): Promise<DecisionView> {
-  const { waitMs: given, operation = newId(), ...rest } = readFields(input);
-  const waitMs = parseInput(waitSchema.default(0), given, 'waitMs');
-  return await askUntil(waitMs, undefined, async (askedMs) => {
-    const { call } = describeCall(verdict, [name, proposal, { ...rest, operation, waitMs: askedMs }]);
-    const { body } = await transport.send<DecisionView>({ ...call, waitMs: askedMs });
-    return { answer: body, isFinal: body.state !== 'pending' };
-  });
 }
 
 /**
@@ -137,17 +143,6 @@ interface SentTurn {
 
 type TurnAnswer = Omit<EnqueuedTurn, 'tenant'> | { readonly problem: { readonly status: number } };
 
-/**
- * Sends all turns in one request. If the request fails, each turn is refused with its error. After `server_unavailable`
- * and `redis_unavailable`, the server may have accepted some of them.
- */
-export async function enqueueTurns(transport: Transport, inputs: readonly EnqueueInput[]): Promise<EnqueueAnswer[]> {
-  const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn
-  const sent = list.filter((turn): turn is SentTurn => 'json' in turn);
-  const answers = (sent.length === 0 ? [] : await send(transport, sent)).values();
-  return list.flatMap((turn) => ('json' in turn ? (answers.next().value ?? []) : turn));
-}
-
 /** Writes a turn as JSON. If the turn is invalid, returns the answer that refuses it. */
 function writeTurn(input: EnqueueInput): SentTurn | EnqueueAnswer {
   try {
@@ -160,7 +155,7 @@ function writeTurn(input: EnqueueInput): SentTurn | EnqueueAnswer {
   }
 }
 
-async function send(transport: Transport, sent: readonly SentTurn[]): Promise<EnqueueAnswer[]> {
+async function sendTurns(transport: Transport, sent: readonly SentTurn[]): Promise<EnqueueAnswer[]> {
   const body = `{"turns":[${sent.map(({ json }) => json).join(',')}]}`;
   try {
     const answer = await transport.send<{ turns: TurnAnswer[] }>({

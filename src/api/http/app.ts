@@ -14,7 +14,7 @@ import {
   type ProtocolRoute,
   type ServerFacts,
 } from './app-options.ts';
-import { readQuery } from './call-client.ts';
+import { parseQuery } from './call-client.ts';
 import { type Caller, TENANT_HEADER } from './caller.ts';
 import { answerWithContext } from './contexts.ts';
 import { allowOrigins } from './cors.ts';
@@ -167,7 +167,7 @@ async function answer(
   const { caller, readers } = await admit(request, gate, needed);
   if (route.method !== 'get') checkReadOnly(gate, needed);
   const params = parseInput(route.params, context.req.param());
-  const query = route.query === undefined ? {} : readQuery(route.query, context.req.query());
+  const query = route.query === undefined ? {} : parseQuery(route.query, context.req.query());
   const body = route.body === undefined ? undefined : await readBody(request, route.body, limits);
   if (route.onlyReads?.(body as never) === false) {
     checkReadOnly(gate, [route.scope]);

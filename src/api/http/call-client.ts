@@ -45,7 +45,7 @@ function hideTenant({ tenant: _, ...rest }: Fields): Fields {
 }
 
 /** Reads a query, whose values are text, by the schema of the values. */
-export function readQuery(schema: z.ZodObject, text: Readonly<Record<string, string>>): unknown {
+export function parseQuery(schema: z.ZodObject, text: Readonly<Record<string, string>>): unknown {
   const values = Object.entries(text).map(([name, value]) => [name, readText(schema.shape[name], value, name)]);
   return parseInput(schema, Object.fromEntries(values));
 }

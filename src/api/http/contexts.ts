@@ -8,9 +8,9 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../wire/tokens/message-tokens.ts';
 import type { ContextView, TurnfoldClient } from '../client/index.ts';
 import { answerJson, writeJsonPieces } from './json-answer.ts';
-import type { Call, Handlers, JsonAnswer } from './route.ts';
+import type { Call, JsonAnswer, RouteHandlers } from './route.ts';
 
-export const contextHandlers: Handlers = {
+export const contextHandlers: RouteHandlers = {
   log: async ({ client, name, query: { view, after, limit } }) => {
     if (view === 'all') return { body: await readLogPage(client, name, { after, limit }) };
     const items = (await client.context(name)).items.filter(({ to }) => to > after);

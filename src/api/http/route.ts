@@ -60,7 +60,7 @@ type Parsed<Row, Part extends 'query' | 'body'> = Row extends { readonly [P in P
   : unknown;
 
 /** Code for operations that need more than a call of the client's method: a stream, a wait, a header, or another form. */
-export type Handlers = {
+export type RouteHandlers = {
   readonly [Name in OperationName]?: (
     call: Call<Parsed<(typeof operations)[Name], 'query'>, Parsed<(typeof operations)[Name], 'body'>>,
   ) => Promise<JsonAnswer | Response>;

@@ -16,9 +16,39 @@ import { answerEvents, refuseHead, type ServerSentEvent } from './event-stream.t
 import { readOperation } from './idempotency-key.ts';
 import { answerJson } from './json-answer.ts';
 import { explainError, HttpProblem, type Problem } from './problem.ts';
-import { type Call, type Handlers, type JsonAnswer, locate, type Route } from './route.ts';
+import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } from './route.ts';
 
-export const streamHandlers: Handlers = {
+/** Code for operations that need more than a call of the client's method. */
+const handlers: RouteHandlers = {
+  ...contextHandlers,
+  enqueueTurn: async (call) => accepted(call, await callClient<'enqueueTurn'>(call)),
+  redrive: async (call) => accepted(call, await callClient<'redrive'>(call)),
+  enqueueTurns: async (call) => {
+    const { client, caller, body } = call;
+    const isOwn = (turn: unknown): boolean =>
+      !isMapping(turn) || turn['tenant'] === undefined || turn['tenant'] === caller.tenant;
+    const own = body.turns.filter(isOwn);
+    const answers = (await client.enqueueTurns(own.map((turn) => bindTenant(turn, caller.tenant)))).values();
+    const turns = body.turns.map((turn) => {
+      const answer = isOwn(turn) ? answers.next().value : undefined;
+      return answer === undefined
+        ? { problem: explain(call, foreignTenant(caller.tenant)) }
+        : describeAnswer(call, answer);
+    });
+    return { body: { turns } };
+  },
+  showTurn: async ({ client, name, param }) => ({ body: await client.result(name, param('turn')) }),
+  result: async ({ client, name, param, query: { waitMs }, readers, request }) => {
+    const turn = param('turn');
+    return await readers.run(request, async (signal) => {
+      try {
+        return { body: await client.result(name, turn, { waitMs, signal }) };
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        return { body: await client.result(name, turn) };
+      }
+    });
+  },
   stream: async (call) => {
     const { client, name, param } = call;
     const wait = readWait(call);
@@ -26,68 +56,20 @@ export const streamHandlers: Handlers = {
     const position = readPosition(call, positionSchema);
     // Reports a missing turn as a problem, because the status of a stream is sent before its first event.
     await client.result(name, turn);
-    return answer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, ...wait, signal })));
+    return streamAnswer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, ...wait, signal })));
   },
   events: async (call) => {
     const { client, name } = call;
     const wait = readWait(call);
     const { after: given } = readPosition(call, eventIdSchema);
     const last = await findLastEvent(call, given !== undefined);
-    return answer(call, async function* follow(signal) {
+    return streamAnswer(call, async function* follow(signal) {
       // A client that is cut off before the first event continues from here, and misses nothing.
       if (given === undefined) yield { id: last };
       yield* eventsOf(client.events(name, { after: given ?? last, ...wait, signal }));
       if (!signal.aborted) yield { type: 'end', data: { type: 'end' } };
     });
   },
-};
-
-/**
- * Finds the position behind the last event, which is at most about the 500th.
- * @param needsOnlyCheck true: the position does not matter
- * @throws not_found if neither the conversation nor an event exists
- */
-async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
-  let last = '0';
-  for await (const event of client.events(name, { after: last, waitMs: 0 })) {
-    if (needsOnlyCheck) break;
-    if ('id' in event) last = event.id;
-  }
-  return last;
-}
-
-function readWait({ query: { waitMs: ms } }: Call<{ waitMs?: number | undefined }>): { readonly waitMs?: number } {
-  return ms === undefined ? {} : { waitMs: ms };
-}
-
-/** Reads the id of the last handled event, which `schema` validates before the stream begins. */
-function readPosition(
-  { request, query }: Call<{ after?: string | undefined }>,
-  schema: z.ZodType,
-): { readonly after?: string } {
-  const header = request.headers.get('last-event-id');
-  const [id, field] = header === null ? [query.after, 'after'] : [header, 'last-event-id'];
-  if (id === undefined || id === '') return {};
-  parseInput(schema, id, field);
-  return { after: id };
-}
-
-async function* eventsOf(parts: AsyncIterable<TurnPart | EventOrLoss>): AsyncGenerator<ServerSentEvent> {
-  for await (const part of parts) {
-    const { id, ...data } = { id: undefined, ...part };
-    yield { ...(id !== undefined && { id }), type: part.type, data };
-  }
-}
-
-function answer(
-  { request, cut, readers, streams }: Call,
-  follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
-): Response {
-  refuseHead(request);
-  return answerEvents({ request, cut, readers, limits: streams, follow });
-}
-
-export const conversationHandlers: Handlers = {
   describe: async ({ client, name }) => ({
     body: { conversation: name.conversation, ...(await client.describe(name)) },
   }),
@@ -129,6 +111,57 @@ export const conversationHandlers: Handlers = {
   },
 };
 
+/** Every operation of the contract. An operation without a handler is a plain call of the client's method. */
+export const routes: readonly Route[] = Object.entries(operations).map(([name, row]) => {
+  const operation = name as OperationName;
+  return { ...row, operation, handle: handlers[operation] ?? answerByClient };
+});
+
+/**
+ * Finds the position behind the last event, which is at most about the 500th.
+ * @param needsOnlyCheck true: the position does not matter
+ * @throws not_found if neither the conversation nor an event exists
+ */
+async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
+  let last = '0';
+  for await (const event of client.events(name, { after: last, waitMs: 0 })) {
+    if (needsOnlyCheck) break;
+    if ('id' in event) last = event.id;
+  }
+  return last;
+}
+
+function readWait({ query: { waitMs: ms } }: Call<{ waitMs?: number | undefined }>): { readonly waitMs?: number } {
+  return ms === undefined ? {} : { waitMs: ms };
+}
+
+/** Reads the id of the last handled event, which `schema` validates before the stream begins. */
+function readPosition(
+  { request, query }: Call<{ after?: string | undefined }>,
+  schema: z.ZodType,
+): { readonly after?: string } {
+  const header = request.headers.get('last-event-id');
+  const [id, field] = header === null ? [query.after, 'after'] : [header, 'last-event-id'];
+  if (id === undefined || id === '') return {};
+  parseInput(schema, id, field);
+  return { after: id };
+}
+
+async function* eventsOf(parts: AsyncIterable<TurnPart | EventOrLoss>): AsyncGenerator<ServerSentEvent> {
+  for await (const part of parts) {
+    const { id, ...data } = { id: undefined, ...part };
+    yield { ...(id !== undefined && { id }), type: part.type, data };
+  }
+}
+
+function streamAnswer(
+  { request, cut, readers, streams }: Call,
+  follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
+): Response {
+  refuseHead(request);
+  return answerEvents({ request, cut, readers, limits: streams, follow });
+}
+
 /** Bytes and entries that an export reads at once, and holds while a client reads slowly. */
 const EXPORT_BATCH = { maxBytes: 1_000_000, limit: 500 };
 
@@ -148,37 +181,6 @@ async function* writeExport(call: Call, first: LogEntry[]): AsyncGenerator<strin
   }
   yield ']}';
 }
-
-export const turnHandlers: Handlers = {
-  enqueueTurn: async (call) => accepted(call, await callClient<'enqueueTurn'>(call)),
-  redrive: async (call) => accepted(call, await callClient<'redrive'>(call)),
-  enqueueTurns: async (call) => {
-    const { client, caller, body } = call;
-    const isOwn = (turn: unknown): boolean =>
-      !isMapping(turn) || turn['tenant'] === undefined || turn['tenant'] === caller.tenant;
-    const own = body.turns.filter(isOwn);
-    const answers = (await client.enqueueTurns(own.map((turn) => bindTenant(turn, caller.tenant)))).values();
-    const turns = body.turns.map((turn) => {
-      const answer = isOwn(turn) ? answers.next().value : undefined;
-      return answer === undefined
-        ? { problem: explain(call, foreignTenant(caller.tenant)) }
-        : describeAnswer(call, answer);
-    });
-    return { body: { turns } };
-  },
-  showTurn: async ({ client, name, param }) => ({ body: await client.result(name, param('turn')) }),
-  result: async ({ client, name, param, query: { waitMs }, readers, request }) => {
-    const turn = param('turn');
-    return await readers.run(request, async (signal) => {
-      try {
-        return { body: await client.result(name, turn, { waitMs, signal }) };
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        return { body: await client.result(name, turn) };
-      }
-    });
-  },
-};
 
 function accepted(call: Call, { conversation, turn, state, isNew }: EnqueuedTurn): JsonAnswer {
   return {
@@ -205,11 +207,3 @@ function describeAnswer(call: Pick<Call, 'onError'>, answer: EnqueueAnswer): obj
 function explain({ onError }: Pick<Call, 'onError'>, error: unknown): Problem {
   return explainError(error, onError).problem;
 }
-
-const handlers: Handlers = { ...turnHandlers, ...streamHandlers, ...contextHandlers, ...conversationHandlers };
-
-/** Every operation of the contract. An operation without a handler is a plain call of the client's method. */
-export const routes: readonly Route[] = Object.entries(operations).map(([name, row]) => {
-  const operation = name as OperationName;
-  return { ...row, operation, handle: handlers[operation] ?? answerByClient };
-});

@@ -1,5 +1,5 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
-import { nameCall } from '../front-end/call-names.ts';
+import { nameWaitingCall } from '../front-end/call-names.ts';
 
 /** Id of a message of a turn: the front-end returns the id, and so the turn. */
 export function nameMessage(turn: string, rest: string): string {
@@ -26,7 +26,7 @@ const DECISION = {
 export function writeInterrupt(turn: string, call: WaitingCall): object {
   const { id, name, arguments: written, input = written, until } = call;
   return {
-    id: nameMessage(turn, nameCall(call)),
+    id: nameMessage(turn, nameWaitingCall(call)),
     reason: 'tool_approval',
     message: `The tool ${name} needs approval.`,
     toolCallId: id,

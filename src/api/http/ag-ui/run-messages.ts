@@ -4,10 +4,10 @@ import { idSchema } from '../../../domain/ids.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
-import { checkShownCall, readJson } from '../front-end/call-names.ts';
+import { checkShownCall, readJsonOrText } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';
-import { readText } from './run-input.ts';
+import { readMessageText } from './run-input.ts';
 
 /** The results that a run brings, for the turn that made their calls. */
 export interface Results {
@@ -39,12 +39,12 @@ export function findShownResults(
 }
 
 /** Reads the result of a call, wherever its tool message stands. */
-export function readResult(messages: readonly AgUiMessage[], call: string): CallAnswer | undefined {
+export function readToolMessage(messages: readonly AgUiMessage[], call: string): CallAnswer | undefined {
   const index = messages.findLastIndex(({ role, toolCallId }) => role === 'tool' && toolCallId === call);
   const message = messages[index];
   if (message === undefined) return undefined;
   const isError = typeof message['error'] === 'string';
-  return { content: readText(message, index), ...(isError && { isError }) };
+  return { content: readMessageText(message, index), ...(isError && { isError }) };
 }
 
 /** Reads the results of open calls. Undefined if the messages lack one of them. */
@@ -55,7 +55,7 @@ export function readAllResults(
   const open = calls.filter(({ decision }) => decision === undefined);
   const answers: Record<string, CallAnswer> = {};
   for (const call of open) {
-    const answer = readResult(messages, call.id);
+    const answer = readToolMessage(messages, call.id);
     if (answer === undefined) return undefined;
     answers[call.id] = nameResult(messages, call, answer);
   }
@@ -73,7 +73,7 @@ export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, 
   const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);
   if (shown === undefined) return answer;
   const { name, arguments: written } = shown.function;
-  return { ...answer, hash: checkShownCall(call, { name, input: readJson(written) }, 'messages') };
+  return { ...answer, hash: checkShownCall(call, { name, input: readJsonOrText(written) }, 'messages') };
 }
 
 /** Texts of the user, oldest first. */
@@ -90,7 +90,7 @@ export interface UserTexts {
  * Reads the texts of the user behind the first message of a turn. If the front-end has none of these, or without a turn, the
  * texts are those behind the last answer.
  */
-export function readUserTexts(messages: readonly AgUiMessage[], turn?: string): UserTexts {
+export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string): UserTexts {
   const isOfTurn = ({ id }: AgUiMessage): boolean => turn !== undefined && turnOf(id) === turn;
   const start = messages.findIndex(isOfTurn);
   const answer = messages.findLastIndex((one) => isOfTurn(one) || (one.role !== 'user' && one.role !== 'tool'));
@@ -108,7 +108,7 @@ function readUserText(messages: readonly AgUiMessage[], index: number): string {
   const message = messages[index] as AgUiMessage;
   const isLast = messages.findLastIndex(({ role }) => role === 'user') === index;
   try {
-    const text = readText(message, index);
+    const text = readMessageText(message, index);
     if (!isLast) checkMessageBytes({ role: 'user', content: text }, 'messages');
     return text;
   } catch (error) {

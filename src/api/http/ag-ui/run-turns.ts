@@ -5,14 +5,14 @@ import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';
-import { type RunRequest, readText, readTurnName } from './run-input.ts';
+import { type RunRequest, readMessageText, readTurnName } from './run-input.ts';
 import {
   findResults,
   findShownResults,
   nameResult,
   readAllResults,
-  readResult,
-  readUserTexts,
+  readThreadTexts,
+  readToolMessage,
 } from './run-messages.ts';
 
 /** The turns that a run streams, one after the other. */
@@ -88,7 +88,7 @@ async function checkRepeated(
 ): Promise<void> {
   const known = await readInput(backend, threadId, own);
   const at = messages.findLastIndex(({ role }) => role === 'user');
-  const last = messages[at] === undefined ? undefined : readText(messages[at], at);
+  const last = messages[at] === undefined ? undefined : readMessageText(messages[at], at);
   const hasText = known === undefined || last === undefined || known === last || known.endsWith(`\n\n${last}`);
   if (hasText && own.agent === backend.agent) return;
   throw fieldError('turn_conflict', 'runId', `${runId} was accepted before with another message. Use a new run id`);
@@ -142,7 +142,7 @@ async function findAnswers(
     const missing = waiting.filter(({ id, decision }) => decision === undefined && !results.calls.includes(id));
     const calls = [...results.calls, ...missing.map(({ id }) => id)];
     const answers = calls.flatMap((id) => {
-      const answer = readResult(messages, id);
+      const answer = readToolMessage(messages, id);
       const call = waiting.find((one) => one.id === id);
       return answer === undefined ? [] : [[id, call === undefined ? answer : nameResult(messages, call, answer)]];
     });
@@ -189,7 +189,7 @@ async function readNewInput(
 ): Promise<string | undefined> {
   const { messages } = request;
   const seen = answered ?? findSeenTurn(messages);
-  const { texts, firstNew, isBehindTurn } = readUserTexts(messages, seen);
+  const { texts, firstNew, isBehindTurn } = readThreadTexts(messages, seen);
   const last = texts.length - 1;
   if (firstNew > last) return undefined;
   if (answered === undefined && firstNew === last) return texts[last];

@@ -10,7 +10,7 @@ import {
   leavingOf,
   openApp,
   readBody,
-  readServerFacts,
+  serverFactsOf,
   streamFrames,
   writeData,
 } from '../front-end/server-facts.ts';
@@ -59,7 +59,7 @@ export function openChat(options: ChatOptions): Hono {
     const backend = await openBackend(options, context);
     const version = readVersion(context, options);
     const request = readChatRequest(await readBody(context));
-    readServerFacts(context).readers.checkPlace();
+    serverFactsOf(context).readers.checkPlace();
     const turn = await takeChatRequest(backend, request);
     const { id } = request;
     const chat = { backend, id, version, request };
@@ -78,14 +78,14 @@ export function openChat(options: ChatOptions): Hono {
   app.post('/v1/chat/:id/stop', async (context) => {
     const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
-    const body = await readJsonBody(context.req.raw, readServerFacts(context).body);
+    const body = await readJsonBody(context.req.raw, serverFactsOf(context).body);
     return context.json(await stopChat(backend, id, { body, left: leavingOf(context) }));
   });
 
   app.get('/v1/chat/:id', async (context) => {
     const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
-    const { readers, streams: limits, cut } = readServerFacts(context);
+    const { readers, streams: limits, cut } = serverFactsOf(context);
     const pieces = writeHistory(id, await openChatHistory(backend, id));
     return answerJson({ request: context.req.raw, cut, readers, limits, pieces });
   });

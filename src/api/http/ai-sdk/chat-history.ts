@@ -3,7 +3,7 @@ import { findRolledBack } from '../../../domain/rolled-back.ts';
 import type { SeqRange } from '../../../domain/version.ts';
 import type { OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { readJson } from '../front-end/call-names.ts';
+import { readJsonOrText } from '../front-end/call-names.ts';
 import { readIfAny } from '../front-end/reads.ts';
 import { STOPPED } from './chunks.ts';
 import { splitTurnName } from './turn-names.ts';
@@ -119,7 +119,7 @@ function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry)
   answer.parts.push({ type: 'step-start' });
   if (content !== '') answer.parts.push({ type: 'text', text: content, state: 'done' });
   for (const { id: toolCallId, name: toolName, arguments: written } of toolCalls) {
-    const input = readJson(written);
+    const input = readJsonOrText(written);
     answer.parts.push({ type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input });
   }
   return answer;
@@ -129,5 +129,5 @@ function addResult(answer: UiMessage | undefined, { toolCallId, content, isError
   const part = answer?.parts.find((candidate) => candidate['toolCallId'] === toolCallId);
   if (part === undefined) return;
   if (isError === true) Object.assign(part, { state: 'output-error', errorText: content });
-  else Object.assign(part, { state: 'output-available', output: readJson(content) });
+  else Object.assign(part, { state: 'output-available', output: readJsonOrText(content) });
 }

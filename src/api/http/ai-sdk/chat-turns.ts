@@ -7,10 +7,10 @@ import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { HttpProblem } from '../problem.ts';
 import {
-  type ChatMessage,
   type ChatRequest,
   listKnown,
-  readAnswers,
+  type PageMessage,
+  readMessageAnswers,
   readNamedDecisions,
   readUserText,
 } from './chat-request.ts';
@@ -59,8 +59,8 @@ async function plan(backend: Backend, request: ChatRequest): Promise<ChatPlan> {
  * Lists the other user messages without a turn, e.g. one whose request was lost. A turn that is no longer kept has left its
  * message in the log.
  */
-async function listMissing(backend: Backend, { id, others }: ChatRequest): Promise<ChatMessage[]> {
-  const missing: ChatMessage[] = [];
+async function listMissing(backend: Backend, { id, others }: ChatRequest): Promise<PageMessage[]> {
+  const missing: PageMessage[] = [];
   for (const other of others) {
     if ((await readTurn(backend, id, nameTurn(other.id, 1))) === undefined) missing.push(other);
   }
@@ -189,7 +189,7 @@ export async function takeDecisions(backend: Backend, request: ChatRequest): Pro
  * Repeats the decisions of a message whose turn no longer waits for them. A repeated decision changes nothing.
  * @throws conflict if another decision counts
  */
-export async function repeatDecisions({ client, nameOf }: Backend, id: string, message: ChatMessage): Promise<void> {
+export async function repeatDecisions({ client, nameOf }: Backend, id: string, message: PageMessage): Promise<void> {
   const { waiting } = await client.result(nameOf(id), message.id);
   const decided = Object.entries(readNamedDecisions(message));
   const gone = decided.filter(([call]) => waiting?.calls.some((one) => one.id === call) !== true);
@@ -220,6 +220,6 @@ function findAnswers(
 ): Record<string, CallAnswer> | undefined {
   const message = isAnswerKind(kind) ? findAnswer(turn) : undefined;
   if (message === undefined || !isAnswerKind(kind)) return undefined;
-  const answers = readAnswers(message, kind, calls);
+  const answers = readMessageAnswers(message, kind, calls);
   return Object.keys(answers).length === 0 ? undefined : answers;
 }

@@ -1,6 +1,6 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnPart } from '../../client/index.ts';
-import { nameCall, readJson } from '../front-end/call-names.ts';
+import { nameWaitingCall, readJsonOrText } from '../front-end/call-names.ts';
 
 /** Versions of the AI SDK whose parsers differ. */
 export const SDK_VERSIONS = [5, 6, 7] as const;
@@ -133,11 +133,11 @@ export class ChunkTable {
 
   #addCall({ call: toolCallId, name: toolName, arguments: written }: CallPart): Chunk {
     this.#previews.delete(toolCallId);
-    return { type: 'tool-input-available', toolCallId, toolName, input: readJson(written), dynamic: true };
+    return { type: 'tool-input-available', toolCallId, toolName, input: readJsonOrText(written), dynamic: true };
   }
 
   #addResult({ call: toolCallId, content, isError }: ResultPart): Chunk {
-    if (!isError) return { type: 'tool-output-available', toolCallId, output: readJson(content), dynamic: true };
+    if (!isError) return { type: 'tool-output-available', toolCallId, output: readJsonOrText(content), dynamic: true };
     if (content.startsWith('denied') && this.#version >= 6) return { type: 'tool-output-denied', toolCallId };
     return { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true };
   }
@@ -181,8 +181,8 @@ export class ChunkTable {
       return {
         toolCallId,
         toolName,
-        input: readJson(input),
-        ...(kind === 'approval' && { approvalId: nameCall(call) }),
+        input: readJsonOrText(input),
+        ...(kind === 'approval' && { approvalId: nameWaitingCall(call) }),
       };
     });
     const data = { turn: this.#turn, state: 'queued', behind: { turn, for: kind, until, calls: shown } };
@@ -195,14 +195,14 @@ export class ChunkTable {
    */
   #showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
     if (input === undefined || input === written || this.#known.results.has(toolCallId)) return [];
-    const shown = isShownOnly === true ? input : readJson(input);
+    const shown = isShownOnly === true ? input : readJsonOrText(input);
     return [{ type: 'tool-input-available', toolCallId, toolName, input: shown, dynamic: true }];
   }
 
   #askApproval(call: WaitingCall): Chunk {
     const { id: toolCallId, until } = call;
     if (this.#version === 5) return { type: 'data-approval', id: toolCallId, data: { toolCallId, until } };
-    return { type: 'tool-approval-request', approvalId: nameCall(call), toolCallId };
+    return { type: 'tool-approval-request', approvalId: nameWaitingCall(call), toolCallId };
   }
 
   /** Marks a call that someone has decided. AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
@@ -210,7 +210,7 @@ export class ChunkTable {
     const { id: toolCallId, until, decision } = call;
     if (decision?.approved === undefined) return [];
     const { approved } = decision;
-    if (this.#version === 7) return [{ type: 'tool-approval-response', approvalId: nameCall(call), approved }];
+    if (this.#version === 7) return [{ type: 'tool-approval-response', approvalId: nameWaitingCall(call), approved }];
     if (this.#version === 6 && !approved) return [{ type: 'tool-output-denied', toolCallId }];
     return [{ type: 'data-approval', id: toolCallId, data: { toolCallId, until, decision } }];
   }

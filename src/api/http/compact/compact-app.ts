@@ -11,9 +11,15 @@ import { createStructuralSummarizer } from '../../../summarize/structural/struct
 import { loadTokenCounter } from '../../../wire/tokens/token-counter.ts';
 import type { AccessOptions } from '../access.ts';
 import type { ProtocolRoute } from '../app-options.ts';
-import { guardApp, openApp, readBody, readServerFacts } from '../front-end/server-facts.ts';
+import { guardApp, openApp, readBody, serverFactsOf } from '../front-end/server-facts.ts';
 import { answerResponseError, writeUsage } from '../responses/response-object.ts';
-import { type CompactRequest, compactSchema, type Item, readCompactRequest, readText } from './compact-request.ts';
+import {
+  type CompactItem,
+  type CompactRequest,
+  compactSchema,
+  readCompactRequest,
+  readItemText,
+} from './compact-request.ts';
 import { shortenMessages } from './shorten.ts';
 
 export interface CompactOptions extends AccessOptions, CompactServices {}
@@ -65,7 +71,7 @@ export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
   const app = openApp(answerResponseError);
   app.post('/v1/responses/compact', async (context) => {
     const request = readCompactRequest(await readBody(context));
-    const { readers } = readServerFacts(context);
+    const { readers } = serverFactsOf(context);
     return context.json(await readers.run(context.req.raw, (signal) => compact(request, summarizers, signal)));
   });
   return app;
@@ -127,13 +133,13 @@ function writeItem({ as, messages }: CompactRequest, text: string): object {
   return writeKept({ type: 'message', role: 'user', content });
 }
 
-function writeKept(item: Item): object {
+function writeKept(item: CompactItem): object {
   const { content } = item;
   const listed = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
   return { id: `msg_${randomUUID()}`, status: 'completed', ...item, content: listed };
 }
 
-function writeOpen(item: Item): object {
+function writeOpen(item: CompactItem): object {
   return { id: `fc_${randomUUID()}`, status: 'completed', ...item };
 }
 
@@ -152,6 +158,6 @@ function textOf({ content, toolCalls = [] }: Message): string {
   return content + toolCalls.map((call) => call.arguments).join('');
 }
 
-function textOfItem({ content, arguments: written = '' }: Item): string {
-  return readText(content) + written;
+function textOfItem({ content, arguments: written = '' }: CompactItem): string {
+  return readItemText(content) + written;
 }

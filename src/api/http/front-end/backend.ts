@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Scope } from '../../../domain/access-key.ts';
 import type { ConversationName, TurnfoldClient } from '../../client/index.ts';
 import type { AccessOptions } from '../access.ts';
-import { readServerFacts } from './server-facts.ts';
+import { serverFactsOf } from './server-facts.ts';
 
 /** Settings of a front-end protocol in a server of another kind. */
 export interface FrontEndOptions extends BackendOptions, AccessOptions {}
@@ -30,7 +30,7 @@ export interface Backend {
 
 /** @throws the errors of `clientFor` */
 export async function openBackend({ clientFor, tenantFor, agent }: BackendOptions, context: Context): Promise<Backend> {
-  const { caller } = readServerFacts(context);
+  const { caller } = serverFactsOf(context);
   const tenant = tenantFor?.(context) ?? caller.tenant;
   return {
     client: await clientFor(context),

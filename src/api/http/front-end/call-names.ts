@@ -7,7 +7,7 @@ import type { WaitingCall } from '../../../domain/turn.ts';
  * Name of a waiting call in an id that a front-end returns: its id and its hash. The id alone repeats when a conversation
  * is erased and created again (I21).
  */
-export function nameCall({ id, hash }: Pick<WaitingCall, 'id' | 'hash'>): string {
+export function nameWaitingCall({ id, hash }: Pick<WaitingCall, 'id' | 'hash'>): string {
   return hash === undefined ? id : `${id}.${hash}`;
 }
 
@@ -32,14 +32,14 @@ interface ShownCall {
  */
 export function checkShownCall(call: WaitingCall, { name, input }: ShownCall, field: string): string | undefined {
   const texts = [call.arguments, ...(call.input === undefined ? [] : [call.input])];
-  const hasSameInput = input === undefined || texts.some((text) => isDeepStrictEqual(input, readJson(text)));
+  const hasSameInput = input === undefined || texts.some((text) => isDeepStrictEqual(input, readJsonOrText(text)));
   if ((name === undefined || name === call.name) && (hasSameInput || texts.includes(input as string))) return call.hash;
   const why = `the turn waits for another call with the id ${call.id} than the one shown. Load the conversation again`;
   throw fieldError('conflict', field, why);
 }
 
 /** Reads a JSON object or list. Any other text stays a text. */
-export function readJson(text: string): unknown {
+export function readJsonOrText(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   return readJsonText(text) ?? text;
 }

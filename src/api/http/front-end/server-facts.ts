@@ -51,13 +51,13 @@ export function guardApp(
 }
 
 /** The facts of the server of a protocol. A server that mounts the protocol gives them as the environment of a request. */
-export function readServerFacts(context: Context): ServerFacts {
+export function serverFactsOf(context: Context): ServerFacts {
   return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
 }
 
 /** @throws invalid_input, unsupported_media_type, body_too_large, request_timeout */
 export async function readBody(context: Context): Promise<unknown> {
-  const { body } = readServerFacts(context);
+  const { body } = serverFactsOf(context);
   const read = await readJsonBody(context.req.raw, body);
   if (read === undefined) throw fieldError('invalid_input', 'body', 'expected JSON');
   return read;
@@ -65,7 +65,7 @@ export async function readBody(context: Context): Promise<unknown> {
 
 /** Aborts when the caller of a request leaves, or the server stops. */
 export function leavingOf(context: Context): AbortSignal {
-  return AbortSignal.any([context.req.raw.signal, readServerFacts(context).readers.closing]);
+  return AbortSignal.any([context.req.raw.signal, serverFactsOf(context).readers.closing]);
 }
 
 /** Why a stream ends before its turn. */
@@ -89,7 +89,7 @@ export async function streamFrames(
   frames: (left: AbortSignal) => AsyncIterable<string>,
   { headers = {}, writeFailure }: FrameOptions = {},
 ): Promise<Response> {
-  const { readers, streams: limits, cut, onError } = readServerFacts(context);
+  const { readers, streams: limits, cut, onError } = serverFactsOf(context);
   const request = context.req.raw;
   refuseHead(request);
   async function* endWithFailure(left: AbortSignal): AsyncGenerator<string> {
@@ -116,7 +116,7 @@ export function openApp(answerError: AnswerError = answerProblem): Hono {
     getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),
   });
   app.onError((error, context) => {
-    const { onError = ignoreError } = (readServerFacts(context) as Partial<ServerFacts> | undefined) ?? {};
+    const { onError = ignoreError } = (serverFactsOf(context) as Partial<ServerFacts> | undefined) ?? {};
     return answerError(error, onError);
   });
   return app;

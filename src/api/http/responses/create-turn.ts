@@ -7,7 +7,7 @@ import type { CallAnswer } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
-import { type CreateRequest, isAnswer, type PlacedItem, readMessage } from './create-request.ts';
+import { type CreateRequest, isAnswer, type PlacedInput, readMessage } from './create-request.ts';
 import type { ResponseName } from './response-object.ts';
 
 /**
@@ -66,7 +66,7 @@ async function storeAnswers({ client, nameOf }: Backend, { conversation, view, a
  * A request that answers calls may repeat the items of its agent, and those before them, which the log has. A system message
  * has no place behind open calls.
  */
-function checkEcho(history: readonly PlacedItem[]): void {
+function checkEcho(history: readonly PlacedInput[]): void {
   const first = history.findLastIndex(({ item }) => isOfAgent(item)) + 1;
   const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');
   if (other === undefined) return;
@@ -74,7 +74,7 @@ function checkEcho(history: readonly PlacedItem[]): void {
   throw fieldError('invalid_input', other.at, why);
 }
 
-function isOfAgent(item: PlacedItem['item']): boolean {
+function isOfAgent(item: PlacedInput['item']): boolean {
   return item.type === 'message' ? item.role === 'assistant' : !isAnswer(item);
 }
 

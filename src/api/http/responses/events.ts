@@ -9,9 +9,9 @@ import {
   type ResponseStatus,
   writeApproval,
   writeCall,
+  writeMcpCall,
   writePart,
   writeResponse,
-  writeResult,
 } from './response-object.ts';
 
 export type ResponseEvent = {
@@ -190,7 +190,7 @@ export class ResponseTable {
     const made = this.#calls.get(call);
     this.#calls.delete(call);
     if (made === undefined) return [];
-    return this.#addCallItem(writeResult(made, { content, isError }));
+    return this.#addCallItem(writeMcpCall(made, { content, isError }));
   }
 
   #addWait(kind: string, calls: readonly WaitingCall[]): ResponseEvent[] {

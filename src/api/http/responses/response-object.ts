@@ -3,7 +3,7 @@ import { idSchema } from '../../../domain/ids.ts';
 import type { Waiting, WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
 import type { AnswerError } from '../app-options.ts';
-import { nameCall } from '../front-end/call-names.ts';
+import { nameWaitingCall } from '../front-end/call-names.ts';
 import { explainError, writeProblem } from '../problem.ts';
 
 export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ function writeBlock(
   return {
     waits_behind: writeResponseId({ conversation, turn }),
     waits_for: waiting.for,
-    open_calls: open.map(nameCall).join(' ').slice(0, VALUE_LENGTH),
+    open_calls: open.map(nameWaitingCall).join(' ').slice(0, VALUE_LENGTH),
   };
 }
 
@@ -136,7 +136,7 @@ export function writeUsage({ inputTokens, outputTokens }: { inputTokens: number;
 const SERVER = { server_label: 'turnfold' };
 
 /** Writes a call that a worker ran, so that the caller does not run it again. */
-export function writeResult(
+export function writeMcpCall(
   { call, name, arguments: written }: CallPart,
   { content, isError }: Pick<ResultPart, 'content' | 'isError'>,
 ): OutputItem {
@@ -158,7 +158,7 @@ export function writeCall(call: WaitingCall): OutputItem & Pick<WaitingCall, 'na
   return {
     id: `fc_${id}`,
     type: 'function_call',
-    call_id: nameCall(call),
+    call_id: nameWaitingCall(call),
     name,
     arguments: written,
     status: 'completed',
@@ -168,7 +168,7 @@ export function writeCall(call: WaitingCall): OutputItem & Pick<WaitingCall, 'na
 /** Writes the request for a decision, with the input that will run, and the decision if someone has taken it. */
 export function writeApproval(call: WaitingCall): OutputItem[] {
   const { name, arguments: written, input = written, decision } = call;
-  const id = nameCall(call);
+  const id = nameWaitingCall(call);
   const request = { id, type: 'mcp_approval_request', ...SERVER, name, arguments: input };
   if (decision?.approved === undefined) return [request];
   const { approved: approve } = decision;

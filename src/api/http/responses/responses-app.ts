@@ -3,7 +3,7 @@ import { parseInput } from '../../../domain/parse.ts';
 import { isSettled, type TurnView } from '../../../domain/turn.ts';
 import type { StreamOptions } from '../../client/index.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { guardApp, openApp, readBody, readServerFacts, streamFrames } from '../front-end/server-facts.ts';
+import { guardApp, openApp, readBody, serverFactsOf, streamFrames } from '../front-end/server-facts.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { createTurn } from './create-turn.ts';
@@ -27,7 +27,7 @@ export function openResponses(options: BackendOptions): Hono {
   app.post('/v1/responses', async (context) => {
     const backend = await openBackend(options, context);
     const request = readCreateRequest(await readBody(context));
-    const { readers, maxWaitMs: waitMs } = readServerFacts(context);
+    const { readers, maxWaitMs: waitMs } = serverFactsOf(context);
     if (request.stream || !request.background) readers.checkPlace();
     const name = await createTurn(backend, request, readKeyHeader(context.req.header(IDEMPOTENCY_HEADER)));
     const facts = await readFacts(backend, name, request);
