@@ -4,35 +4,30 @@ import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from './ports.ts';
 import { DEFAULT_PRIORITY, QUEUES, type QueueName } from './queues.ts';
 
-/** A kind of queue job. The queue code uses only these properties of a job. */
+/** What the queue knows of a kind of job. */
 export interface JobDefinition<Task> {
   readonly name: string;
   readonly queue: QueueName;
-  /** Maximum number of runs. If the last run throws, the job has failed. */
+  /** If the last run throws, the job has failed. */
   readonly attempts: number;
-  /** Milliseconds between two runs of a failed job. */
   readonly backoffMs: number;
   readonly priority: number;
   readonly write: (task: Task) => object;
-  /**
-   * Parses the data of a job.
-   * @throws invalid_input if the data has an unknown format
-   */
+  /** @throws invalid_input if the data has an unknown format */
   readonly read: (data: unknown) => Task;
 }
 
 /**
- * Format version of job data. Increase it if an older worker could misread the new data. Older workers leave jobs with
- * a newer format to other workers. Adding a field needs no increase, because older workers ignore unknown fields.
+ * Increase it if an older worker could misread the new data: older workers leave a newer format to others. A further
+ * field needs no increase, because unknown fields are ignored.
  */
 export const PAYLOAD_VERSION = 1;
 
 /**
- * Number of times that a job with a newer format is delivered before it is dropped. All deliveries take about a minute,
- * so that a newer worker can take it.
+ * Deliveries of a newer format before its job is dropped. They take about a minute, so that a newer worker can take it.
  */
 export const NEWER_PAYLOAD_TRIES = 6;
-/** First delay in ms of a job with a newer format. The delay doubles with each delivery. */
+/** Doubles with each delivery. */
 export const NEWER_PAYLOAD_DELAY_MS = 1_000;
 
 const versionSchema = z.object({ v: z.number().gt(PAYLOAD_VERSION) });
@@ -41,7 +36,7 @@ export function isNewerPayload(data: unknown): boolean {
   return versionSchema.safeParse(data).success;
 }
 
-/** Fields that all job data has. An invalid trace parent counts as absent. */
+/** An invalid trace parent counts as absent. */
 const payloadFields = {
   v: z.literal(PAYLOAD_VERSION),
   tenant: idSchema,
@@ -49,10 +44,10 @@ const payloadFields = {
   traceParent: traceParentSchema.optional().catch(undefined),
 };
 
-/** Wakes a worker to claim the turn or compaction pass of a conversation. All state is in Redis, not in the job. */
+/** Says "look at this conversation". All state is in Redis. */
 export interface WakeTask {
   readonly conversation: ConversationRef;
-  /** Trace span of the caller that requested the work. */
+  /** Of the caller that requested the work. */
   readonly traceParent?: TraceParent | undefined;
 }
 
@@ -62,19 +57,12 @@ export function writeWake({ conversation: { tenant, id }, traceParent }: WakeTas
   return { v: PAYLOAD_VERSION, tenant, id, ...(traceParent !== undefined && { traceParent }) };
 }
 
-/**
- * Parses the data of a wake job.
- * @throws invalid_input if the data has an unknown format
- */
 function readWake(data: unknown): WakeTask {
   const { tenant, id, traceParent } = parseInput(wakeSchema, data, 'job.data');
   return { conversation: { tenant, id }, ...(traceParent !== undefined && { traceParent }) };
 }
 
-/**
- * Wakes a turn worker. A failed job is not retried, because the sweeper adds a new job for every turn that is still
- * due.
- */
+/** Not retried: the sweeper adds a new job for every turn that is still due. */
 export const wakeTurnJob: JobDefinition<WakeTask> = {
   name: 'turn',
   queue: QUEUES.turn,
@@ -85,7 +73,7 @@ export const wakeTurnJob: JobDefinition<WakeTask> = {
   read: readWake,
 };
 
-/** Wakes a compaction worker. This job is the parent of the summarization jobs of its compaction pass. */
+/** The parent of the summarization jobs of its pass. */
 export const wakePassJob: JobDefinition<WakeTask> = {
   name: 'pass',
   queue: QUEUES.compaction,
@@ -96,10 +84,10 @@ export const wakePassJob: JobDefinition<WakeTask> = {
   read: readWake,
 };
 
-/** Delay in ms of a job while another job summarizes the same messages. */
+/** While another job summarizes the same messages. */
 export const IN_FLIGHT_DELAY_MS = 1_000;
 
-/** Job data holds ids and small numbers, never message contents. */
+/** Ids and small numbers, never contents. */
 const schema = z.object({
   ...payloadFields,
   passId: idSchema,
@@ -113,9 +101,7 @@ const schema = z.object({
   hash: z.string().regex(/^[a-f0-9]{16,64}$/),
 });
 
-/**
- * Summarizes one range of messages for a compaction pass. On the last attempt, a failure is returned instead of thrown.
- */
+/** On the last attempt, a failure is returned instead of thrown. */
 export const summarizeJob: JobDefinition<SummarizationTask> = {
   name: 'summarization',
   queue: QUEUES.summarization,

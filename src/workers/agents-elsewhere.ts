@@ -3,22 +3,20 @@ import type { ServingRole } from '../store/missing-agents.ts';
 import type { AgentFinder } from '../store/presence.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
 
-/** ms after which work is delivered again. Each delivery gets a random delay up to twice as long. */
+/** Each delivery gets a random delay up to twice as long. */
 const SERVED_MS = 100;
 const MISSING_MS = 2_000;
-/** ms between two deliveries that this worker gives back. 5,000 turns without a worker then cost 50 claims a second. */
+/** Between two deliveries that this worker gives back. 5,000 turns without a worker then cost 50 claims a second. */
 const SPACING_MS = 20;
-/** ms for which an answer about an agent is used again. */
 const ANSWER_MS = 500;
 
 export interface ElsewhereOptions {
-  /** Names of the agents of this worker. */
   readonly names: readonly string[];
   readonly presence: AgentFinder;
   readonly clock: Clock;
-  /** ms without any running worker that has an agent, after which work of the agent fails. */
+  /** ms without any running worker that has an agent. After that, its work fails. */
   readonly giveUpMs: number;
-  /** Returns a number from 0 to 1. */
+  /** From 0 to 1. */
   readonly random?: () => number;
 }
 
@@ -27,10 +25,7 @@ interface Answer {
   readonly found: ReturnType<AgentFinder['findAgent']>;
 }
 
-/**
- * Decides what happens to work of agents that this worker lacks. During a rollout, old and new workers with different
- * agents take work from the same queues.
- */
+/** Decides about work of agents that this worker lacks. During a rollout, old and new workers share the queues. */
 export class AgentsElsewhere {
   readonly names: readonly string[];
   readonly #options: ElsewhereOptions;
@@ -43,8 +38,8 @@ export class AgentsElsewhere {
   }
 
   /**
-   * Returns after how many ms the work is delivered again, to any worker. Undefined if no running worker of the role has had
-   * the agent for `giveUpMs`. The work then fails.
+   * ms until any worker may take the work. Undefined if no worker of the role has had the agent for `giveUpMs`: the
+   * work fails.
    */
   async delayOf(agent: string, role: ServingRole): Promise<number | undefined> {
     const { clock, giveUpMs, random = Math.random } = this.#options;
@@ -68,10 +63,7 @@ export class AgentsElsewhere {
   }
 }
 
-/**
- * Returns after how many ms work of an agent is delivered again. Undefined if this worker has the agent, or if the work has
- * to fail.
- */
+/** Undefined if this worker has the agent, or if the work must fail. */
 export async function delayIfUnserved(
   { agents, elsewhere }: { readonly agents: PreparedAgents; readonly elsewhere?: AgentsElsewhere | undefined },
   agent: string,

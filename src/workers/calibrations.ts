@@ -4,7 +4,7 @@ import { calibrationRatio } from '../domain/size.ts';
 import type { CalibrationStore } from '../store/calibrations.ts';
 import type { Timers } from './timers.ts';
 
-/** Shortest time between two reports of a model's token count by one worker. The calibration factor changes slowly. */
+/** A factor changes slowly, so a worker reports a model's counts no more often. */
 const OBSERVE_EVERY_MS = 1_000;
 const REFRESH_EVERY_MS = 15_000;
 
@@ -14,7 +14,7 @@ export interface CalibrationsOptions {
   readonly onEvent: EventListener;
 }
 
-/** One report changes the factor of a model by at most this factor, because a single report may be wrong. */
+/** One report may be wrong, so it changes a factor by at most this factor. */
 const MOST_CHANGE = 1.25;
 
 function limitChange(ratio: number | undefined, factor: number): number | undefined {
@@ -22,9 +22,8 @@ function limitChange(ratio: number | undefined, factor: number): number | undefi
 }
 
 /**
- * The calibration factors of this process: for each model, how many tokens its provider counts for each token that
- * turnfold counts. Threshold checks, plans and requests of a process all use these factors. Other processes have the
- * same factors within seconds. While Redis is down, each process keeps its last factors.
+ * For each model, the tokens that its provider counts for each token that turnfold counts. Processes agree within
+ * seconds. While Redis is down, each keeps its last factors.
  */
 export class Calibrations {
   readonly #options: CalibrationsOptions;
@@ -42,9 +41,8 @@ export class Calibrations {
   }
 
   /**
-   * The calibration factor of a model, or `initial` if no provider count was observed yet. A chain of models (`a|b`) has the
-   * largest factor of its models, because a request must fit into each of them. A factor that was observed under the
-   * chain's own id is used only if none of its models has a factor.
+   * A chain of models (`a|b`) has the largest factor of its models, because a request must fit into each. A factor of
+   * the chain's own id is used only if none of them has one.
    */
   factorOf(model: string, initial = 1): number {
     const known = model.split('|').map((id) => this.#factors.get(id));
@@ -52,7 +50,6 @@ export class Calibrations {
     return isUnknown ? (this.#factors.get(model) ?? initial) : Math.max(...known.map((factor) => factor ?? initial));
   }
 
-  /** Reads the factors from the store now, and then every 15 s until `stop`. */
   async start(store: CalibrationStore): Promise<void> {
     this.#store = store;
     await this.#refresh(store);
@@ -65,9 +62,8 @@ export class Calibrations {
   }
 
   /**
-   * Sends the token count that a provider returned to the store, and adopts the new calibration factor. The caller does
-   * not wait for the write. If the write fails, the factor stays as it was.
-   * @param counted turnfold's own token count of the same request, before any correction by a provider's counts
+   * The caller does not wait for the write. If it fails, the factor stays.
+   * @param counted turnfold's own count of the request, uncorrected
    */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {
     const store = this.#store;

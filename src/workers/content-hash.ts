@@ -2,15 +2,12 @@ import { createHash } from 'node:crypto';
 import { nameSegment } from '../compaction/segments.ts';
 import type { Segment } from '../domain/version.ts';
 
-/** Hash of a text, used in Redis keys. With 128 bits, two texts of one conversation do not collide. */
+/** For Redis keys. With 128 bits, two texts of one conversation do not collide. */
 export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/**
- * One hash of all segments of a context version that differ from the log. Raw segments are left out: they grow with
- * each appended message.
- */
+/** Raw segments are left out: they grow with each appended message. */
 export function hashSegments(segments: readonly Segment[]): string {
   const changes = segments
     .filter(({ kind }) => kind !== 'raw')

@@ -3,7 +3,7 @@ import type { EventListener } from '../domain/events.ts';
 import type { DatabaseWatch } from '../store/database-watch.ts';
 import type { Timers } from './timers.ts';
 
-/** ms between two checks without a cause. Another database mostly comes with a new connection, which is checked at once. */
+/** Another database mostly comes with a new connection, which is checked at once. */
 const CHECK_EVERY_MS = 15_000;
 
 export interface DatabaseChecksOptions {
@@ -15,9 +15,8 @@ export interface DatabaseChecksOptions {
 }
 
 /**
- * Checks every 15 s, and after each new connection, that Redis holds the database that this worker knows. Reports a
- * loss of data. After the report
- * the worker works on with the database that it found.
+ * Checks every 15 s, and after each new connection, that Redis holds the database that this worker knows. After a loss
+ * the worker works on with what it found.
  */
 export class DatabaseChecks {
   readonly #options: DatabaseChecksOptions;
@@ -32,7 +31,7 @@ export class DatabaseChecks {
     this.#repetition = this.#options.timers.every(CHECK_EVERY_MS, () => this.checkNow());
   }
 
-  /** Checks the database now. Never throws. */
+  /** Never throws. */
   async checkNow(): Promise<void> {
     await this.#run(() => this.look());
   }
@@ -46,12 +45,12 @@ export class DatabaseChecks {
     await this.#run(async () => this.#report(await this.#options.watch.tick()));
   }
 
-  /** Checks the database now. @throws incompatible_store, or the error of a Redis that does not answer */
+  /** @throws incompatible_store, or the error of a Redis that does not answer */
   async look(): Promise<void> {
     this.#report(await this.#options.watch.check());
   }
 
-  /** Checks the database now, and reads the loss that was noted last. @throws as `look` */
+  /** Also reads the loss that was noted last. @throws as `look` */
   async readLoss(): ReturnType<DatabaseWatch['readLoss']> {
     await this.look();
     return await this.#options.watch.readLoss();

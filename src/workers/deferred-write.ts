@@ -4,7 +4,6 @@ import type { DeferredWrite, EventListener, EventScope } from '../domain/events.
 import { unlessAborted } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
-/** ms between two attempts of a write that Redis refuses. */
 const TRY_AGAIN_MS = 250;
 
 export interface DeferredWritePorts {
@@ -16,13 +15,12 @@ export interface DeferredWritePorts {
 export interface DeferredWriteOptions {
   readonly write: DeferredWrite;
   readonly scope: EventScope;
-  /** Ends the retries when the signal aborts. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a write to Redis, and repeats the write while Redis refuses writes, until the signal aborts. A model's or
- * tool's answer is already paid for and may have had effects, so turnfold must not lose that answer (invariant I11).
+ * Repeats a write while Redis refuses writes, until the signal aborts. A model's or tool's answer is paid for and may
+ * have had effects, so it must not be lost (I11).
  * @param send sends the same operation under the same ids each time
  * @throws the signal's reason after an abort, and every error of Redis except a refused write
  */

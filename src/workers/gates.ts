@@ -7,35 +7,34 @@ import { readModelError } from '../domain/model-answer.ts';
 import type { GateReport, GateStore } from '../store/gates.ts';
 import type { Timers } from './timers.ts';
 
-/** ms for which a look at the gates that other workers found limited is used. A look is one small command. */
+/** A look at the gates that other workers found limited is used for so long. It is one small command. */
 const LOOK_MS = 1_000;
-/** A call waits for a look for this long at most. If Redis does not answer, it passes. */
+/** If Redis does not answer a look for so long, the call passes. */
 const LOOK_ANSWERS_MS = 250;
 const HOLD_EVERY_MS = 20_000;
-/** A call waits here for this long at most. A longer wait would take the worker's slot from calls of other models. */
+/** A longer wait would take the worker's slot from calls of other models. */
 const AT_GATE_MS = 1_000;
-/** Each longer wait grows by up to this share and by up to this time. The gate itself spreads those who come back. */
+/** A longer wait grows by up to this share, and up to this time. The gate itself spreads the calls that come back. */
 const [JITTER, MOST_JITTER_MS] = [0.1, 1_000];
 
 interface GatesOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly onEvent: EventListener;
-  /** Returns a number from 0 to 1. */
+  /** From 0 to 1. */
   readonly random?: () => number;
 }
 
 /**
- * The gates of models, as this process knows them. For models without limits of their own, whose providers refuse no call, a
- * process that makes calls costs one small command a second. An idle process costs nothing. Every call asks the gate in Redis
- * after the first refusal, or after an answer that used up the calls of the account. Other processes learn of the gate within
- * a second. While Redis is down, calls pass.
+ * The gates of models, as this process knows them. Without limits and refusals, a process that makes calls costs one
+ * small command a second, and an idle one nothing. After a refusal, or an answer that used up the account's calls,
+ * every call asks the gate in Redis. Other processes learn of it within a second. While Redis is down, calls pass.
  */
 export class Gates {
   readonly #options: GatesOptions;
-  /** Gates that hold calls, as far as this process knows. */
+  /** As far as this process knows. */
   readonly #limited = new Set<string>();
-  /** Callers in progress, by gate, whose places this process renews. */
+  /** Callers by gate, whose places this process renews. */
   readonly #inside = new Map<string, Set<string>>();
   readonly #credit = new RefusalCredit();
   #store: GateStore | undefined;
@@ -47,7 +46,6 @@ export class Gates {
     this.#options = options;
   }
 
-  /** Opens the gates until `stop`. */
   start(store: GateStore): void {
     this.#store = store;
     this.#holding = this.#options.timers.every(HOLD_EVERY_MS, () => this.#holdPlaces(store));
@@ -99,7 +97,6 @@ export class Gates {
     }
   }
 
-  /** Gives back the places of this caller at the gates of other models, so that it no longer counts as waiting there. */
   #leaveOthers({ name, held, ...caller }: Caller): void {
     held.delete(name);
     for (const other of held) this.#report({ ...caller, name: other, held }, 'left');
@@ -129,7 +126,7 @@ export class Gates {
     }
   }
 
-  /** Returns the error with the time that the gate chose. Undefined: the caller chooses the time. */
+  /** Undefined: the caller chooses the time. */
   async #reportRefusal(
     { name, waiter, model, held }: Caller,
     refusal: ModelError,
@@ -158,7 +155,7 @@ export class Gates {
     return inside;
   }
 
-  /** An answer that used up the calls of the account closes the gate before a call is refused. */
+  /** An answer that used up the account's calls closes the gate before a call is refused. */
   #reportAnswer(caller: Caller, callMs: number, { nextCallAt = 0 }: GatedAnswer): void {
     const retryAfterMs = nextCallAt - this.#options.clock.now();
     const isUsedUp = retryAfterMs > 0;
@@ -170,7 +167,6 @@ export class Gates {
     return this.#limited.has(name) || hasLimits(model.gate);
   }
 
-  /** The caller does not wait for the report. */
   #report({ name: gate, waiter }: Caller, outcome: GateReport['outcome'], callMs = 0, retryAfterMs?: number): void {
     void this.#ask((store) => store.leaveGate({ gate, waiter, outcome, callMs: Math.max(0, callMs), retryAfterMs }));
   }
@@ -180,7 +176,6 @@ export class Gates {
     return clock.now() + Math.ceil(waitMs + Math.min(waitMs * JITTER, MOST_JITTER_MS) * random());
   }
 
-  /** Waits, at most until the signal aborts. */
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = (): void => resolve();
@@ -192,7 +187,7 @@ export class Gates {
     signal.removeEventListener('abort', wake);
   }
 
-  /** Looks which gates hold calls now, unless a look is recent. Calls at the same time share one look. */
+  /** Calls at the same time share one look. */
   async #refresh(): Promise<void> {
     const now = this.#options.clock.now();
     if (now - this.#lookedAt >= LOOK_MS) {
@@ -241,15 +236,14 @@ function hasLimits({ requestsPerMinute, tokensPerMinute, concurrent }: GateSetti
   return (requestsPerMinute ?? tokensPerMinute ?? concurrent) !== undefined;
 }
 
-/** Credit of a call, cost of a refused call, and the most credit that a model can have. */
 const [CALL, REFUSED, MOST] = [1, 21, 60];
 
 /**
- * Decides for each model which refusals say that its provider limits calls. A healthy provider refuses some calls at random, as
- * overloaded and without a time. If more than 20 other calls were made for each such refusal, the refusal concerns its own call
- * only. With a pause for each refusal, 2 % of refusals lower 100 calls a second to about 10.
+ * Tells the refusals of a limit from those of a busy moment. A healthy provider refuses some calls at random, without a
+ * time. If more than 20 others were made for each, a refusal concerns its own call only. With a pause for each, 2 % of
+ * refusals lower 100 calls a second to about 10.
  *
- * Calls count when they begin, because an answer may take minutes and a refusal comes at once.
+ * Calls count when they begin: an answer may take minutes, a refusal comes at once.
  */
 export class RefusalCredit {
   readonly #credits = new Map<string, number>();
@@ -259,10 +253,7 @@ export class RefusalCredit {
     if (credit < MOST) this.#credits.set(model, credit + CALL);
   }
 
-  /**
-   * Notes a refusal without a time.
-   * @returns true if the refusal concerns its own call only
-   */
+  /** @returns true if the refusal concerns its own call only */
   spend(model: string): boolean {
     const credit = this.#creditOf(model);
     if (credit < REFUSED) return false;

@@ -21,7 +21,7 @@ type PassWhy = Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>;
 
 type PassAnswer = { readonly status: 'open'; readonly passId: string } | { readonly status: 'gone' };
 
-/** Requests a compaction pass. If a pass of the conversation is already open, adds the reasons to that pass. */
+/** If a pass is open, adds the reasons to it. */
 export async function requestPass(
   { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
@@ -36,7 +36,7 @@ export async function requestPass(
   return { status: 'open', passId: result.passId };
 }
 
-/** Reports that a backoff prevented a compaction pass for which there was a reason. */
+/** A backoff prevented a pass for which there was a reason. */
 export function reportBackoff(
   { onEvent }: Pick<RequestPorts, 'onEvent'>,
   conversation: ConversationRef,
@@ -46,8 +46,8 @@ export function reportBackoff(
 }
 
 /**
- * True if a model has sent thinking together with tool calls, and has not yet given its final answer. The provider ties
- * such thinking to all messages before it, so a change of the context would make the thinking invalid.
+ * A model has sent thinking with tool calls, and no final answer yet. The provider ties the thinking to all messages
+ * before it, so a change of the context would make it invalid.
  */
 export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   const loop = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
@@ -56,10 +56,7 @@ export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   return loop.some((message) => readRawItems(message)?.items.some(isThinking) === true);
 }
 
-/**
- * A compaction pass without a hard reason waits until the model has answered. If a turn waits for the pass, it must not
- * wait: the turn could never answer.
- */
+/** A pass without a hard reason waits for the model's answer. A turn that waits for the pass could never answer. */
 export function waitsForAnswer(reasons: readonly Reason[], messages: readonly Message[]): boolean {
   return !hasHardReason(reasons) && isThinkingLoopOpen(messages);
 }

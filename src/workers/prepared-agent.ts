@@ -21,29 +21,28 @@ import { LineIndexes } from './recall/line-indexes.ts';
 import { Recall } from './recall/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-output.ts';
 
-/** An agent with all values that a worker computes once, when it starts. */
+/** An agent with what a worker computes once, when it starts. */
 export interface PreparedAgent {
   readonly agent: Agent;
   readonly policy: Policy;
-  /** System prompt and pins, as sent to the provider. If a function writes the prompt for each turn, only the pins. */
+  /** System prompt and pins, as sent. If a function writes the prompt, only the pins. */
   readonly system: string;
   readonly limits: Limits;
-  /** Size of system prompt, pins and tool schemas in tokens, by the model's current calibration factor. */
+  /** By the model's current calibration factor. */
   readonly overhead: RequestOverhead;
-  /** Sizes and limits of the agent's requests, for readers that do not know the agent. */
+  /** For readers that do not know the agent. */
   readonly facts: RequestFacts;
-  /** The agent's own tools and the built-in recall tool. */
+  /** With the recall tool. */
   readonly tools: readonly ToolDescription[];
   readonly recall?: Recall;
-  /** Schema of the final answers, for a provider that holds its model to a schema. */
+  /** For a provider that holds its model to a schema. */
   readonly answerSchema?: ProviderSchema;
   readonly counter: TokenCounter;
   readonly hashes: FixedTexts['hashes'] & { readonly policy: string };
   readonly texts: FixedTexts['byHash'];
   weigh(message: Message): Promise<WeighedMessage>;
-  /** Counts a message's tokens synchronously, for messages of up to some thousand tokens. */
+  /** Without waiting, for messages of up to some thousand tokens. */
   weighNow(message: Message): Weight;
-  /** Copies the agent with a system prompt that the agent's function wrote for one turn. */
   withSystem(prompt: string): Promise<PreparedAgent>;
 }
 
@@ -55,36 +54,28 @@ export type FactorOf = (model: string, initial?: number) => number;
 
 export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
-  /** Returns a model's current calibration factor, or `initial` (1) if none is known. Default: `initial`. */
+  /** Default: `initial`. */
   readonly factorOf?: FactorOf;
-  /** Indexes for the recall tool, which all agents of a worker process share. Default: the agent has its own. */
+  /** Shared by all agents of a process. Default: the agent has its own. */
   readonly lineIndexes?: LineIndexes;
 }
 
-/** Texts at the start of every request of an agent. */
 interface FixedTexts {
-  /** System prompt and pins, as sent to the provider. */
   readonly system: string;
-  /** Tool schemas as JSON. Empty if the agent has no tools. */
+  /** As JSON. Empty if the agent has no tools. */
   readonly tools: string;
   readonly hashes: Readonly<Record<'system' | 'tools' | 'pins', string>>;
-  /**
-   * Non-empty texts by hash. Old versions of a context refer to their texts by hash, so that a person can still read
-   * them.
-   */
+  /** Old versions refer to their texts by hash, so that a person can still read them. */
   readonly byHash: ReadonlyMap<string, string>;
 }
 
-/**
- * Number of system prompts per agent whose token counts are cached. Counting a prompt of 10,000 tokens takes about 5
- * ms.
- */
+/** Prompts of an agent whose counts are cached. Counting 10,000 tokens takes about 5 ms. */
 const KEPT_PROMPTS = 32;
 
 /**
- * @param agent the agent with its `policy` and `basePolicy`, as `readPolicy` returns them
- * @throws invalid_policy if the policy cannot work with the agent's model, system prompt and tools. invalid_config if
- * the tools are invalid.
+ * @param agent with its `policy` and `basePolicy` as `readPolicy` returns them
+ * @throws invalid_policy if the policy cannot work with the model, system prompt and tools. invalid_config for invalid
+ * tools.
  */
 export async function prepareAgent(
   agent: Agent,
@@ -110,7 +101,7 @@ export async function prepareAgent(
     if (prompts.size > KEPT_PROMPTS && oldest !== undefined) prompts.delete(oldest);
     return await fixed;
   };
-  // If a function writes the system prompt, the prompt is unknown before a turn.
+  // A prompt that a function writes is unknown before a turn.
   const { prepared, tokens } = await fixAgent(parts, typeof agent.system === 'string' ? agent.system : '', withSystem);
   checkLimits(policy, limits, tokens);
   return prepared;
@@ -119,14 +110,11 @@ export async function prepareAgent(
 interface AgentParts
   extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' | 'tools' | 'counter' | 'recall' | 'answerSchema'> {
   readonly factorOf: FactorOf;
-  /** Text that asks for the schema of the final answers, at the end of the system prompt. */
+  /** Asks for the schema of the final answers, at the end of the system prompt. */
   readonly instruction?: string;
 }
 
-/**
- * Decides how the model learns the schema of the final answers: by its provider's own means, or else by the system
- * prompt.
- */
+/** A model learns the schema of the final answers by its provider's own means, or else by the system prompt. */
 function prepareAnswers(agent: Agent): Pick<AgentParts, 'answerSchema' | 'instruction'> {
   const schema = describeAnswer(agent);
   if (schema === undefined) return {};
@@ -137,7 +125,6 @@ function prepareAnswers(agent: Agent): Pick<AgentParts, 'answerSchema' | 'instru
   return { instruction, ...(answerSchema && { answerSchema }) };
 }
 
-/** Completes an agent for one system prompt: hashes the fixed texts and counts their tokens. */
 async function fixAgent(
   { factorOf, instruction, ...parts }: AgentParts,
   written: string,
@@ -177,10 +164,7 @@ async function fixAgent(
   return { prepared, tokens: { systemTokens, toolTokens, pinTokens } };
 }
 
-/**
- * System prompt, tools and pins as sent to the provider. Pins come last, so that changed pins do not invalidate the
- * provider's cache of the prompt.
- */
+/** Pins come last, so that changed pins do not invalidate the provider's cache of the prompt. */
 function fixTexts(prompt: string, { pins }: Policy, descriptions: readonly ToolDescription[]): FixedTexts {
   const tools = writeList(descriptions);
   const texts = { system: prompt, tools, pins: writeList(pins) };
@@ -199,8 +183,8 @@ function writeList(items: readonly unknown[]): string {
 }
 
 /**
- * Prepares the agent for a compaction pass, with the system prompt of the conversation's last turn. A pass belongs to
- * no turn. If a function writes the prompt, and no turn ran yet, the prompt counts as empty.
+ * A pass belongs to no turn, so it has the prompt of the last turn. Before the first turn, a prompt of a function
+ * counts as empty.
  */
 export async function prepareAsLastTurn(
   contexts: Pick<ContextReader, 'readSystem'>,
@@ -212,16 +196,15 @@ export async function prepareAsLastTurn(
   return system === undefined ? prepared : await prepared.withSystem(system);
 }
 
-/** Every supported provider accepts tool names of this form. */
+/** Every supported provider accepts such names. */
 const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Most providers refuse a whole request if the schema of one of its tools has such a keyword at its top level. */
+/** Most providers refuse a request if a tool's schema has such a keyword at its top level. */
 const NOT_AT_THE_TOP = ['oneOf', 'anyOf', 'allOf', 'not', 'enum'];
 
 /**
- * Checks the names and the number of an agent's tools. turnfold sends a tool's name unchanged, because the model's
- * answers call the tool by that name.
- * @throws invalid_config for an illegal or duplicate name, and for more tools than the model's provider accepts
+ * Names are sent unchanged, because the model calls a tool by its name.
+ * @throws invalid_config for an illegal or duplicate name, and for more tools than the provider accepts
  */
 function checkTools({ name: agent, tools, recall, model }: Agent): void {
   const names = new Set<string>();
@@ -254,10 +237,7 @@ function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: bool
   return LEGAL_NAME.test(name) ? undefined : "a tool's name must match [a-zA-Z0-9_-]{1,64}";
 }
 
-/**
- * Converts an agent's tools, with their input schemas as JSON Schema, to the descriptions that a model gets.
- * @throws invalid_config if the JSON Schema of a tool's input is not that of one object, which providers require
- */
+/** @throws invalid_config if the JSON Schema of an input is not that of one object, which providers require */
 function describeAgentTools(
   agent: string,
   tools: readonly Pick<Tool, 'name' | 'description' | 'input'>[],
@@ -270,10 +250,7 @@ function describeAgentTools(
   });
 }
 
-/**
- * Converts the schema of an agent's final answers to JSON Schema.
- * @throws invalid_config if the schema is not that of one object, or has no JSON form
- */
+/** @throws invalid_config if the schema is not that of one object, or has no JSON form */
 function describeAnswer({ name, answer }: Agent): ToolDescription['parameters'] | undefined {
   if (answer === undefined) return undefined;
   const field = `agents.${name}.answer`;

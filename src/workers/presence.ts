@@ -5,22 +5,16 @@ import type { PresenceStore, SilentWorker, WorkerPresence } from '../store/prese
 import type { Timers } from './timers.ts';
 
 const RENEW_EVERY_MS = 500;
-/** A worker that has renewed nothing for this long was frozen, or had no connection to Redis. */
+/** A worker that renewed nothing for so long was frozen, or had no connection. */
 const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
 /**
- * ms for which this process must have had a connection to Redis before it may find that another worker is gone. After an
- * outage of Redis, all workers need some of this time to connect again: they try at least once a second.
+ * ms of connection before this process may find another worker gone. After an outage, workers try to connect at least
+ * once a second.
  */
 const CONTACT_MS = 2_000;
-/**
- * ms of contact that are enough after an interruption of at most `INTERRUPTED_AFTER_MS`. Other workers that were cut off
- * connect again within 0.4 s then, and renew their keys at once.
- */
+/** Enough after a short interruption: others connect again within 0.4 s and renew their keys at once. */
 const SHORT_CONTACT_MS = 1_000;
-/**
- * ms that a stopping worker waits for Redis to remove its entry. If Redis does not answer, another worker reports this
- * one as lost.
- */
+/** If Redis does not answer for so long, another worker reports this one as lost. */
 const END_WITHIN_MS = 1_000;
 
 export interface PresenceOptions {
@@ -31,10 +25,8 @@ export interface PresenceOptions {
 }
 
 /**
- * The entry of this process in the list of running workers in Redis. A worker renews its entry until it stops. The worker
- * that sweeps watches all entries. The sweeping worker ends the leases of a dead worker, and reports each worker that
- * disappeared once as `worker_lost`. Metrics cannot show the difference, because a crash and a stop both end the metric
- * series of a process.
+ * The entry of this process in the list of running workers. The worker that sweeps watches all entries, ends the leases
+ * of a dead worker, and reports it once as `worker_lost`. Metrics cannot distinguish a crash from a stop: both end a series.
  */
 export class Presence {
   readonly #presence: WorkerPresence;
@@ -42,7 +34,6 @@ export class Presence {
   #renewal: { stop(): void } | undefined;
   #renewedAt = Number.NEGATIVE_INFINITY;
   #inContactSince = Number.POSITIVE_INFINITY;
-  /** Time from which this worker may find that another worker is gone. */
   #judgesFrom = 0;
 
   constructor(presence: WorkerPresence, options: PresenceOptions) {
@@ -50,19 +41,15 @@ export class Presence {
     this.#options = options;
   }
 
-  /**
-   * Adds this worker's entry to the list. If Redis fails, reports the failure and retries: a worker must work even
-   * without its entry.
-   */
+  /** Retries if Redis fails: a worker must work even without its entry. */
   async start(): Promise<void> {
     await this.#renew();
     this.#renewal = this.#options.timers.every(RENEW_EVERY_MS, () => this.#renew());
   }
 
   /**
-   * Looks once for workers that disappeared, and handles all of them at once. A failure for one worker does not delay
-   * the others. Must not throw.
-   * @param endLeases ends the leases of a dead worker. After a failure, a later call tries again.
+   * A failure for one worker does not delay the others. Must not throw.
+   * @param endLeases after a failure, a later call tries again
    */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
     try {
@@ -75,7 +62,6 @@ export class Presence {
     }
   }
 
-  /** Removes this worker's entry from the list. Gives up after a second. */
   async end(): Promise<void> {
     this.#renewal?.stop();
     const { promise: deadline, resolve } = Promise.withResolvers<void>();
@@ -113,10 +99,7 @@ export class Presence {
     this.#inContactSince = now;
   }
 
-  /**
-   * True if this worker may decide that another worker has disappeared. False for some time after an outage of Redis: then
-   * the entries of all workers are outdated.
-   */
+  /** After an outage of Redis, the entries of all workers are outdated for some time. */
   #mayJudge({ state }: SilentWorker): boolean {
     const now = this.#options.clock.now();
     if (now - this.#renewedAt > INTERRUPTED_AFTER_MS) return false;

@@ -17,9 +17,9 @@ export interface QuarantinePorts {
 }
 
 /**
- * Sets an unreadable record aside (invariant I12). If workers cannot create that record again, the conversation's entry
- * in the list of due work is set aside. Otherwise every sweep would wake a worker that can only fail. The operator who
- * repairs the record puts the entry back.
+ * Sets an unreadable record aside (I12). If workers cannot create it again, its conversation's entry of due work is set
+ * aside: otherwise every sweep would wake a worker that can only fail. The operator who repairs the record puts it
+ * back.
  * @returns true if `error` reports an unreadable record
  */
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
@@ -31,7 +31,7 @@ export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry,
 }
 
 /**
- * Sets aside the record that `error` names, if workers can create that record again: a compaction pass or a summary.
+ * Only a pass or a summary can be created again.
  * @returns true if the record no longer blocks its conversation
  */
 async function quarantineRecord(
@@ -63,9 +63,8 @@ function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown
 }
 
 /**
- * Wraps a job handler. If the handler finds an unreadable record, the record's conversation is set aside and its
- * accepted turns are kept.
- * @param entryOf returns the entry in the list of due work that makes the sweeper add this job again
+ * Accepted turns are kept.
+ * @param entryOf the entry of due work by which the sweeper adds the job again
  */
 export function withQuarantine<Delivery, Result>(
   ports: QuarantinePorts,
@@ -77,16 +76,14 @@ export function withQuarantine<Delivery, Result>(
       return await handle(delivery);
     } catch (error) {
       const cause = error instanceof BrokenDelivery ? error.cause : error;
-      // If this write fails, the next sweep finds the unreadable record again.
+      // If this fails, the next sweep finds the record again.
       await quarantineCorrupt(ports, entryOf(delivery), cause).catch(() => false);
       throw error;
     }
   };
 }
 
-/**
- * Wraps a summary store. Sets unreadable summaries aside and reports them as missing, so that workers write them again.
- */
+/** Reports unreadable summaries as missing, so that workers write them again. */
 export function withReadableSummaries(summaries: SummaryStore, ports: QuarantinePorts): SummaryStore {
   const read = async <T>(conversation: ConversationRef, call: () => Promise<T>): Promise<T> => {
     for (;;) {

@@ -3,23 +3,19 @@ import type { Shutdown } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
 export interface SoloHold {
-  /** Releases the hold of the lock. A second call does nothing. */
+  /** A second call does nothing. */
   release(): void;
-  /**
-   * Changes an exclusive hold into a shared one, without letting other work in between. Does nothing to a shared hold.
-   */
+  /** Makes an exclusive hold a shared one, without other work in between. */
   admitOthers(): void;
 }
 
 type Grant = () => void;
 
 /**
- * A readers-writer lock for the work of one process. Turns, compaction passes and summaries share the lock. A turn
- * during which two processes crashed gets the lock exclusively, so that a third crash harms no other work (invariant
- * I10).
+ * A readers-writer lock for the work of one process. Turns, passes and summaries share it. A turn during which two
+ * processes crashed holds it alone, so that a third crash harms no other work (I10).
  *
- * No side starves. New work waits if a turn is waiting for the exclusive lock. When that turn ends, all waiting work
- * runs before the next exclusive turn.
+ * No side starves: new work waits behind a turn that waits to be alone, and all of it runs before the next such turn.
  */
 export class SoloLock {
   #sharing = 0;
@@ -27,17 +23,17 @@ export class SoloLock {
   readonly #solos = new Set<Grant>();
   readonly #others = new Set<Grant>();
 
-  /** True while a turn waits for the exclusive lock. Work in progress then ends at its next step. */
+  /** A turn waits to be alone. Work in progress then ends at its next step. */
   get isWanted(): boolean {
     return !this.#isAlone && this.#solos.size > 0;
   }
 
-  /** Waits for a shared hold of the lock. Resolves with undefined if `signal` aborts first. */
+  /** Undefined if `signal` aborts first. */
   share(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(false, signal);
   }
 
-  /** Waits for the exclusive hold of the lock. Resolves with undefined if `signal` aborts first. */
+  /** Undefined if `signal` aborts first. */
   alone(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(true, signal);
   }
@@ -108,37 +104,27 @@ export class SoloLock {
   }
 }
 
-/** Objects that all work of one process shares. */
 interface WorkPlace {
   readonly shutdown: Shutdown;
   readonly solo: SoloLock;
   readonly timers: Timers;
 }
 
-/** ms that a delivery waits if a turn holds the process exclusively. After that, another process may take the job. */
+/** After that, another process may take the job. */
 const ENTER_WAIT_MS = 1_000;
 const POSTPONE_MS = 1_000;
 
-/**
- * Waits for a shared hold of the process. Undefined if a turn holds the process exclusively for longer, or if the
- * process stops.
- */
+/** Undefined if a turn stays alone in the process for longer, or if the process stops. */
 export async function enterSharedSlot({ shutdown, solo, timers }: WorkPlace): Promise<SoloHold | undefined> {
   return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
 }
 
-/**
- * Result of a delivery that could not start because a turn runs alone in the process. The queue delivers the job again
- * later.
- */
+/** The delivery could not start. The queue delivers the job again later. */
 export function postpone({ shutdown }: Pick<WorkPlace, 'shutdown'>): Postponed {
   return { status: 'postponed', delayMs: shutdown.begun.aborted ? 0 : POSTPONE_MS };
 }
 
-/**
- * Wraps a job handler. Each delivery takes a shared hold of the process, or is postponed if a turn holds the process
- * exclusively.
- */
+/** Each delivery shares the process, or is postponed while a turn is alone in it. */
 export function withSharedSlot<Delivery, Result>(
   place: WorkPlace,
   handler: (delivery: Delivery) => Promise<Result>,
@@ -157,11 +143,10 @@ export function withSharedSlot<Delivery, Result>(
 interface LimitedWait {
   readonly timers: Timers;
   readonly waitMs: number;
-  /** Signals that end the wait when one of them aborts. */
   readonly ends: readonly AbortSignal[];
 }
 
-/** Calls `wait` with a signal that aborts after `waitMs`, or as soon as one of `ends` aborts. */
+/** The signal aborts after `waitMs`, or with one of `ends`. */
 export async function waitWithin<T>(
   { timers, waitMs, ends }: LimitedWait,
   wait: (signal: AbortSignal) => Promise<T>,

@@ -12,22 +12,22 @@ import type { PreparedAgents } from './prepared-agent.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
-/** Interfaces that every job handler needs. Each kind of work adds its own stores and queues. */
+/** Each kind of work adds its own stores and queues. */
 export interface WorkerPorts {
   readonly agents: PreparedAgents;
   readonly clock: Clock;
   readonly ids: IdSource;
-  /** Generates the ids of owners of leases. Each begins with `ownerPrefix` of the worker. */
+  /** Ids of owners of leases, which begin with `ownerPrefix` of the worker. */
   readonly owners: IdSource;
   readonly timers: Timers;
-  /** Names the tool that blocked the event loop of this process. Undefined: no block is noticed. */
+  /** Undefined: no block of the event loop is noticed. */
   readonly loop?: EventLoop | undefined;
   readonly onEvent: EventListener;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
-  /** Gives back work of agents that this worker lacks. Undefined: such work fails at once. */
+  /** Undefined: work of agents that this worker lacks fails at once. */
   readonly elsewhere?: AgentsElsewhere | undefined;
-  /** Lets model calls through the gates that all workers share. Undefined: every call is made at once. */
+  /** Undefined: every call is made at once. */
   readonly gates?: Gates | undefined;
 }
 
@@ -37,9 +37,6 @@ export interface SummarizationPorts extends WorkerPorts {
     SummaryStore,
     'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
   >;
-  /**
-   * Returns the summarizers for a policy in the order in which they are tried. The structural summarizer, which needs
-   * no model, is the last.
-   */
+  /** In the order in which they are tried. The structural summarizer, which needs no model, is the last. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
 }

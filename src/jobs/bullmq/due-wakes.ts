@@ -2,41 +2,40 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import { DEFAULT_PRIORITY } from '../queues.ts';
 import type { QueueConnection } from './queue-connection.ts';
 
-/** A wake in the sorted set of wakes that have no job. */
 export interface DueWake {
   readonly conversation: ConversationRef;
-  /** Id of the wake, as the store has recorded it. */
+  /** As the store has recorded it. */
   readonly wake: string;
 }
 
 interface TakenWakes {
   readonly wakes: readonly DueWake[];
-  /** Number of wakes that still wait. */
+  /** Wakes that still wait. */
   readonly left: number;
 }
 
-/** A queue shard of BullMQ, or a worker of it. */
+/** A queue of BullMQ, or a worker of it. */
 interface QueueKeys {
   toKey(type: string): string;
 }
 
 /**
- * Number of waiting jobs from which a further wake needs no job. While so many jobs wait, it is likely that no worker has room. Jobs with a larger
- * priority number do not count, because they run later than the wake.
+ * While so many jobs wait, probably no worker has room. Jobs with a larger priority number run later than the wake, so
+ * they do not count.
  */
 const CROWD = 8;
 
-/** BullMQ's score of a prioritized job is the job's priority multiplied by this, plus a counter. */
+/** BullMQ's score of a prioritized job is its priority multiplied by this, plus a counter. */
 export const PRIORITY_SCORE = 2 ** 32;
-/** The jobs of the priority of wakes have a score from `FIRST` and below `LATER`. */
+/** Jobs of the priority of wakes have a score from `FIRST` and below `LATER`. */
 const FIRST = DEFAULT_PRIORITY * PRIORITY_SCORE;
 const LATER = FIRST + PRIORITY_SCORE;
 
-/** Name of the sorted set. No job can have this key, because the id of a job has no colon. */
+/** The id of a job has no colon, so no job can have this key. */
 const DUE = 'due:wakes';
 
 /**
- * Adds wakes to the sorted set, by the time in ms, if enough jobs wait. A wake that is known keeps its place.
+ * Adds wakes by the time in ms, if enough jobs wait. A known wake keeps its place.
  * KEYS: due, prioritized. ARGV: LATER, CROWD, members. Reply: 1 | 0 if few jobs wait
  */
 const PUT = [
@@ -48,12 +47,12 @@ const PUT = [
 ].join('\n');
 
 /**
- * Takes the first wakes. A paused queue gives no wake. Some jobs run before every wake: jobs with a smaller priority number, and
- * jobs of dead workers, which are in the list `wait`. One caller is kept for each of them. The other callers are divided between
- * wakes and jobs by their numbers, so that both wait equally long. For 10 callers, 30 wakes and 10 jobs, 7 or 8 wakes are taken:
- * the microseconds of the clock decide.
- * BullMQ counts the jobs that end, so wakes that get no job are added to that count.
- * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: FIRST, LATER, number of callers, 1 if they add no jobs
+ * Takes the first wakes, unless the queue is paused. Jobs with a smaller priority number, and those of dead workers in
+ * `wait`, run before every wake: one caller is kept for each. The others are divided between wakes and jobs by their
+ * numbers, so that both wait equally long. For 10 callers, 30 wakes and 10 jobs, the microseconds of the clock decide
+ * between 7 and 8 wakes. Wakes without a job are added to BullMQ's count of ended jobs.
+ * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: FIRST, LATER, number of callers, 1 if they add no
+ * jobs
  * Reply: number of wakes that are left, then members
  */
 const TAKE = [
@@ -71,7 +70,8 @@ const TAKE = [
 ].join('\n');
 
 /**
- * Finds a wake. If no job waits or runs, perhaps no worker will look for wakes. So the wake is removed, and the caller adds a job.
+ * Finds a wake. If no job waits or runs, no worker may look for wakes, so the wake is removed and the caller adds a
+ * job.
  * KEYS: due, prioritized, active. ARGV: member. Reply: 1 | 0 if the wake is not there, or was removed
  */
 const FIND = [
@@ -81,23 +81,17 @@ const FIND = [
   'return 0',
 ].join('\n');
 
-/** The scripts above as methods of a connection, which `defineCommand` of ioredis adds. */
+/** Added by `defineCommand` of ioredis. */
 interface DueCommands {
   putDueWakes(...keysAndArgs: (string | number)[]): Promise<number>;
   takeDueWakes(...keysAndArgs: (string | number)[]): Promise<[number, ...string[]]>;
   findDueWake(...keysAndArgs: string[]): Promise<number>;
 }
 
-/**
- * The sorted set of due wakes of each queue shard. A due wake names a conversation with a turn, and has no job. It is put there
- * while many jobs wait. A delivery that has ended its conversation takes the next due wake and keeps its job. A job costs Redis
- * far more than a member of a set.
- *
- * Only wakes of the default priority are put here. Each key has the hash tag of its queue shard.
- */
+/** Due wakes of each queue shard, under its hash tag: conversations with a turn, but without a job. */
 export class DueWakes {
   readonly #redis: QueueConnection & DueCommands;
-  /** Queues in which enough jobs waited when this process last looked. */
+  /** As far as this process knows. */
   readonly #crowded = new WeakSet<QueueKeys>();
   readonly #looking = new WeakSet<QueueKeys>();
   readonly #batches = new WeakMap<QueueKeys, TickBatch<DueWake, boolean>>();
@@ -109,10 +103,7 @@ export class DueWakes {
     this.#redis = connection as QueueConnection & DueCommands;
   }
 
-  /**
-   * Puts a wake beside the jobs of a crowded queue.
-   * @returns false if the caller must add a job
-   */
+  /** @returns false if the caller must add a job */
   async put(queue: QueueKeys, wake: DueWake): Promise<boolean> {
     if (!this.#crowded.has(queue)) {
       this.#look(queue);
@@ -133,20 +124,19 @@ export class DueWakes {
     return wakes.map(() => isPut === 1);
   }
 
-  /** Takes up to `most` wakes. `getJobs`: true if the caller adds a job for each. */
+  /** @param getJobs true if the caller adds a job for each */
   async take(queue: QueueKeys, most: number, { getJobs }: { readonly getJobs: boolean }): Promise<TakenWakes> {
     const keys = [DUE, 'wait', 'prioritized', 'meta', 'metrics:completed'].map((key) => queue.toKey(key));
     const [left, ...members] = await this.#redis.takeDueWakes(...keys, FIRST, LATER, most, getJobs ? 0 : 1);
     return { wakes: members.map(readMember).filter((wake) => wake !== undefined), left };
   }
 
-  /** True if the wake waits here, and a job will lead a worker to it. */
+  /** True if a job will lead a worker to the wake. */
   async has(queue: QueueKeys, wake: DueWake): Promise<boolean> {
     const keys = [DUE, 'prioritized', 'active'].map((key) => queue.toKey(key));
     return (await this.#redis.findDueWake(...keys, writeMember(wake))) === 1;
   }
 
-  /** Removes the wakes of an erased conversation. */
   async remove(queue: QueueKeys, { tenant, id }: ConversationRef): Promise<void> {
     const due = queue.toKey(DUE);
     let cursor = '0';
@@ -162,13 +152,13 @@ export class DueWakes {
     return await this.#redis.zcard(queue.toKey(DUE));
   }
 
-  /** Returns since when the first wake waits, in ms since epoch by the clock of Redis. */
+  /** In ms since epoch, by the clock of Redis. */
   async readOldestSince(queue: QueueKeys): Promise<number | undefined> {
     const [, since] = await this.#redis.zrange(queue.toKey(DUE), '0', '0', 'WITHSCORES');
     return since === undefined ? undefined : Number(since);
   }
 
-  /** Counts the waiting jobs, with at most one command in flight. The answer only saves work, so an error is ignored. */
+  /** Has at most one command in flight. The answer only saves work, so an error is ignored. */
   #look(queue: QueueKeys): void {
     if (this.#looking.has(queue)) return;
     this.#looking.add(queue);
@@ -187,7 +177,7 @@ function writeMember({ conversation: { tenant, id }, wake }: DueWake): string {
   return `${wake}|${tenant}|${id}`;
 }
 
-/** Returns undefined for a member that another program wrote. */
+/** Undefined for a member that another program wrote. */
 function readMember(member: string): DueWake | undefined {
   const [, wake, tenant, id] = MEMBER.exec(member) ?? [];
   if (wake === undefined || tenant === undefined || id === undefined) return undefined;
@@ -200,7 +190,7 @@ interface Call<Item, Reply> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Collects the calls of one pass of the event loop, and runs them as one. A script costs Redis more than its commands. */
+/** Runs the calls of one pass of the event loop as one. A script costs Redis more than its commands. */
 export class TickBatch<Item, Reply> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Reply[]>;
   #calls: Call<Item, Reply>[] = [];
@@ -210,7 +200,6 @@ export class TickBatch<Item, Reply> {
     this.#run = run;
   }
 
-  /** Returns the reply for this item, or undefined if there is none. */
   add(item: Item): Promise<Reply | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Reply | undefined>();
     if (this.#calls.length === 0) setImmediate(() => void this.#flush());

@@ -9,11 +9,11 @@ import type { QueueSet } from './queue-set.ts';
 
 const ENDED = ['completed', 'failed'] as const satisfies JobType[];
 const ALL = ['wait', 'prioritized', 'delayed', 'waiting-children', ...ENDED] as const satisfies JobType[];
-/** Jobs or events that one command reads. */
+/** Jobs or events of one command. */
 const BATCH = 200;
 
 /**
- * Finds jobs whose data has one of some texts. The data stays in Redis, because most jobs belong to other conversations.
+ * Finds jobs by texts in their data, which stays in Redis: most jobs belong to other conversations.
  * KEYS: jobs. ARGV: texts. Reply: positions in KEYS
  */
 const FIND_JOBS = [
@@ -32,7 +32,7 @@ interface Place {
   readonly prefix: string | undefined;
 }
 
-/** Removes what the queues hold of erased conversations. A running job stays, and is removed as soon as it ends. */
+/** Removes what the queues hold of erased conversations. A running job is removed as soon as it ends. */
 export class JobEraser {
   readonly #place: Place;
   readonly #queues: QueueSet;
@@ -97,7 +97,7 @@ export class JobEraser {
     return found;
   }
 
-  /** Events repeat the id of a job, and what the job returned or why it failed. */
+  /** Events repeat the id of a job, and what it returned or why it failed. */
   async #eraseEvents(key: string, conversations: readonly ConversationRef[], jobs: ReadonlySet<string>): Promise<void> {
     const { connection } = this.#place;
     const texts = conversations.map(({ id }) => JSON.stringify(id));
@@ -117,7 +117,7 @@ export class JobEraser {
   }
 }
 
-/** Jobs of the inbox name their conversation by `conversation`, and other jobs by `id`. No tenant: the default one. */
+/** Jobs of the inbox name a conversation by `conversation`, others by `id`. Without a tenant: the default one. */
 interface Named {
   readonly tenant?: unknown;
   readonly conversation?: unknown;

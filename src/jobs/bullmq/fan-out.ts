@@ -15,21 +15,18 @@ import { type DeliveryListeners, deliverAgain, type JobDelivery, readJob } from 
 import type { QueueSet } from './queue-set.ts';
 
 /**
- * Number of child jobs that are added in one transaction. A transaction blocks Redis and this process, and a
- * conversation of 100,000 messages may have 12,000 sequences. After a crash between two transactions, the compaction
- * pass continues without the missing summaries.
+ * A transaction blocks Redis and this process, and 100,000 messages may have 12,000 sequences. After a crash between
+ * two transactions, the pass continues without the missing summaries.
  */
 const CHILDREN_AT_ONCE = 500;
 
-/** ms between two attempts of a command that Redis refuses. */
 const TRY_AGAIN_MS = 250;
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 
 /**
- * Delivers the wakes of compaction passes, and adds their child jobs. A pass that waits for child jobs is delivered
- * again when all of them have ended. If another version of the context went live meanwhile, the pass may make a new
- * plan and wait for other child jobs.
+ * Delivers passes, and adds their child jobs. A pass is delivered again when all have ended. If another version went
+ * live meanwhile, it may plan again and wait for other jobs.
  */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): JobDelivery {
   return async (job, token) => {
@@ -58,9 +55,8 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners:
 }
 
 /**
- * True if all child jobs of this job have ended. This reads the links between jobs, which are written in one
- * transaction with the children. A field of the job's data would be unsafe: a worker that has lost the job could write
- * it. The result is also false after a crash between adding the children and waiting for them.
+ * Reads links that are written in one transaction with the children. A worker that has lost the job could write a field
+ * of its data. False, too, after a crash between adding the children and waiting for them.
  */
 async function haveAllChildrenEnded(job: Job<unknown>): Promise<boolean> {
   const { unprocessed = 0, processed = 0, ignored = 0, failed = 0 } = await job.getDependenciesCount();
@@ -81,23 +77,21 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
         backoff: { type: 'fixed', delay: backoffMs },
         removeOnComplete: true,
         removeOnFail: true,
-        // A child reports its failure as its return value. If a child nevertheless fails, it counts as ended, so that
-        // its parent continues.
+        // A child returns its failure. One that nevertheless fails counts as ended, so that its parent continues.
         ignoreDependencyOnFailure: true,
       },
     })),
   );
-  // BullMQ returns a negative number instead of the job's id if the parent does not exist, or if another parent has
-  // this child.
+  // BullMQ returns a negative number as id if the parent does not exist, or another one has this child.
   const refused = added.find((job, index) => job.id !== children[index]?.child);
   if (refused !== undefined)
     throw new Error(`BullMQ refused to add a child job to job ${jobIdOf(parent)} (code ${String(refused.id)})`);
 }
 
 /**
- * Repeats a command for a waiting compaction pass while Redis refuses writes, at most as long as a pass may wait.
- * Without the retry, the pass would wait for child jobs that were never added.
- * @param listeners receive the first refusal by Redis
+ * Repeats a command while Redis refuses writes, at most as long as a pass may wait. Otherwise the pass would wait for
+ * jobs that were never added.
+ * @param listeners receive the first refusal
  * @param send may run several times without adding a job twice
  */
 async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promise<T>): Promise<T> {
@@ -119,9 +113,8 @@ async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promis
 type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
 /**
- * Delivers the summarization jobs, which are the children of compaction passes. Every child ends with a return value,
- * because a failed child could block its parent for ever. If a worker loses the queue's lock on a job, its model call
- * continues, because the call must be paid for anyway.
+ * Every child ends with a return value, because a failed one could block its parent for ever. A model call continues
+ * after the lock of its job is lost, because it must be paid for anyway.
  */
 export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): JobDelivery {
   return async (job, token): Promise<Outcome> => {
@@ -135,10 +128,7 @@ export function deliverSummarizations(handler: SummarizationHandler, listeners: 
   };
 }
 
-/**
- * Time at which a delayed summarization job runs again. A rate limit costs no attempt, so the delay is at least a
- * second. Otherwise a provider that always asks for an immediate retry would be polled without a pause.
- */
+/** At least a second later: a rate limit costs no attempt, and a provider may always ask for an immediate retry. */
 function dueAgainAt(result: Exclude<SummarizationResult, { status: 'ended' }>): number {
   if (result.status === 'postponed') return Date.now() + result.delayMs;
   const soonest = Date.now() + IN_FLIGHT_DELAY_MS;

@@ -4,30 +4,28 @@ import { reportOutages } from '../../store/redis/errors.ts';
 import { openRedis } from '../../store/redis/open-redis.ts';
 import { prepareServers } from '../../store/redis/server-connections.ts';
 
-/** Called for an error that belongs to no call. `where` is a queue's name, or `connection`. */
+/** An error that belongs to no call. `where` is a queue's name, or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
 
 export interface QueueConnectionOptions extends RedisLocation {
   readonly onError: QueueErrorListener;
-  /** For clients: if true, a command fails while Redis is down. Otherwise the command waits until Redis is back. */
+  /** For clients: a command fails while Redis is down, instead of waiting. */
   readonly failsFast?: boolean;
 }
 
 /**
- * One Redis connection that several queues share, together with the copies that BullMQ makes of it. Each worker uses
- * one copy for its blocking commands. This class closes the copies itself, because BullMQ leaves them open if its own
- * close does not finish.
+ * One connection that several queues share, with the copies that BullMQ makes for blocking commands. BullMQ leaves
+ * copies open if its own close does not finish, so they are closed here.
  */
 export type QueueConnection = (Redis | Cluster) & {
-  /** Cuts this connection and its copies at once, even with commands in flight. */
+  /** At once, even with commands in flight. */
   disconnectAll(): void;
 };
 
 /**
- * ms without an answer after which a single Redis server counts as dead, and commands are sent again. If BullMQ sends
- * its script for taking a job a second time, the script takes a second job. The first job then stays locked until its
- * lock lapses. So this time is as long as locks of 10 s allow. With 5 s, two stalls of 6 s locked three of 600 waiting
- * turns in this way.
+ * Silence after which a single server counts as dead and commands are sent again. A repeated script for taking a job
+ * takes a second one, and the first stays locked until its lock of 10 s lapses. With 5 s, two stalls of 6 s so locked
+ * three of 600 waiting turns.
  */
 const ALONE_SILENCE_MS = 8_000;
 
@@ -35,7 +33,7 @@ const ALONE_SILENCE_MS = 8_000;
 export function openQueueConnection({ onError, failsFast = false, ...to }: QueueConnectionOptions): QueueConnection {
   const classes = { Redis: QueueRedis, Cluster: QueueCluster };
   const connection = openRedis(to, { failsFast, aloneSilenceMs: ALONE_SILENCE_MS }, classes) as QueueConnection;
-  // Each call that waits for the connection adds a listener. Many listeners are no leak here.
+  // Each call that waits for the connection adds a listener, which is no leak.
   connection.setMaxListeners(Number.POSITIVE_INFINITY);
   const outages = reportOutages((error) => onError(error, 'connection'));
   connection.on('error', outages.onError);
@@ -43,7 +41,7 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
   return connection;
 }
 
-/** Socket timeout in ms of a duplicated connection. BullMQ sends blocking commands of at most ten seconds on it. */
+/** BullMQ's blocking commands take at most ten seconds. */
 const BLOCKED_MS = 12_000;
 
 class QueueRedis extends Redis {
@@ -81,8 +79,8 @@ class QueueCluster extends Cluster {
 }
 
 /**
- * Disconnects from Redis. Between two reconnects, ioredis would forget the waiting commands, and their callers would
- * wait for ever. If a reconnect has just started, cutting it ends these commands with an error.
+ * Between two reconnects, ioredis would forget waiting commands, and their callers would wait for ever. Cutting a new
+ * reconnect ends these with an error.
  */
 function cut(connection: Redis): void {
   if (connection.status === 'end') return; // a second disconnect would leave a timer of two seconds
@@ -91,5 +89,5 @@ function cut(connection: Redis): void {
 }
 
 function ignoreSameOutage(): void {
-  // The main connection already reports the outage. Without this empty listener, ioredis would print the error.
+  // The main connection reports the outage. Without a listener, ioredis would print the error.
 }

@@ -14,14 +14,11 @@ export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-c
 export interface StateCount {
   readonly queue: QueueName;
   readonly state: (typeof STATES)[number];
-  /** Number of the queue's jobs in this state, in all shards. */
+  /** In all shards. */
   readonly count: number;
 }
 
-/**
- * Counts the jobs of each queue and state. A due wake of a turn counts as a waiting job. Reads only the lengths of lists, so the
- * cost does not grow with them.
- */
+/** A due wake counts as a waiting job. Reads only lengths of lists, so the cost does not grow. */
 export async function countJobs(queues: QueueSet, dueWakes: DueWakes): Promise<StateCount[]> {
   const counts = await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -41,12 +38,9 @@ function addUp(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** State of one shard of a queue, as a report for operators. */
 export interface QueueReport extends ShardWait {
   readonly isPaused: boolean;
-  /**
-   * Number of workers that are now connected to this Redis database. Undefined if the server does not list its clients.
-   */
+  /** Connected to this database now. Undefined if the server does not list its clients. */
   readonly workers: number | undefined;
 }
 
@@ -66,16 +60,12 @@ export async function reportQueues(
   );
 }
 
-/**
- * Maximum attempts to count a queue's workers. BullMQ asks every node of a Cluster for its clients. If a node
- * disappears, that attempt fails, and the next one leaves the node out.
- */
+/** BullMQ asks every node of a Cluster for its clients. If a node disappears, the next attempt leaves it out. */
 const MAX_TRIES = 4;
 
 /**
- * Counts the workers of a queue in this database. If the server cannot list its clients, BullMQ returns one client
- * named GCP. If the ACL of the Redis user forbids listing clients, BullMQ throws. Redis lists the clients of all
- * databases. BullMQ selects clients by a name that is the same in each database, so this function filters by database.
+ * If the server cannot list its clients, BullMQ returns one named GCP, and throws if the ACL forbids it. Redis lists
+ * the clients of all databases under the same names, so they are filtered here.
  */
 async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
@@ -89,24 +79,24 @@ async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): 
   }
 }
 
-/** Returns the database number of a connection. A Redis Cluster has only database 0. */
+/** A Redis Cluster has only database 0. */
 function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
 }
 
-/** Number of minutes that a report covers. BullMQ keeps as many for each shard of a queue. */
+/** BullMQ keeps as many for each shard of a queue. */
 export const HOUR_MINUTES = 60;
 
 const MINUTE_MS = 60_000;
 
-/** Jobs of one queue that ended in each minute of the last hour, oldest first. The last minute is still running. */
+/** Jobs that ended in each minute of the last hour, oldest first. The last minute still runs. */
 export interface QueueHour {
   readonly queue: QueueName;
   readonly finished: readonly number[];
   readonly failed: readonly number[];
 }
 
-/** Reads what the workers of all processes count with each job that ends. */
+/** What the workers of all processes count. */
 export async function readHour(queues: QueueSet, now: number): Promise<QueueHour[]> {
   return await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -122,8 +112,8 @@ export async function readHour(queues: QueueSet, now: number): Promise<QueueHour
 }
 
 /**
- * Reads the minutes of one shard. BullMQ writes a minute when the first job of a later minute ends. So `data[0]` is
- * the minute before the last job, and `count - prevCount` is the number of the last job's own minute.
+ * BullMQ writes a minute when the first job of a later one ends. So `data[0]` is the minute before the last job, and
+ * `count - prevCount` is the number of its own minute.
  */
 export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now: number): number[] {
   const lastMinute = Math.floor(meta.prevTS / MINUTE_MS);
@@ -135,18 +125,16 @@ export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now
   });
 }
 
-/** State of the inbox, as a report for operators. */
 export interface InboxReport {
-  /** Jobs that no worker has taken yet, and jobs that are delivered again after a delay. */
+  /** Not taken yet, or delivered again after a delay. */
   readonly waiting: number;
-  /** ms since the oldest waiting job was added. Undefined if none waits. */
+  /** ms since the oldest waiting job was added. */
   readonly waitMs: number | undefined;
-  /** Failed jobs that are still kept. */
+  /** Those that are still kept. */
   readonly failed: number;
-  /** Error code of the last failed job, if its reason has one. */
   readonly lastCode: string | undefined;
   readonly isPaused: boolean;
-  /** Number of connected workers. Undefined if the server does not list its clients. */
+  /** Undefined if the server does not list its clients. */
   readonly workers: number | undefined;
 }
 
@@ -156,12 +144,12 @@ interface InboxPlace {
   readonly onError: QueueErrorListener;
 }
 
-/** Reads a few jobs of the inbox only, so the cost does not grow with the queue. */
+/** Reads a few jobs only, so the cost does not grow with the queue. */
 export async function reportInbox({ connection, prefix, onError }: InboxPlace): Promise<InboxReport> {
   const jobs = new Queue(INBOX_QUEUE, {
     connection,
     prefix: queuePrefix(0, prefix),
-    // A report must not change the settings that the producers of the queue have stored.
+    // A report must not change the settings that the producers have stored.
     skipMetasUpdate: true,
     // A user without INFO could not start the queue otherwise.
     skipWaitingForReady: true,
@@ -186,7 +174,7 @@ export async function reportInbox({ connection, prefix, onError }: InboxPlace): 
   }
 }
 
-/** The oldest job without a priority is the last of its list. Jobs with a priority come after all of those. */
+/** The oldest job without a priority is the last of its list. Jobs with a priority come after those. */
 async function readWait(jobs: Queue, redis: QueueReader): Promise<number | undefined> {
   const [[waiting], [prioritized], [delayed]] = await Promise.all([
     redis.lrange(jobs.toKey('wait'), -1, -1),

@@ -11,23 +11,16 @@ import type { QueueConnection, QueueErrorListener } from './queue-connection.ts'
 interface QueueSetOptions {
   readonly connection: QueueConnection;
   readonly names: readonly QueueName[];
-  /**
-   * Number N of queue shards, with the hash tags {tq0}…{tq(N−1)}. All processes that use a database must have the same
-   * number.
-   */
+  /** N, with the hash tags {tq0}…{tq(N−1)}. The same for all processes that use a database. */
   readonly shards: number;
   readonly prefix: string | undefined;
   readonly onError: QueueErrorListener;
   readonly failsFast?: boolean;
 }
 
-/**
- * Number of events that BullMQ keeps per queue. They show when a job came back to its queue (`shard-waits.ts`).
- * BullMQ's default is 10,000.
- */
+/** Events show when a job came back to its queue (`shard-waits.ts`). BullMQ's default is 10,000. */
 const KEPT_EVENTS = 100;
 
-/** A set of queues in all shards, opened for adding jobs. */
 export class QueueSet {
   readonly #queues: ReadonlyMap<QueueName, readonly Queue[]>;
   readonly #shards: number;
@@ -42,7 +35,7 @@ export class QueueSet {
     );
   }
 
-  /** Returns the queue for the jobs of a conversation. All jobs of a conversation are in the same shard. */
+  /** All jobs of a conversation are in one shard. */
   of(name: QueueName, { tenant, id }: ConversationRef): Queue {
     return this.at(name, crc32(`${tenant}/${id}`) % this.#shards);
   }
@@ -62,7 +55,7 @@ export class QueueSet {
   }
 }
 
-/** Reports errors of a queue or a worker. Outages of Redis are reported by the connection itself. */
+/** The connection itself reports outages. */
 export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: unknown) => void {
   return (error) => {
     if (!isOutage(error)) onError(isMissingJob(error) ? missingJob(error) : nameRedisError(error), name);
@@ -86,8 +79,7 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
     connection: options.connection,
     prefix: queuePrefix(shard, options.prefix),
     streams: { events: { maxLen: KEPT_EVENTS } },
-    // BullMQ checks the version of Redis once, and never repeats a failed check. A client that starts while Redis is
-    // down would never work.
+    // BullMQ never repeats a failed check of Redis's version. A client that starts during an outage would never work.
     skipWaitingForReady: isClient,
     skipVersionCheck: isClient,
   });
@@ -95,10 +87,9 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
   return queue;
 }
 
-/** The kind of job that each kind of wake gets. */
 export const WAKE_JOBS = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;
 
-/** A job as `Queue.add` and `Queue.addBulk` take it. */
+/** As `Queue.add` takes it. */
 interface WakeJob {
   readonly name: string;
   readonly data: object;
@@ -112,21 +103,21 @@ interface WakeToAdd extends WakeTask {
   readonly delayMs?: number;
 }
 
-/** Describes the job of a wake. The same wake always has the same job id, so that it is added once. */
+/** The same wake always has the same job id, so that it is added once. */
 export function describeWakeJob({ kind, wake, priority, delayMs = 0, ...task }: WakeToAdd): WakeJob {
   const definition = WAKE_JOBS[kind];
   const opts = {
     jobId: jobIdOf(wake),
     priority: Math.max(HIGHEST_PRIORITY, priority ?? definition.priority),
     delay: delayMs,
-    // BullMQ ignores a new job whose id belongs to a finished job, so finished wakes are removed.
+    // BullMQ ignores a job whose id belongs to a finished one.
     removeOnComplete: true,
     removeOnFail: true,
   };
   return { name: definition.name, data: definition.write(task), opts };
 }
 
-/** BullMQ refuses ids of digits only, so every id gets a prefix. */
+/** BullMQ refuses ids of digits only. */
 export function jobIdOf(wake: string): string {
   return `w-${wake}`;
 }

@@ -12,36 +12,26 @@ export interface QueueWorkerOptions {
   readonly shard: number;
   readonly prefix: string | undefined;
   readonly connection: QueueConnection;
-  /** Number of jobs that the worker runs at the same time. */
   readonly concurrency: number;
   readonly deliver: JobDelivery;
   readonly onError: QueueErrorListener;
-  /**
-   * Called when the lock of a job has lapsed and the job waits again: its worker died, froze or lost its connection to
-   * Redis. BullMQ notifies one worker of the queue.
-   */
+  /** The lock of a job has lapsed, and the job waits again. BullMQ notifies one worker of the queue. */
   readonly onReclaim?: (queue: QueueName) => void;
-  /** Largest data of a job, in characters of JSON. Longer data is not parsed, and is delivered as a symbol. */
+  /** Longer data is not parsed, and is delivered as a symbol. */
   readonly maxDataCharacters?: number;
-  /** Finished jobs that Redis keeps if a job does not say so itself. */
+  /** Finished jobs that Redis keeps if a job does not say so. */
   readonly kept?: Pick<WorkerOptions, 'removeOnComplete' | 'removeOnFail'>;
 }
 
-/**
- * Data of a delivered job whose own data is too long, too deep or has too many values. Such data is not parsed: 4 MB can be a
- * million objects.
- */
+/** Stands for data that is too long or too deep. It is not parsed: 4 MB can be a million objects. */
 const TOO_LONG = Symbol('too long');
 
-/**
- * Number of worker crashes after which BullMQ fails a job. The store has its own limit for crashes, so this number is
- * never reached.
- */
+/** The store has its own limit for crashes, so BullMQ's is never reached. */
 const MAX_STALLED_COUNT = 1_000_000_000;
 
 const MAX_ERROR_CHARACTERS = 32_000;
 
-/** Creates a worker for one shard of one queue. The worker takes jobs after its `run` was called. */
+/** The worker takes jobs after its `run` was called. */
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
   const settings = {
@@ -58,7 +48,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   };
   const worker = new SteadyWorker(
     name,
-    // With a third parameter, BullMQ would pass a signal to the handler, and other parts of BullMQ could abort it.
+    // With a third parameter, BullMQ would pass a signal that other parts of it could abort.
     (job, token) => deliverSafely(deliver, job, token ?? ''),
     settings,
     options.maxDataCharacters ?? Number.POSITIVE_INFINITY,
@@ -72,10 +62,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   return worker;
 }
 
-/**
- * Delivers a job, and replaces a thrown value by a plain error. BullMQ reads the message and stack of that value, and
- * stores the message with the job.
- */
+/** BullMQ reads message and stack of a thrown value, and stores the message. So a plain error replaces it. */
 async function deliverSafely(deliver: JobDelivery, job: Parameters<JobDelivery>[0], token: string): Promise<unknown> {
   try {
     return await deliver(job, token);
@@ -86,7 +73,7 @@ async function deliverSafely(deliver: JobDelivery, job: Parameters<JobDelivery>[
   }
 }
 
-/** True if message and stack of an error are readable, and small enough to be stored with a job. */
+/** Readable, and small enough to be stored with a job. */
 function isPlain(error: unknown): error is Error {
   const [message, stack] = [readSafely(error, 'message'), readSafely(error, 'stack')];
   return isError(error) && isShort(message) && isShort(stack);
@@ -101,8 +88,8 @@ const JSON_NULL = 'null';
 type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
 
 /**
- * A BullMQ worker that survives malformed jobs. BullMQ parses a job when it takes the job. A parse error would stop the
- * whole worker for 15 s, and the job would come back each time it is found stalled.
+ * Survives malformed jobs. BullMQ parses a job when it takes it. An error there would stop the worker for 15 s, and the
+ * job would come back each time it is found stalled.
  */
 class SteadyWorker extends Worker<unknown> {
   readonly #maxDataCharacters: number;
@@ -118,7 +105,7 @@ class SteadyWorker extends Worker<unknown> {
     checkTakenJobs(this.backend, (jobId, fields) => options.connection.hdel(this.toKey(jobId), ...fields));
   }
 
-  /** If the data of a job is not JSON or too long, the job is created without data. Its delivery then refuses the job. */
+  /** Without its data, the delivery refuses the job. */
   protected override createJob(json: JobJson, jobId: string): Job<unknown> {
     const data: unknown = json.data; // another program may have written the job without data
     if (typeof data === 'string' && (data.length > this.#maxDataCharacters || refuseJsonText(data) !== undefined)) {
@@ -130,8 +117,8 @@ class SteadyWorker extends Worker<unknown> {
   }
 
   /**
-   * Creates the job that was taken, and adds the next one if the job is of a schedule. A schedule that is broken or gone would
-   * otherwise keep its job in progress for ever.
+   * Adds the next job of a schedule. A schedule that is broken or gone would otherwise keep its job in progress for
+   * ever.
    */
   protected override async nextJobFromJobData(json?: JobJson, jobId?: string, token?: string): Promise<Job<unknown>> {
     const job: Job<unknown> | undefined = await super.nextJobFromJobData(json, jobId, token);
@@ -139,10 +126,7 @@ class SteadyWorker extends Worker<unknown> {
     return await super.nextJobFromJobData({ ...json, repeatJobKey: '' }, jobId, token);
   }
 
-  /**
-   * Takes the next job. The event `drained` of BullMQ comes only if the worker had a job before. Here it comes each time no
-   * job is found.
-   */
+  /** BullMQ emits `drained` only if the worker had a job before. Here it comes each time no job is found. */
   protected override async moveToActive(token: string, name?: string): Promise<Job<unknown>> {
     const job = await super.moveToActive(token, name);
     if (!(job as Job<unknown> | undefined)) this.emit('drained');
@@ -162,11 +146,10 @@ function isJson(text: string): boolean {
 export interface IntakeOptions {
   readonly queue: QueueName;
   readonly shard: number;
-  /** Number of jobs that the worker runs at the same time. */
   readonly concurrency: number;
 }
 
-/** Counts the jobs that one worker takes. A worker is stuck if jobs wait and it could run more, but takes none. */
+/** A worker is stuck if jobs wait and it could run more, but takes none. */
 export class Intake {
   readonly queue: QueueName;
   readonly shard: number;
@@ -184,12 +167,12 @@ export class Intake {
     return this.room > 0;
   }
 
-  /** Number of further jobs that the worker could run now. */
+  /** Further jobs that the worker could run now. */
   get room(): number {
     return this.#concurrency - this.#inFlight;
   }
 
-  /** ms since the worker last took or finished a job. If it took none yet, ms since the start of the worker. */
+  /** ms since the worker last took or finished a job, or started. */
   get idleMs(): number {
     return performance.now() - this.#lastAt;
   }
@@ -208,19 +191,19 @@ export class Intake {
   }
 }
 
-/** Fields of a job that BullMQ parses when a worker takes the job. The data is not among them: its limit depends on the queue. */
+/** BullMQ parses these when a worker takes a job. The limit of the data depends on the queue. */
 const PARSED: readonly unknown[] = ['opts', 'progress', 'parent', 'stacktrace', 'returnvalue'];
-/** Longest such field, in characters. turnfold writes a few hundred. */
+/** turnfold writes a few hundred characters. */
 const MOST_CHARACTERS = 65_536;
-/** Commands whose reply contains the next job of the worker. */
+/** Commands whose reply contains the worker's next job. */
 const TAKING: ReadonlySet<string> = new Set(['moveToActive', 'moveToFinished']);
-/** A job that a delivery refuses. It is not kept. */
+/** A job that its delivery refuses, and that is not kept. */
 const WITHOUT_DATA = ['data', 'null', 'opts', '{"removeOnComplete":true,"removeOnFail":true}'];
 
 /**
- * Checks each job that a worker takes before BullMQ parses its fields, because another program may have written them. Text that is
- * not JSON would stop the worker for 15 s. JSON of 4 MB would hold its event loop. Such a job is delivered without data.
- * @param clear removes fields of the job's record in Redis, because BullMQ's scripts parse them too
+ * Checks taken jobs before BullMQ parses their fields, which another program may have written. Text that is not JSON
+ * would stop the worker for 15 s, and JSON of 4 MB would hold its event loop. Such a job is delivered without data.
+ * @param clear removes fields of the job's record, because BullMQ's scripts parse them too
  */
 function checkTakenJobs(
   backend: RedisQueueBackend,

@@ -14,7 +14,7 @@ import { TurnLanes } from './turn-lanes.ts';
 
 export interface QueueRole<Handler> {
   readonly handler: Handler;
-  /** Number of jobs that this process runs at the same time, divided among the shards. Each shard gets at least one. */
+  /** Of this process, divided among the shards. Each shard gets at least one. */
   readonly concurrency: number;
 }
 
@@ -24,40 +24,33 @@ export interface QueueWorkersOptions extends RedisLocation {
     readonly turn?: QueueRole<TurnHandler>;
     readonly compaction?: QueueRole<PassHandler>;
     readonly summarization?: QueueRole<SummarizationHandler>;
-    /** Takes the turns that other services add to the inbox queue. That queue has one shard. */
+    /** Turns that other services add. This queue has one shard. */
     readonly inbox?: QueueRole<InboxHandler>;
   };
   readonly onError: QueueErrorListener;
-  /** Called for a job that was removed because its data cannot be read. */
+  /** The job was removed, because its data cannot be read. */
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
-  /** Called after each delivery of a job of the inbox. */
   readonly onTaken?: (delivery: InboxDelivery) => void;
-  /** Called for each job whose worker died or lost its lock, if this process finds the job. */
+  /** The worker of a job died or lost its lock. */
   readonly onReclaim?: (queue: QueueName) => void;
   /** ms that `close` waits for jobs in flight. */
   readonly deadlineMs: number;
 }
 
-/**
- * `deadline`: some jobs had not ended at the deadline. Their leases and locks lapse, and other workers continue them.
- */
+/** `deadline`: some jobs had not ended. Their leases and locks lapse, and other workers continue them. */
 export type CloseOutcome = 'closed' | 'deadline';
 
 export interface QueueWorkers {
-  /**
-   * Connects to Redis and takes jobs. May be called once. Resolves when connected, however long Redis is down, or when
-   * closed.
-   */
+  /** May be called once. Resolves when connected, however long Redis is down, or when closed. */
   start(): Promise<void>;
-  /** Takes no more jobs, and waits for jobs in flight until the deadline. May be called again. */
+  /** Waits for jobs in flight until the deadline. May be called again. */
   close(): Promise<CloseOutcome>;
-  /** True if the workers were started, are not closing, and all take jobs. */
+  /** Started, not closing, and all take jobs. */
   isRunning(): boolean;
-  /** One counter of taken jobs for each shard of each queue. */
+  /** One for each shard of each queue. */
   readonly intakes: readonly Intake[];
 }
 
-/** Opens the BullMQ workers for all roles of a process. */
 export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
   const intakes: Intake[] = [];
   let running: RunningWorkers | undefined;
@@ -82,9 +75,8 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
 }
 
 /**
- * Divides a role's concurrency among the shards of its queue. Two shards differ by one at most. Each shard gets at
- * least one, because otherwise its jobs would wait for another process. The remainder goes to the shards from `first`
- * on. If the processes of a deployment have different values of `first`, all shards get the same total.
+ * Each shard gets at least one, because otherwise its jobs would wait for another process. The remainder goes to the
+ * shards from `first` on. If processes differ in `first`, all shards get the same total.
  */
 export function shareOut(concurrency: number, shards: number, first = 0): number[] {
   return Array.from({ length: shards }, (_, shard) => {
@@ -93,15 +85,12 @@ export function shareOut(concurrency: number, shards: number, first = 0): number
   });
 }
 
-/**
- * Number of jobs that a worker process runs at the same time: its concurrency, or one per shard if there are more
- * shards.
- */
+/** Its concurrency, or one job for each shard if there are more shards. */
 export function totalConcurrency(concurrency: number, shards: number): number {
   return Math.max(concurrency, shards);
 }
 
-/** Cuts the connection if a worker cannot be opened. The unused connection would keep the process alive. */
+/** The unused connection would keep the process alive. */
 function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
   try {
     return openWorkers(...parts);
@@ -117,7 +106,6 @@ interface OpenedWorker {
   readonly lanes?: TurnLanes | undefined;
 }
 
-/** Returns how the jobs of one shard are delivered. */
 type DeliveryFor = (intake: Intake) => { readonly deliver: JobDelivery; readonly lanes?: TurnLanes };
 
 function openWorkers(options: QueueWorkersOptions, connection: QueueConnection): OpenedWorker[] {
@@ -187,13 +175,13 @@ function openInbox(
   return { worker, intake };
 }
 
-/** ms for which a close waits until due wakes that were just taken are jobs. */
+/** ms until due wakes that were just taken are jobs. */
 const LAST_LOOK_MS = 200;
 
-/** ms without Redis after which a close stops waiting. Reconnects are a second apart. */
+/** ms without Redis. Reconnects are a second apart. */
 const GIVE_UP_MS = 1_500;
 
-/** The BullMQ workers of a process, from the moment they take jobs until they are cut off. Owns their connection. */
+/** From the moment the workers take jobs until they are cut off. Owns their connection. */
 class RunningWorkers {
   readonly #workers: readonly Worker[];
   readonly #lanes: readonly TurnLanes[];
@@ -214,16 +202,12 @@ class RunningWorkers {
     return this.#workers.length > 0 && this.#workers.every((worker) => worker.isRunning());
   }
 
-  /** Resolves when every worker is connected or has ended. */
   async waitUntilReady(): Promise<void> {
     const ready = Promise.allSettled(this.#workers.map((worker) => worker.waitUntilReady()));
     await Promise.race([ready, this.#runs]);
   }
 
-  /**
-   * Takes no more jobs. Waits for jobs in flight until the deadline, or until Redis is down for too long. Then cuts the
-   * connections. BullMQ's own close might never end while Redis is down.
-   */
+  /** Waits until the deadline, or until Redis is down for too long. BullMQ's own close might never end then. */
   async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
     const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
@@ -231,7 +215,7 @@ class RunningWorkers {
     deadline.catch(() => undefined); // the signal is aborted below, which rejects this promise
     const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
     const outcome = await Promise.race([closed, deadline, lost]);
-    // A look that is cut off loses wakes, which the sweeper then finds. Redis may be frozen, so this wait is short.
+    // A look that is cut off loses wakes, which the sweeper finds. Redis may be frozen, so this wait is short.
     const looks = Promise.all(this.#lanes.map((lanes) => lanes.close()));
     if (outcome === 'closed') await Promise.race([looks, sleep(LAST_LOOK_MS, undefined, { ref: false })]);
     ended.abort();
@@ -240,10 +224,7 @@ class RunningWorkers {
   }
 }
 
-/**
- * Resolves when the connection has been down for `GIVE_UP_MS` without interruption. Never resolves after the signal was
- * aborted.
- */
+/** Resolves when the connection was down for `GIVE_UP_MS` without a break. Never after the signal was aborted. */
 async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;

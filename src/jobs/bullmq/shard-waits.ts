@@ -6,23 +6,19 @@ import { QUEUES, type QueueName } from '../queues.ts';
 import { type DueWakes, PRIORITY_SCORE } from './due-wakes.ts';
 import type { QueueSet } from './queue-set.ts';
 
-/** How long jobs wait for a worker in one shard of a queue. */
 export interface ShardWait {
   readonly queue: QueueName;
   readonly shard: number;
-  /**
-   * ms for which the oldest job has waited. Undefined if no job waits. Apart from clock skew, the value is never too
-   * large.
-   */
+  /** Undefined if no job waits. Apart from clock skew, never too large. */
   readonly waitMs: number | undefined;
 }
 
 export type QueueReader = Pick<Redis, 'hmget' | 'lrange' | 'xrevrange' | 'zrangebyscore'>;
 
 /**
- * Computes how long jobs wait in each shard. Reads only a few jobs of each priority, so the cost does not grow with the
- * queues. The worst case measured took 85 ms of a core: 48 queues with 16 priorities each, and no job with a known
- * time. Times come from the clocks of the adding process, of Redis and of this process.
+ * Reads only a few jobs of each priority, so the cost does not grow with the queues. The worst case took 85 ms of a
+ * core: 48 queues with 16 priorities, and no job with a known time. Times come from three clocks: of the adding
+ * process, Redis, and this process.
  */
 export async function readShardWaits(queues: QueueSet, redis: QueueReader, dueWakes: DueWakes): Promise<ShardWait[]> {
   const now = Date.now();
@@ -43,8 +39,7 @@ async function readOldestSince(jobs: Queue, redis: QueueReader, now: number): Pr
     listReclaimed(jobs, redis),
     listPrioritized(jobs, redis),
   ]);
-  // The events are read once, and after the job ids. A job that came back between the two reads would otherwise look
-  // older than all events.
+  // Read once, and after the ids. A job that came back in between would look older than all events.
   let arrivals: Promise<Arrivals> | undefined;
   const reader: JobReader = { jobs, redis, now, readArrivals: () => (arrivals ??= readArrivals(jobs, redis)) };
   const sinces = await Promise.all([reclaimed, ...prioritized].map((ids) => dateOldest(ids, reader)));
@@ -56,33 +51,27 @@ function findEarliest(times: readonly (number | undefined)[]): number | undefine
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** BullMQ's score of a delayed job is the job's due time multiplied by this, plus a counter. */
+/** BullMQ's score of a delayed job is its due time multiplied by this, plus a counter. */
 const DELAY_SCORE = 2 ** 12;
 
-/**
- * Due time of the first delayed job that is already due. BullMQ moves such a job to the waiting jobs only when a worker
- * takes another job.
- */
+/** BullMQ moves a due job to the waiting ones only when a worker takes another job. */
 async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promise<number | undefined> {
   const due = (now + 1) * DELAY_SCORE - 1;
   const [, score] = await redis.zrangebyscore(jobs.toKey('delayed'), 0, due, 'WITHSCORES', 'LIMIT', 0, 1);
   return score === undefined ? undefined : Math.floor(Number(score) / DELAY_SCORE);
 }
 
-/** Maximum priorities that are read per queue. Each priority costs one round trip to Redis. */
+/** Each priority costs one round trip. */
 const MAX_PRIORITIES = 16;
-/** Maximum jobs that are read per priority, in case the first job has no known time. */
+/** In case the first job has no known time. */
 const MAX_HEADS = 8;
 
-/**
- * Ids of jobs that were taken back from dead workers, oldest first. All other jobs have a priority, so this list
- * contains only such jobs.
- */
+/** Taken back from dead workers. All other jobs have a priority, so they are not in this list. */
 function listReclaimed(jobs: Queue, redis: QueueReader): Promise<string[]> {
   return redis.lrange(jobs.toKey('wait'), 0, MAX_HEADS - 1);
 }
 
-/** Ids of the first jobs of each priority, oldest first. */
+/** The first ids of each priority, oldest first. */
 async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[][]> {
   const key = jobs.toKey('prioritized');
   const heads: string[][] = [];
@@ -97,10 +86,7 @@ async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[
   return heads;
 }
 
-/**
- * Selects the job ids whose score in Redis is below the limit.
- * @param scored ids, each followed by its score
- */
+/** @param scored ids, each followed by its score */
 function pickBelow(scored: readonly string[], limit: number): string[] {
   return scored.filter((_, index) => index % 2 === 0 && Number(scored[index + 1]) < limit);
 }
@@ -112,10 +98,7 @@ interface JobReader {
   readonly readArrivals: () => Promise<Arrivals>;
 }
 
-/**
- * Returns when the first of these jobs began to wait, or a later time. The other jobs began to wait later than the
- * first, but their times may be exact.
- */
+/** The first job of several waits longest, but only the times of others may be exact. */
 async function dateOldest([first, ...others]: readonly string[], reader: JobReader): Promise<number | undefined> {
   if (first === undefined) return undefined;
   const date = await dateJob(first, reader);
@@ -125,19 +108,17 @@ async function dateOldest([first, ...others]: readonly string[], reader: JobRead
 }
 
 interface JobDate {
-  /** Time when the job's wait began. If that time is not known, a later time. */
+  /** If the start of the wait is not known, a later time. */
   readonly since: number;
   readonly isExact: boolean;
 }
 
 /**
- * Finds the time since when a job has waited. A job that no worker has taken yet has waited since it was added. A job
- * that came back from its children, a delay or a dead worker stores no exact time. BullMQ stores when the job was added
- * and last taken, which may both be minutes too early. The exact time is in the queue's events. Two alternatives were
- * rejected:
- * - Remember in this process when an id was first seen. A `doctor` command that has just started cannot know, and
- * processes would disagree.
- * - Write a field of turnfold's own. The script that brings a parent job back belongs to BullMQ.
+ * A job that no worker has taken has waited since it was added. One that came back from children, a delay or a dead
+ * worker stores no exact time, but the queue's events have it.
+ *
+ * Two roads were not taken. A process cannot remember when it first saw an id: `doctor` has just started, and processes
+ * would disagree. A field of our own cannot be written: the script that brings a parent back is BullMQ's.
  * @returns undefined if a worker took the job meanwhile
  */
 async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: JobReader): Promise<JobDate | undefined> {
@@ -150,28 +131,20 @@ async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: Job
   return { since: arrivedAt ?? completeSince, isExact: arrivedAt !== undefined };
 }
 
-/** True if the job was added with a delay. The field `delay` of the job itself is 0 when the delay has ended. */
+/** The field `delay` of the job itself is 0 when the delay has ended. */
 function hasDelay(opts: string | null | undefined): boolean {
   const value = readJsonText(opts ?? '');
   return isMapping(value) && Number(value.delay) > 0;
 }
 
-/**
- * Times when jobs began to wait, by job id. The times come from the events of the queue, so the clock of Redis applies.
- */
+/** By job id and the clock of Redis. */
 interface Arrivals {
   readonly byJob: ReadonlyMap<string, number>;
-  /**
-   * Time of the oldest event that was read. A job without an event has waited for longer. Undefined if there are no
-   * events.
-   */
+  /** A job without an event has waited for longer. Undefined if there are no events. */
   readonly completeSince: number | undefined;
 }
 
-/**
- * Maximum events that are read per queue. A queue keeps fewer events, unless it was configured otherwise
- * (`queue-set.ts`).
- */
+/** A queue keeps fewer, unless it was configured otherwise (`queue-set.ts`). */
 const MAX_EVENTS = 250;
 
 async function readArrivals(jobs: Queue, redis: Pick<Redis, 'xrevrange'>): Promise<Arrivals> {
@@ -190,7 +163,7 @@ function readFields(fields: readonly string[]): Record<string, string | undefine
   return Object.fromEntries(pairs) as Record<string, string | undefined>;
 }
 
-/** The id of an event in a Redis stream is its time in ms, followed by a counter. */
+/** An event's id is its time in ms, followed by a counter. */
 function timeOf(eventId: string): number {
   return Number(eventId.split('-', 1)[0]);
 }

@@ -5,15 +5,17 @@ import { type DueWake, type DueWakes, TickBatch } from './due-wakes.ts';
 import { describeWakeJob } from './queue-set.ts';
 import type { Intake } from './queue-worker.ts';
 
-/** ms after which a worker looks for wakes again. */
+/** Between two looks for wakes. */
 const LOOK_MS = 250;
 
-/** A job that waited for longer, in ms, was in a crowded queue. If the clocks of two machines differ, the worker looks later. */
+/** A job that waited longer was in a crowded queue. If clocks differ, the worker looks later. */
 const CROWDED_MS = 10;
-/** ms for which a job goes on with other conversations. BullMQ counts jobs, and moves delayed ones, only when a job ends. */
+/**
+ * A job goes on with other conversations for so long. BullMQ counts jobs, and moves delayed ones, only when a job ends.
+ */
 const LANE_MS = 30_000;
 
-/** Maximum number of wakes that are taken at once. */
+/** Taken at once. */
 const MOST_WAKES = 500;
 
 export interface TurnLanesOptions {
@@ -24,17 +26,17 @@ export interface TurnLanesOptions {
 }
 
 /**
- * Gives due wakes to one worker of one queue shard. A delivery that has ended its conversation takes the next wake, and keeps its
- * job. If the worker still has room, it adds jobs for due wakes instead, because any worker may run a job.
+ * Gives due wakes to one worker. A delivery that has ended takes the next wake and keeps its job. A worker that still
+ * has room adds jobs instead, because any worker may run a job.
  */
 export class TurnLanes implements Lanes {
   readonly #options: TurnLanesOptions;
-  /** Takes one wake for each delivery that has ended its conversation. */
+  /** One wake for each delivery that has ended its conversation. */
   readonly #next = new TickBatch((ended: readonly undefined[]) =>
     this.#take(Math.min(ended.length, MOST_WAKES), { getJobs: false }),
   );
   #worker: Worker | undefined;
-  /** True if wakes may be due. A worker with room does not look after each job. */
+  /** A worker with room does not look after each job. */
   #mayBeDue = false;
   #tookAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -45,17 +47,14 @@ export class TurnLanes implements Lanes {
     this.#options = options;
   }
 
-  /**
-   * Looks for wakes each time the worker has found no job. A worker with room asks for the next job as soon as it has taken one,
-   * so it soon finds that no job is left.
-   */
+  /** Looks when the worker finds no job. One with room asks again as soon as it has taken a job. */
   serve(worker: Worker): void {
     this.#worker = worker;
     worker.on('drained', () => this.#lookSoon());
     worker.on('closing', () => clearTimeout(this.#timer));
   }
 
-  /** Handles due wakes for up to `LANE_MS`. Ends earlier if there is none to take, the worker closes, or a wake is postponed. */
+  /** Ends before `LANE_MS` if there is no wake, the worker closes, or a wake is postponed. */
   async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     const startedAt = performance.now();
     const waitedMs = (job.processedOn ?? job.timestamp) - job.timestamp;
@@ -69,7 +68,7 @@ export class TurnLanes implements Lanes {
     }
   }
 
-  /** Resolves when no look is in progress. The worker must be closing. */
+  /** The worker must be closing. */
   async close(): Promise<void> {
     await this.#look;
   }
@@ -81,7 +80,7 @@ export class TurnLanes implements Lanes {
     }, waitMs).unref();
   }
 
-  /** Adds a job for each due wake for which the worker has room, and looks again later if more are due. */
+  /** For as many as the worker has room. Looks again later if more are due. */
   async #lookNow(): Promise<void> {
     this.#timer = undefined;
     if (this.#isClosing) return;
@@ -92,14 +91,14 @@ export class TurnLanes implements Lanes {
     if (this.#mayBeDue && room > 0) this.#lookSoon();
   }
 
-  /** An idle worker asks with one plain command, because the script would run several. */
+  /** One plain command, because the script would run several. */
   async #knowsNone(): Promise<boolean> {
     if (this.#mayBeDue) return false;
     const { dueWakes, queue } = this.#options;
     return (await dueWakes.count(queue).catch(() => undefined)) === 0;
   }
 
-  /** Takes no wake while the worker closes. An error takes none, too: a lost wake is found by the sweeper. */
+  /** While the worker closes, and after an error, takes none. The sweeper finds a lost wake. */
   async #take(most: number, options: { readonly getJobs: boolean }): Promise<readonly DueWake[]> {
     const { dueWakes, queue, report } = this.#options;
     if (this.#isClosing) return [];

@@ -23,54 +23,45 @@ import { readShardWaits, type ShardWait } from './shard-waits.ts';
 export interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;
   readonly onError: QueueErrorListener;
-  /** For clients: if true, every call ends within a second. It throws `redis_unavailable` if Redis does not answer. */
+  /** For clients: every call ends within a second, and throws `redis_unavailable` if Redis does not answer. */
   readonly failsFast?: boolean;
 }
 
 export interface OpenWakeQueue extends WakeQueue {
-  /** Number of jobs by queue and state, for gauges. Always ends within a second. */
+  /** For gauges, within a second. */
   countJobs(): Promise<StateCount[]>;
-  /** Wait of the oldest job in each shard, for gauges and readiness checks. Always ends within a second. */
+  /** For gauges and readiness checks, within a second. */
   readShardWaits(): Promise<ShardWait[]>;
-  /** Reports the state of all queues for the command `doctor`, within ten seconds. */
+  /** For `doctor`, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
-  /** Counts the jobs that ended in each minute of the last hour. Always ends within a second. */
+  /** Within a second. */
   readHour(): Promise<QueueHour[]>;
-  /** Reports the state of the inbox for the command `doctor`, within ten seconds. */
+  /** For `doctor`, within ten seconds. */
   reportInbox(): Promise<InboxReport>;
-  /** Waits at most a second for the first connect. Without it, a call of one of `listQueues` may fail. */
+  /** Waits at most a second for the first connect. Without it, calls of `listQueues` may fail. */
   connect(): Promise<void>;
-  /** The queues themselves, for a dashboard. They close with this object. */
+  /** For a dashboard. They close with this object. */
   listQueues(): BoardQueue[];
   close(): Promise<void>;
 }
 
-/** One shard of a queue of BullMQ. The type of the queue stays in this room. */
+/** The type of BullMQ's queue stays in this room. */
 export interface BoardQueue {
   readonly shard: number;
   readonly queue: object;
 }
 
-/**
- * A wake job in one of these states will still be delivered. An active wake job is not counted, because its worker may
- * be dead.
- */
+/** Such a wake will still be delivered. The worker of an active one may be dead. */
 const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
 
-/**
- * Time limit of a call of a fail-fast client in ms. The caller needs the rest of its second for other work. A wake that
- * reaches Redis after this time does no harm.
- */
+/** The caller needs the rest of its second for other work. A wake that arrives later does no harm. */
 const FAIL_FAST_MS = 900;
-/**
- * Time limit of a report of all queues, and of an erase, in ms. A report takes longer than other calls, because Redis
- * lists all its clients for each shard. An erase reads all jobs that wait.
- */
+/** A report is slow because Redis lists all its clients for each shard. An erase reads all jobs that wait. */
 const REPORT_MS = 10_000;
 
 /**
- * Opens the queues to which wakes are added. Calls throw `redis_full` if the memory of Redis is full. With `failsFast`,
- * they throw `redis_unavailable` if Redis does not answer.
+ * Calls throw `redis_full` if the memory of Redis is full, and with `failsFast` `redis_unavailable` if Redis does not
+ * answer.
  */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, prefix, onError, failsFast = false } = options;
@@ -94,14 +85,14 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
         const isDue = kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }));
         if (!isDue && !PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
-        // Idle workers wait for this marker, which BullMQ adds with each job. The worker that removed it may have died. The
-        // others would then notice the job only after seconds. The error of a full Redis is ignored, because the answer is known.
+        // Idle workers wait for this marker. The worker that removed it may have died, and others would notice the job
+        // only after seconds. An error is ignored, because the answer is known.
         await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
         return true;
       });
     },
     async eraseJobs(...erased) {
-      // The erase may take long, but a Redis that is away is noticed as fast as by other calls.
+      // A Redis that is away is noticed as fast as by other calls.
       await callWithinBudget(connection, () => connection.ping());
       await callWithinBudget(connection, () => eraser.erase(...erased), REPORT_MS);
     },
@@ -129,10 +120,7 @@ const callNamed: Call = async (_connection, run) => {
   }
 };
 
-/**
- * Waits for the answer to a call at most for its time budget. The budget includes the first connect to Redis, but a
- * lost connection fails the call at once.
- */
+/** The budget includes the first connect, but a lost connection fails the call at once. */
 async function callWithinBudget<T>(
   connection: QueueConnection,
   run: () => Promise<T>,

@@ -20,10 +20,7 @@ import { isMeasured, type MeasuredPass } from './shadow.ts';
 
 const DONE: PassDeliveryResult = { status: 'done' };
 
-/**
- * Creates the handler of queue jobs for compaction passes. The handler claims the pass and carries it to a final state
- * of `pass-machine.ts`.
- */
+/** Claims a pass and carries it to a final state of `pass-machine.ts`. */
 export function createPassHandler(ports: CompactionPorts): PassHandler {
   return async ({ conversation, job, haveChildrenEnded, traceParent }) => {
     if (ports.shutdown.begun.aborted) return postpone(ports);
@@ -47,7 +44,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
         return { status: 'parked', children: final.children.map((child) => ({ ...child, traceParent: parent })) };
       } catch (error) {
         if (error instanceof StoppedWork) return await handBack(ports, pass);
-        // The queue reports the first error. An error of this write has the same cause, or the lease was lost.
+        // The queue reports the first error. An error here has the same cause, or the lease was lost.
         await endBroken(ports, pass, error).catch(() => undefined);
         throw error;
       }
@@ -56,8 +53,8 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
 }
 
 /**
- * Ends the open compaction pass now with the summaries that exist, because a turn has waited for that pass past its
- * deadline. The pass continues under a new id, so the worker that owned it under the old id can write nothing more.
+ * Ends the open pass with the summaries that exist, because a turn has waited past its deadline. It continues under a
+ * new id, so its former owner can write nothing more.
  */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
   const claim = await ports.passes.takeOverPass(conversation, ports.owners.next(), ports.ids.next());
@@ -72,16 +69,12 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
 
 type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
 
-/**
- * Runs one delivery of a claimed compaction pass. Then requests a follow-up pass, or measures the shadow policy, if
- * either is due.
- */
+/** Then requests a follow-up pass or measures the shadow policy, if either is due. */
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs: ChildJobs): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) return await failUnknown(ports, pass);
-  // The copied agent keeps one calibration factor (correction of token counts) for the whole delivery. If a requester
-  // of the compaction pass had a larger factor, that one is used.
+  // The copy keeps one calibration factor for the whole delivery, the largest of any requester.
   const prepared = { ...(await prepareAsLastTurn(ports.contexts, conversation, found)) };
   const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.passes.heartbeatPass(pass.lease);
@@ -97,7 +90,6 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
   }
 }
 
-/** Runs the state machine of a compaction pass: action, next state, action, until a final state. */
 async function runPass(run: RunningPass, start: PassState): Promise<FinalState> {
   let state = start;
   while (!isFinal(state)) state = await advance(run, state);
@@ -135,9 +127,8 @@ async function conclude(run: RunningPass, final: FinalState): Promise<void> {
 }
 
 /**
- * Requests another compaction pass if the messages that were appended after `head` meet a threshold. The writer of
- * these messages added its reasons to the pass that now ends, so no caller requests another pass. If the worker dies
- * here, the next message's threshold check requests the pass.
+ * Messages behind `head` may meet a threshold. Their writer added its reasons to the pass that ends here, so nothing
+ * else requests another. If the worker dies here, the next threshold check requests it.
  */
 async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
   const { conversation } = pass.lease;
@@ -148,10 +139,7 @@ async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedA
   await requestPass(ports, conversation, { reasons, calibration: prepared.overhead.calibration });
 }
 
-/**
- * Runs the shadow policy after the live compaction pass has ended or waits for a person, so that the shadow cannot
- * affect the pass.
- */
+/** Runs after the live pass, so that the shadow cannot affect it. */
 async function measure(
   { ports, pass, firstUserSeq }: RunningPass,
   outcome: MeasuredPass['outcome'],
@@ -164,21 +152,19 @@ async function measure(
 }
 
 /**
- * Ends a pass whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
- * worker (invariant I22). After an error of the service the pass is given back, and any other error fails the pass.
+ * The worker lives, so its claim must not count as a death (I22). After an outage the pass is given back, and any other
+ * error fails it.
  */
 async function endBroken(ports: CompactionPorts, pass: ClaimedPass, error: unknown): Promise<void> {
   if (isServiceError(error)) await ports.passes.releasePass(pass.lease);
   else await failPass({ ports, pass }, { code: failureCode(error), reasons: pass.reasons });
 }
 
-/**
- * Hands the compaction pass back because the worker stops. Work that still runs for the pass can write nothing more.
- */
+/** The worker stops. Work that still runs can write nothing more. */
 async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
   const { conversation, passId } = lease;
   const released = await ports.passes.releasePass(lease);
-  // Meanwhile the compaction pass has ended, waits for its child jobs, or has another owner.
+  // The pass has ended, waits for its jobs, or has another owner.
   if (released.status !== 'released') return DONE;
   ports.shutdown.noteCutOff();
   ports.onEvent({ type: 'lease_returned', what: 'pass', ...nameConversation(conversation), passId, isCutOff: true });

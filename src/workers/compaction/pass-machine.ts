@@ -84,7 +84,7 @@ import type {
   ReplanCause,
 } from './pass-states.ts';
 
-/** Number of new plans within one delivery of the job, after which the compaction pass fails with code `conflict`. */
+/** Plans of one delivery. After these, the pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
 export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<PassStep> {
@@ -95,10 +95,7 @@ export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<Pa
   return findOrRebase({ progress, plan, conversation: pass.conversation }, childJobs.plans === 'any');
 }
 
-/**
- * Decides for which sequences this delivery is allowed to create child jobs. Lost child jobs can be created once more.
- * On the last attempt, none is created and the compaction pass uses the summaries that exist.
- */
+/** Lost child jobs can be created once more. On the last attempt the pass uses the summaries that exist. */
 export function chooseChildJobs(
   { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
   job: string,
@@ -108,7 +105,6 @@ export function chooseChildJobs(
   return { plans: haveChildrenEnded && isResumed ? 'new' : 'any', job };
 }
 
-/** Returns the state that follows `state`, given the `facts` that the action of `state` returned. */
 export function nextPassStep<Step extends PassStep>(state: PassState<Step>, facts: PassFacts[Step]): PassState {
   return TRANSITIONS[state.step](state, facts);
 }
@@ -161,8 +157,7 @@ const TRANSITIONS: {
       case 'settled':
         return afterSettling({ ...evaluated, progress: { ...progress, head: facts.source.head } }, plan, facts);
       case 'thinking':
-        // The summaries that were written stay recorded. The compaction pass that runs after the model has answered
-        // uses them.
+        // The written summaries stay recorded for the pass that runs after the answer.
         return { step: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
       case 'version_changed':
         return replan(state, facts.status);
@@ -176,8 +171,7 @@ const TRANSITIONS: {
     afterWrite({ progress, snapshot, measured: { source, settled } }, 'committed', facts),
   end: (state, facts) => afterWrite(state, state.outcome.kind, facts),
   fail: (state, facts) =>
-    // `fail` ends the compaction pass even if callers added reasons. If the store still answers `reasons_added`, the
-    // pass belongs to another owner.
+    // `fail` ends a pass even if reasons were added. If the store still answers so, another owner has it.
     facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
   review: ({ progress, review }, facts) =>
     facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
@@ -189,7 +183,7 @@ const TRANSITIONS: {
   },
   commit_approved: (state, facts) => {
     const { progress, proposal } = state;
-    // Messages that came after the approved context version were in no plan, so they may need another compaction pass.
+    // Later messages were in no plan, so they may need another pass.
     const covered = { ...progress, head: proposal.version.base };
     return afterWrite({ ...state, progress: covered }, 'approved', facts);
   },
@@ -207,8 +201,7 @@ const TRANSITIONS: {
 
 function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
-  // If a turn waits for the compaction pass, the pass does not wait for a person. If another context version went live,
-  // the proposal no longer matches its segments.
+  // A turn does not wait for a person. After another version went live, the proposal no longer matches it.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
   if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };
@@ -216,15 +209,10 @@ function decideReview(progress: PassProgress, { proposal, verdict }: PassReview,
   return { step: 'end', ...evaluated, outcome, sizes: {} };
 }
 
-/** Drops the proposal and starts the compaction pass again at `evaluate`. */
 function dropProposal(progress: PassProgress): PassState {
   return { step: 'evaluate', progress: { ...progress, replans: 0, review: undefined }, why: 'proposal_dropped' };
 }
 
-/**
- * Looks for missing summaries if this delivery may create child jobs. Otherwise continues the compaction pass with the
- * summaries that exist.
- */
 function findOrRebase(
   { progress, plan, conversation }: Recorded,
   mayAsk: boolean,
@@ -260,10 +248,6 @@ function afterSettling(
   return { step, ...evaluated, plan, settled, source, texts };
 }
 
-/**
- * Ends the compaction pass after its write succeeded. If the store refused the write because another context version
- * went live or reasons were added, the pass plans again.
- */
 function afterWrite(
   { progress, snapshot, measured }: Seen & { readonly measured?: Measured | undefined },
   outcome: PassOutcome['kind'],

@@ -9,24 +9,23 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
 
 interface VersionInput {
-  /** Seq of the last message that the context version covers. */
+  /** Seq of the last message that the version covers. */
   readonly head: number;
   readonly settled: SettledContext;
   readonly reasons: readonly Reason[];
   readonly live: Version;
-  /** Summaries that the context version uses, by summary key. */
+  /** By summary key. */
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly hashes: PreparedAgent['hashes'];
-  /** Size of the log's messages up to and including `head`, the last message that the context version covers. */
+  /** Size of the log up to and including `head`. */
   readonly baseTotal: Weight;
-  /** UTF-8 bytes of system prompt and tool schemas. */
+  /** Of system prompt and tool schemas. */
   readonly overheadBytes: number;
-  /** ms since the compaction pass was requested. */
+  /** Since the pass was requested. */
   readonly durationMs: number;
   readonly now: number;
 }
 
-/** Builds the record of the context version that replaces the version `live`. */
 export function buildVersion(parts: VersionInput): Version {
   const { head, settled, live, hashes, now } = parts;
   const models = [...new Set([...parts.summaries.values()].map((summary) => summary.model))];
@@ -57,17 +56,14 @@ export function buildVersion(parts: VersionInput): Version {
   };
 }
 
-/**
- * Computes the backoff of a conversation after a compaction pass.
- * @param version the new version, if the pass made one
- */
+/** @param version the new version, if the pass made one */
 export function backoffAfter(
   { state, prepared }: Pick<PassSnapshot, 'state' | 'prepared'>,
   outcome: PassOutcome,
   version?: Version,
 ): Backoff {
   const { policy, limits, overhead } = prepared;
-  // A new version has no provider's count yet, so its size is turnfold's own count.
+  // A new version has no provider's count yet.
   const size = version === undefined ? state.size : sizeOf(version);
   const { tokens } = contextSize(size, overhead);
   const { tokens: messageTokens } = contextSize(size, NO_OVERHEAD);
@@ -78,7 +74,7 @@ export function backoffAfter(
   return backOffAppends(next, { tokens, messageTokens, calibration, hardTokens });
 }
 
-/** Size of a version without the messages behind it. */
+/** Without the messages behind it. */
 function sizeOf({ number, weight, baseTotal }: Version): SizeRecord {
   return { version: number, weight, baseTotal, headTotal: baseTotal };
 }

@@ -14,19 +14,16 @@ import type { PassLease, PassLost } from '../../store/pass-record.ts';
 import type { PassStore } from '../../store/passes.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/**
- * The facts by which a compaction pass decides: its reasons, and the conversation's state that was read after the
- * reasons.
- */
+/** What a pass decides by. The state was read after the reasons. */
 export interface PassSnapshot {
   readonly state: ConversationState;
-  /** All reasons for which callers requested the compaction pass so far. */
+  /** Of all callers so far. */
   readonly requested: readonly Reason[];
-  /** Tokens (upper bound) of a request that the provider refused as too long. */
+  /** Upper bound of a request that the provider refused as too long. */
   readonly refusedTokens: number | undefined;
   /**
-   * The agent, with the largest calibration factor among its own, that of the provider's last count, and those of the
-   * compaction pass's requesters. With a smaller factor, a requester's threshold might not be met, and a requester asks only once.
+   * With the largest calibration factor: its own, that of the last count, or a requester's. A smaller one might not
+   * meet a requester's threshold, and a requester asks only once.
    */
   readonly prepared: PreparedAgent;
 }
@@ -34,8 +31,8 @@ export interface PassSnapshot {
 export type SnapshotResult = { readonly status: 'read'; readonly snapshot: PassSnapshot } | PassLost;
 
 /**
- * Reads the reasons of the compaction pass, and then the conversation's state. In this order, a reason that is added
- * later keeps the pass from ending by an outdated snapshot.
+ * Reads the reasons before the state. A reason that is added later then keeps the pass from ending by an outdated
+ * snapshot.
  */
 export async function readSnapshot(
   { passes, contexts }: { readonly passes: PassStore; readonly contexts: Pick<ContextReader, 'readConversation'> },
@@ -53,13 +50,10 @@ export async function readSnapshot(
   return { status: 'read', snapshot: { state, requested, refusedTokens, prepared: counted } };
 }
 
-/** Reasons to compact that hold because a caller stated them, regardless of the conversation's state and the policy. */
+/** Hold because a caller stated them, whatever the state and the policy. */
 const ASSERTED: ReadonlySet<Reason> = new Set(['overflow', 'manual']);
 
-/**
- * Returns the reasons to compact that hold for the conversation's current state and policy. Reasons for which the pass
- * was requested may no longer hold.
- */
+/** Reasons that hold now. Those of the request may no longer hold. */
 export function evaluateRequest(
   prepared: Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>,
   conversation: ConversationState,
@@ -68,8 +62,7 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  // A caller also states the reason `turn_end`, but the policy decides whether the end of a turn is a reason to
-  // compact.
+  // A caller also states `turn_end`, but the policy decides whether it is a reason.
   const hasTurnEnded = requested.includes('turn_end');
   const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));
@@ -78,18 +71,13 @@ export function evaluateRequest(
   return hasHardReason(reasons) || !findBackoffCause(conversation.backoff, tokens) ? reasons : [];
 }
 
-/** Facts outside the context that a compaction plan depends on. */
+/** What a plan depends on, besides the context. */
 export interface PassFindings {
-  /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
-  /** Tokens (upper bound) of a request that the provider refused as too long. */
   readonly refusedTokens?: number | undefined;
 }
 
-/**
- * Builds the input for planning and settling a compaction pass: the context, and the limits that apply for the reasons
- * of the pass.
- */
+/** Adds the limits that apply for the reasons of the pass. */
 export function planRequest(
   prepared: PreparedAgent,
   context: Context,
@@ -99,7 +87,7 @@ export function planRequest(
   const { policy, overhead } = prepared;
   const weigh = (message: Message): Weight => prepared.weighNow(message);
   const tokens = requestTokensOf({ overhead }, context.items);
-  // The refused request counts with the size at which it was sent, because the context may have grown or shrunk since.
+  // With the size at which it was sent, because the context has changed since.
   const refused = refusedTokens ?? upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   const limits = reasons.includes('overflow') ? limitsAfterOverflow(prepared.limits, refused) : prepared.limits;
   const first = firstUserSeq === undefined ? {} : { firstUserSeq };
@@ -108,10 +96,7 @@ export function planRequest(
 
 const CHUNK = 16;
 
-/**
- * Finds the seq of the log's first user message. The search starts at seq 1, because that message is nearly always
- * among the first two.
- */
+/** That message is nearly always among the first two. */
 export async function findFirstUser(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,

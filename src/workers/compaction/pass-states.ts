@@ -1,7 +1,4 @@
-/**
- * Types of a compaction pass's states, and of the facts that their actions return. `pass-machine.ts` defines the
- * transitions.
- */
+/** States of a pass, and facts that their actions return. `pass-machine.ts` has the transitions. */
 
 import type { SettledContext, SettleOutcome } from '../../compaction/settle.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
@@ -17,14 +14,11 @@ import type { VersionProposalResult } from '../../store/proposals.ts';
 import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
 import type { RefusedVersion } from './plan-and-settle.ts';
 
-/**
- * The sequences for which a delivery may create summarization jobs: those of any plan, only those of a plan made in
- * this delivery, or none.
- */
+/** Plans for which a delivery may create jobs: any, only those of this delivery, or none. */
 export type ChildJobs =
   | {
       readonly plans: 'any' | 'new';
-      /** Id of the queue job whose children the summarization jobs become. */
+      /** The queue job whose children they become. */
       readonly job: string;
     }
   | { readonly plans: 'none' };
@@ -33,15 +27,15 @@ export type ReplanCause = 'reasons_added' | 'version_changed';
 export type PassReview = NonNullable<ClaimedPass['review']>;
 type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['children'];
 
-/** PassFacts that a worker carries from state to state while it runs a compaction pass. */
+/** What a delivery carries from state to state. */
 export interface PassProgress {
   readonly childJobs: ChildJobs;
-  /** Reasons to compact when the worker claimed the pass. A new plan can add further reasons. */
+  /** When the worker claimed the pass. A new plan can add reasons. */
   readonly claimed: readonly Reason[];
   readonly replans: number;
-  /** Seq of the last message that was planned or settled. Later messages may need another compaction pass. */
+  /** Seq of the last message that was planned or settled. Later ones may need another pass. */
   readonly head: number;
-  /** The proposal that a person decided on, if this delivery carries that decision out. */
+  /** The proposal that a person decided on, if this delivery carries that out. */
   readonly review: PassReview | undefined;
 }
 
@@ -51,7 +45,7 @@ interface Working {
 
 export interface Evaluated extends Working {
   readonly snapshot: PassSnapshot;
-  /** Reasons to compact that hold for the conversation's state in the snapshot. */
+  /** Those that hold for the state in the snapshot. */
   readonly reasons: readonly Reason[];
 }
 
@@ -60,7 +54,7 @@ interface Planned extends Working {
 }
 
 export interface Recorded extends Planned {
-  /** State of the conversation when the compaction plan was made. */
+  /** When the plan was made. */
   readonly conversation: ConversationState;
 }
 
@@ -68,10 +62,7 @@ interface Reviewed extends Evaluated {
   readonly proposal: Proposal;
 }
 
-/**
- * A context for which the compaction pass made a plan or built a new version. The shadow policy (a second policy
- * without effect) is measured over the same context.
- */
+/** The shadow policy is measured over the same context. */
 export interface Measured {
   readonly source: ContextSource;
   readonly settled: SettledContext | undefined;
@@ -83,13 +74,13 @@ interface Settling extends Evaluated, Planned {
 
 interface Settled extends Evaluated, Planned {
   readonly settled: SettledContext;
-  /** The context before the compaction pass, up to the last message that the new version covers. */
+  /** Before the pass, up to the last message that the version covers. */
   readonly source: ContextSource;
-  /** Accepted summaries by summary key. The new context version may use only some of them. */
+  /** By summary key. The version may use only some of them. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-/** Token counts of a compaction pass that ended without a new context version. */
+/** Of a pass that ended without a version. */
 export interface PassSizes {
   readonly sequences?: number;
   readonly tokensBefore?: number;
@@ -116,17 +107,17 @@ interface States {
   check_approval: Reviewed & { readonly edits: Edits };
   commit_approved: Reviewed;
   refuse_approval: Working & { readonly refusal: ApprovalRefusal };
-  /** Final: this delivery ended the compaction pass. */
+  /** Final: this delivery ended the pass. */
   ended: Working & {
     readonly outcome: PassOutcome['kind'];
     readonly snapshot: PassSnapshot;
     readonly measured?: Measured | undefined;
   };
-  /** Final: the queue runs the child jobs, and then delivers the compaction pass again. */
+  /** Final: the queue runs the jobs, and then delivers the pass again. */
   parked: { readonly children: Children };
-  /** Final: a proposal waits for a person's decision. The compaction pass has no lease meanwhile. */
+  /** Final: a proposal waits for a person. The pass has no lease meanwhile. */
   waiting: Working & { readonly proposed?: Measured & { readonly snapshot: PassSnapshot } };
-  /** Final: the compaction pass has another owner, was ended by another actor, or its conversation was erased. */
+  /** Final: another owner has the pass, it was ended, or the conversation was erased. */
   lost: { readonly why: PassLost['status'] };
 }
 
@@ -137,15 +128,12 @@ export type PassState<Step extends keyof States = keyof States> = {
 }[Step];
 export type FinalState = PassState<FinalStep>;
 
-/** PassFacts that the actions return, by state of the compaction pass. `gone`: the conversation was erased. */
+/** By state. `gone`: the conversation was erased. */
 export interface PassFacts {
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }
-    /**
-     * A model has sent thinking with tool calls and no final answer yet. A change of the context would invalidate that
-     * thinking.
-     */
+    /** A change of the context would invalidate the thinking of a model that has not answered yet. */
     | { readonly status: 'thinking' }
     | { readonly status: 'gone' };
   record_plan: { readonly status: 'recorded' } | PassLost;
@@ -156,7 +144,7 @@ export interface PassFacts {
         readonly status: 'read';
         readonly snapshot: PassSnapshot;
         readonly live: ContextSource;
-        /** The context version that the compaction plan is based on, if the store still keeps that version. */
+        /** Version of the plan, if the store still keeps it. */
         readonly planned: Version | undefined;
       }
     | PassLost;

@@ -24,20 +24,18 @@ export interface CompactionPorts extends WorkerPorts {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
   readonly summaries: Pick<SummaryStore, 'readSummaries'>;
   readonly wakes: Pick<WakeQueue, 'wake'>;
-  /** A second policy that is measured, without effect, at every compaction pass that this worker ends. */
+  /** A second policy, measured without effect at every pass that this worker ends. */
   readonly shadow?: Shadow;
 }
 
-/** A compaction pass that this worker has claimed, with the ports that write its state. */
 interface OwnedPass {
   readonly ports: CompactionPorts;
   readonly pass: ClaimedPass;
 }
 
-/** A claimed compaction pass with all data that stays the same during its delivery. */
+/** A claimed pass, with what stays the same during its delivery. */
 export interface RunningPass extends OwnedPass {
   readonly prepared: PreparedAgent;
-  /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
 }
 
@@ -48,16 +46,12 @@ export function scopeOf({ pass: { lease } }: OwnedPass): EventScope {
   return { ...nameConversation(lease.conversation), passId: lease.passId };
 }
 
-/**
- * Ends the compaction pass without a new context version. If callers added reasons after the snapshot was read, the
- * pass does not end.
- */
+/** Does not end the pass if reasons were added after the snapshot. */
 export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>): Promise<PassEndResult> {
   const { outcome, snapshot, reasons, sizes } = state;
   const end = describeEnd(run, outcome, snapshot);
   const result = await run.ports.passes.endPass(run.pass.lease, end);
-  // A rejected proposal starts a backoff, as passes without gain do. The event reports only the backoff after passes
-  // without gain.
+  // A rejected proposal also starts a backoff. The event reports only one after passes without gain.
   const startsBackoff =
     outcome.kind === 'no_gain' && end.backoff.noGainBelowTokens > snapshot.state.backoff.noGainBelowTokens;
   return await finish(run, result, {
@@ -68,7 +62,7 @@ export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>)
 }
 
 /**
- * Ends the compaction pass as failed, even if callers added reasons, and leaves the backoff unchanged.
+ * Ends the pass even if reasons were added, and leaves the backoff unchanged.
  * @param policy undefined if this worker does not know the agent
  */
 export async function failPass(
@@ -93,7 +87,7 @@ export async function commitSettled(run: OwnedPass, state: PassState<'commit'>):
   return await commitVersion(run, state, { version, summaries, outcome: 'committed', figures });
 }
 
-/** Commits the context version that a person approved, with the hashes of this worker's prompt, tools and pins. */
+/** The version gets the hashes of this worker's prompt, tools and pins. */
 export async function commitApproved(
   run: OwnedPass,
   state: PassState<'commit_approved'>,
@@ -110,7 +104,6 @@ export async function commitApproved(
   });
 }
 
-/** Proposes the new context version to a person instead of committing it. */
 export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>): Promise<PassFacts['propose']> {
   const { passes, ids, onEvent } = run.ports;
   const { plan, settled, reasons, snapshot } = state;
@@ -127,7 +120,7 @@ export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>
   return result;
 }
 
-/** Reports to the person who approved that the approval cannot be carried out. The proposal stays open. */
+/** The proposal stays open. */
 export async function answerRefusal(
   run: OwnedPass,
   { refusal }: PassState<'refuse_approval'>,
@@ -138,14 +131,11 @@ export async function answerRefusal(
   return { status };
 }
 
-/**
- * Reports that the compaction pass has another owner, was ended by another actor, or that its conversation was erased.
- * The summaries of the pass stay recorded for the next one.
- */
+/** The summaries of the pass stay recorded for the next one. */
 export function reportLost(run: OwnedPass, why: PassState<'lost'>['why']): void {
   const { onEvent } = run.ports;
   if (why !== 'superseded') return onEvent({ type: 'lease_lost', what: 'pass', why, ...scopeOf(run) });
-  // A restore or a turn ended the pass on purpose, so the worker reports no lost lease.
+  // A restore or a turn ended the pass on purpose, so no lease was lost.
   const { reasons } = run.pass;
   onEvent({ type: 'pass_ended', ...scopeOf(run), outcome: why, strategy: 'none', reasons, sequences: 0 });
 }
@@ -193,7 +183,6 @@ interface Ending {
   readonly figures: Figures;
 }
 
-/** Wakes the turn that waited for the compaction pass, and reports the end of the pass. */
 async function finish(
   run: OwnedPass,
   result: PassEndResult,
@@ -210,7 +199,7 @@ async function finish(
     strategy: 'none',
     sequences: 0,
     reasons,
-    // The duration is left out, because it would mostly be the time until the person decided.
+    // It would mostly be the time until the person decided.
     ...(isReviewEnd(outcome) ? {} : { durationMs: sinceRequest(run) }),
     ...figures,
   });
@@ -243,10 +232,7 @@ async function versionOf(
   });
 }
 
-/**
- * ms since the compaction pass was requested. The clocks of the store and of this process differ, so a negative
- * difference counts as 0.
- */
+/** The clocks of store and process differ, so a negative difference counts as 0. */
 function sinceRequest({ ports, pass }: OwnedPass): number {
   return Math.max(0, ports.clock.now() - pass.requestedAt);
 }
@@ -255,7 +241,7 @@ function findUsedSummaries({ texts, settled }: PassState<'commit' | 'propose'>):
   return new Map([...texts].filter(([key]) => settled.summaryKeys.includes(key)));
 }
 
-/** Lists what is worse in the new context version than in its plan, such as missing summaries. */
+/** What is worse in the version than in its plan. */
 function findFallbacks(
   { kind }: PassPlan,
   { strategy, explained, isFloorRelaxed }: SettledContext,

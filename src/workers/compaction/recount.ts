@@ -12,8 +12,8 @@ import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
 /**
- * Computes what a compaction pass over the current state would achieve with the summaries that exist. Writes nothing. A
- * turn fails as too large only if such a pass would not help (invariant I14).
+ * What a pass over the current state would achieve with the summaries that exist. Writes nothing. A turn fails as too
+ * large only if such a pass would not help (I14).
  */
 export async function recountContext(
   { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,

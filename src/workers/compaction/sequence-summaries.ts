@@ -8,15 +8,14 @@ import type { SummaryRecord, SummaryStore } from '../../store/summaries.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
- * Returns the policy for summaries of a conversation's sequences. If the live context version replaced one that the
- * provider refused, no model writes summaries. Without a model the same log always gives the same text, and not the
- * refused one.
+ * If the live version replaced a refused one, no model writes summaries. The same log then always gives the same text,
+ * and not the refused one.
  */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
 }
 
-/** True if the live context version replaced one that the provider refused. */
+/** The live version replaced one that the provider refused. */
 export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quarantine' | 'size'>): boolean {
   return quarantine?.version === size.version;
 }
@@ -24,8 +23,7 @@ export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quar
 type Sequence = PassPlan['sequences'][number];
 
 /**
- * Key of a sequence's summary: hash of its range, its size, the step of its cap and its summarizer. The log is
- * append-only, so a range always has the same content. A later pass over the same range finds the summary that was paid
+ * The log is append-only, so a range always has the same content. A later pass over it finds the summary that was paid
  * for.
  */
 export function sequenceKey(sequence: Sequence, { summarizer }: Pick<Policy, 'summarizer'>): string {
@@ -36,9 +34,9 @@ function keyAtStep({ from, to, tokens }: Sequence, summarizer: Policy['summarize
   return hashOf(JSON.stringify([from, to, tokens, step, summarizer]));
 }
 
-/** Steps between a cap and its double. Caps of one step differ by at most 9 %. */
+/** Between a cap and its double. Caps of one step differ by at most 9 %. */
 const STEPS_A_DOUBLING = 8;
-/** Steps around that of a cap, nearest first: down to half of the cap, then up to its double. */
+/** Nearest first: down to half of the cap, then up to its double. */
 const STEPS_AROUND = [-1, -2, -3, -4, -5, -6, -7, -8, 1, 2, 3, 4, 5, 6, 7, 8];
 
 function stepOf(maxTokens: number): number {
@@ -46,8 +44,8 @@ function stepOf(maxTokens: number): number {
 }
 
 /**
- * Finds the stored record of each sequence. A plan that is made again may have other caps. A summary that was paid for
- * is used again if it fits its new cap and its old cap was at least half of that.
+ * A new plan may have other caps. A paid summary is used again if it fits its new cap, and its old one was at least
+ * half of that.
  */
 export async function findRecords(
   store: Pick<SummaryStore, 'readSummaries'>,
@@ -69,29 +67,24 @@ export async function findRecords(
 }
 
 /**
- * Key by which a context version refers to the text of a summary: the hash of all fields. After a summary record has
- * expired, or in a fork, a range may get another text. A stored version must then still contain the first text
- * (invariant I15).
+ * A version refers to a summary by the hash of all its fields. A range may get another text after its record has
+ * expired, or in a fork. Stored versions must keep the first (I15).
  */
 export function summaryKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));
 }
 
-/**
- * Id of a summarization job, different for each delivery of the compaction pass: if a child id exists already, BullMQ
- * fails the parent job.
- */
+/** Different for each delivery of the pass: BullMQ fails a parent whose child id exists already. */
 export function childId(passId: string, owner: string, key: string): string {
   return `s-${hashOf(`${passId} ${owner} ${key}`)}`;
 }
 
 export interface AcceptedSummaries {
   readonly summaries: readonly AcceptedSummary[];
-  /** Texts of the summaries, by `summaryKey`. */
+  /** By `summaryKey`. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-/** Reads the accepted summaries of a plan's sequences. This pass or an earlier one wrote them. */
 export async function readAccepted(
   store: Pick<SummaryStore, 'readSummaries'>,
   conversation: ConversationRef,

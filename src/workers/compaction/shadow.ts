@@ -14,14 +14,14 @@ import type { SummarizationPorts } from '../worker-ports.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
 import { summarizeInTrial, type TrialOutcome, tryPass } from './trial-pass.ts';
 
-/** A compaction pass under the live policy that has ended or waits for approval, with the state that it last read. */
+/** A live pass that has ended or waits for approval, with the state that it last read. */
 export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly source: ContextSource;
   readonly firstUserSeq: number | undefined;
   readonly outcome: PassMeasure['outcome'];
-  /** The context that the compaction pass committed or proposed. */
+  /** What the pass committed or proposed. */
   readonly settled: SettledContext | undefined;
 }
 
@@ -33,34 +33,27 @@ const MEASURED: ReadonlySet<PassMeasure['outcome']> = new Set([
   'infeasible',
 ]);
 
-/**
- * True if the outcome of a pass can be compared with that of another policy. A failed pass, or a pass without a reason,
- * shows nothing about its policy.
- */
+/** A failed pass, or one without a reason, shows nothing about its policy. */
 export function isMeasured(outcome: PassMeasure['outcome']): boolean {
   return MEASURED.has(outcome);
 }
 
 export interface Shadow {
-  /**
-   * Reports the result of a live compaction pass, and the result of the shadow policy for the same context. Never
-   * throws, and writes nothing to the store.
-   */
+  /** Reports both results for the same context. Never throws, and writes nothing to the store. */
   measure(pass: MeasuredPass): Promise<void>;
 }
 
 export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
-  /** The workers' agents, prepared with the shadow policy. */
+  /** Prepared with the shadow policy. */
   readonly agents: PreparedAgents;
-  /** Summarizers that call no model, so that a measurement costs nothing. */
+  /** They call no model, so that a measurement costs nothing. */
   readonly summarizers: SummarizationPorts['summarizers'];
 }
 
 /**
- * Measures a second policy, but only at passes of the live policy, when the context has been read anyway. It cannot
- * show when the second policy would compact: after the first pass of its own, that policy would have another context.
- * The command `replay` shows that.
+ * Measures a second policy at passes of the live one, when the context has been read anyway. It cannot show when that
+ * policy would compact: after its own first pass, it would have another context. The command `replay` shows that.
  */
 export function createShadow(ports: ShadowPorts): Shadow {
   let hasFailed = false;
@@ -69,7 +62,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
       const known = ports.agents.find(pass.state.agent);
       if (known === undefined) return;
       const found = await prepareAsLastTurn(ports.contexts, pass.conversation, known);
-      // The copied agent keeps one calibration factor (correction of token counts) for the whole measurement.
+      // The copy keeps one calibration factor for the whole measurement.
       const prepared = { ...found };
       const context = await eventLoopShare.run(buildInSlices(pass.source));
       const { conversation, passId } = pass;
@@ -79,8 +72,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live, shadow });
       } catch (error) {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live });
-        // The shadow policy can fail in the same way at every compaction pass. Each failure is counted, but only the
-        // first is reported.
+        // The same failure may come with every pass. Each is counted, but only the first is reported.
         if (!hasFailed)
           ports.onEvent({ type: 'worker_failed', where: 'shadow', ...nameConversation(conversation), passId, error });
         hasFailed = true;
@@ -96,7 +88,7 @@ async function tryShadow(
   context: Context,
 ): Promise<PassMeasure> {
   const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
-  // The backoff (pause of compaction) results from the live policy, so it does not apply to the shadow policy.
+  // The backoff results from the live policy.
   const state = { ...pass.state, backoff: NO_BACKOFF };
   const contexts: SummarizationPorts['contexts'] = {
     readConversation: async () => state,
@@ -120,10 +112,7 @@ async function tryShadow(
   return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });
 }
 
-/**
- * Throws if a summary fails. A live compaction pass would continue without the summary. In a measurement, the missing
- * summary would look like an effect of the policy.
- */
+/** A live pass would continue without the failed summary. Here its absence would look like an effect of the policy. */
 const throwFailure: EventListener = (event) => {
   if (event.type === 'worker_failed') throw event.error;
 };
@@ -133,7 +122,7 @@ function outcomeOf({ kind }: TrialOutcome): PassMeasure['outcome'] {
   return kind === 'refused' ? 'failed' : kind;
 }
 
-/** Measures the context after a compaction pass. If the pass made no version, the context is unchanged. */
+/** Without a version, the context is unchanged. */
 function measureContext(
   { items, version }: Context,
   { prepared, settled, outcome }: Pick<MeasuredPass, 'prepared' | 'settled' | 'outcome'>,
@@ -150,7 +139,7 @@ function measureContext(
   };
 }
 
-/** Returns the items of a context that the segments evict. Both lists are sorted by seq. */
+/** Both lists are sorted by seq. */
 function evictedItems(items: readonly ContextItem[], segments: readonly Segment[]): ContextItem[] {
   let position = 0;
   return items.filter(({ from }) => {

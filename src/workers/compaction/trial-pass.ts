@@ -15,33 +15,28 @@ import { evaluateRequest, type PassFindings } from './pass-snapshot.ts';
 import { planContext, settleContext, type VersionRefusal } from './plan-and-settle.ts';
 import { type AcceptedSummaries, findRecords, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** A conversation's state, held in memory, on which a compaction pass is tried. */
+/** A state in memory, on which a pass is tried. */
 interface TrialRequest extends PassFindings {
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
   readonly source: ContextSource;
-  /** The conversation's context, built from the log entries in `source`. */
   readonly context: Context;
   readonly requested: readonly Reason[];
-  /**
-   * If true, the new context is not checked against the formats of providers. That check takes longer than all other
-   * work of a trial.
-   */
+  /** Without the check against the formats of providers, which takes longer than the rest of a trial. */
   readonly isUnchecked?: boolean;
-  /** Writes the missing summaries of a plan, and returns all accepted ones. */
+  /** Writes the missing summaries, and returns all accepted ones. */
   readonly complete: (plan: PassPlan) => Promise<AcceptedSummaries>;
 }
 
-/** The end of a tried pass, with the reasons to compact that its evaluation found. */
 export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
   | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
   | { readonly kind: 'version'; readonly settled: SettledContext }
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible }
-  /** The new context version would break a rule of a provider's format. */
+  /** The version would break a rule of a provider's format. */
   | { readonly kind: 'refused'; readonly refusal: VersionRefusal }
 );
 
-/** Runs one compaction pass as a worker does (evaluate, plan, settle, check), but writes nothing to a store. */
+/** Runs a pass as a worker does, but writes nothing to a store. */
 export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const { prepared, state, source, context, requested, firstUserSeq, refusedTokens } = trial;
   const reasons = evaluateRequest(prepared, state, requested);
@@ -61,21 +56,17 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   return settled.kind === 'no_gain' ? { kind: 'no_gain', reasons } : { ...settled, reasons };
 }
 
-/** Every trial has one compaction pass, which always has this id. */
 const TRIAL_PASS = 'trial';
 
 interface TrialPorts
   extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly conversation: ConversationRef;
   readonly prepared: PreparedAgent;
-  /** Summaries of earlier trials, by the keys of their ranges. Receives the new ones. */
+  /** Of earlier trials, by the keys of their ranges. Receives the new ones. */
   readonly written?: Map<string, SummaryRecord>;
 }
 
-/**
- * Writes the missing summaries of a plan, one after the other, with the same handler as workers. Keeps the summaries in
- * memory.
- */
+/** Writes missing summaries by the workers' handler, but keeps them in memory. */
 export async function summarizeInTrial(
   { conversation, prepared, contexts, written = new Map(), ...ports }: TrialPorts,
   plan: PassPlan,
@@ -84,8 +75,7 @@ export async function summarizeInTrial(
   const policy = state === undefined ? prepared.policy : summaryPolicy(prepared.policy, state);
   const handle = createSummarizationHandler({
     ...ports,
-    // The handler writes a summary only if its compaction pass is open, so the conversation's open pass is replaced by
-    // that of the trial.
+    // The handler writes a summary only if its pass is open.
     contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
     summaries: keepInMemory(written),
     agents: { find: () => prepared },

@@ -9,10 +9,7 @@ import { type Segment, type SeqRange, START_VERSION } from '../../domain/version
 import type { ContextReader, ContextStore } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 
-/**
- * Maximum bytes of the indexes of a worker process. An index of 10,000 recorded messages takes about 5 MB, and most
- * conversations are much shorter.
- */
+/** Of the indexes of a process. 10,000 recorded messages take about 5 MB, and most conversations are much shorter. */
 const MAX_BYTES = 64 * 1_048_576;
 
 export interface IndexedLog {
@@ -23,43 +20,41 @@ export interface IndexedLog {
 
 interface OpenIndex {
   readonly index: LineIndex;
-  /** Segments of the context version that the model sees. */
+  /** Of the version that the model sees. */
   readonly segments: readonly Segment[];
   /** Messages that a rollback took out of the conversation. */
   readonly hidden: readonly SeqRange[];
 }
 
-/** Time, turn and sizes of an entry. No entry of a later log has the same. */
+/** No entry of a later log has the same time, turn and sizes. */
 interface LogMark extends Pick<LogEntry, 'at' | 'total'> {
   readonly turn: string | undefined;
 }
 
-/** The part of a log that the model sees. */
 interface Shown {
   readonly number: number;
   readonly segments: readonly Segment[];
   readonly hidden: readonly SeqRange[];
 }
 
-/** An index that is kept between calls. */
 interface Kept {
   index: LineIndex;
-  /** Last entry of the index. It shows whether the log is still the same. */
+  /** Shows whether the log is still the same. */
   last?: LogMark | undefined;
   version?: Shown | undefined;
-  /** Settles when the index can be extended again. Parallel calls extend it one after the other. */
+  /** Parallel calls extend an index one after the other. */
   work: Promise<unknown>;
 }
 
 /**
- * The indexes that `recall` searches, one for each conversation that was searched. An index is built by the first search,
- * and each later search adds the messages that are new. Indexes that were not used for longest are dropped first.
+ * The indexes that `recall` searches, one for each conversation. The first search builds an index, later ones add new
+ * messages. Least recently used indexes are dropped first.
  */
 export class LineIndexes {
-  /** By conversation, the one that was not used for longest first. */
+  /** Least recently used first. */
   readonly #kept = new Map<string, Kept>();
   readonly #maxBytes: number;
-  /** Memory of the last search, until the next search takes it. */
+  /** Memory of the last search, for the next one. */
   #marks: LineMarks | undefined;
 
   constructor(maxBytes = MAX_BYTES) {
@@ -70,7 +65,6 @@ export class LineIndexes {
     return [...this.#kept.values()].reduce((sum, { index }) => sum + index.bytes, 0);
   }
 
-  /** Searches an index. */
   async search(index: LineIndex, query: RecallQuery, scope: SearchScope): Promise<LineMatches> {
     const marks = this.#marks ?? new LineMarks();
     this.#marks = undefined;
@@ -80,8 +74,8 @@ export class LineIndexes {
   }
 
   /**
-   * Returns the index of a conversation with all messages up to the state's head.
-   * @throws the signal's reason once it is aborted. The messages that were indexed until then are kept
+   * Indexes all messages up to the state's head.
+   * @throws the signal's reason once it is aborted. What was indexed until then is kept
    */
   async open(log: IndexedLog, signal: AbortSignal): Promise<OpenIndex> {
     const kept = this.#use(log.conversation);
@@ -105,8 +99,7 @@ export class LineIndexes {
 
   async #extend(kept: Kept, log: IndexedLog, signal: AbortSignal): Promise<void> {
     const from = Math.max(1, kept.index.head);
-    // The last indexed entry is read again. Another entry in its place belongs to a conversation that was erased and
-    // created again.
+    // Another entry in the place of the last one belongs to a conversation that was erased and created again.
     let known = kept.last;
     for await (const entries of readRange(log, { from, to: Math.max(from, log.state.head) }, signal)) {
       if (known !== undefined && !isSame(known, entries[0])) {
@@ -124,7 +117,7 @@ export class LineIndexes {
     }
   }
 
-  /** Messages that a rollback took out of the conversation, without an index. */
+  /** Needs no index. */
   async hidden(log: IndexedLog): Promise<readonly SeqRange[]> {
     return (await this.#readShown(this.#use(log.conversation), log)).hidden;
   }
@@ -157,16 +150,10 @@ function isSame(known: LogMark, entry: LogEntry | undefined): boolean {
   );
 }
 
-/**
- * Approximate bytes of one read of the log. Parsing that many bytes takes a few milliseconds. A single message may be
- * twice as large.
- */
+/** Parsing so many bytes takes a few milliseconds. A single message may be twice as large. */
 const BATCH_BYTES = 524_288;
 
-/**
- * Number of log entries in the first read, when the size of entries is not known. Each further read may have four times
- * as many.
- */
+/** The size of entries is unknown at first. Each further read may have four times as many. */
 const FIRST_ENTRIES = 4;
 const GROWTH = 4;
 const MAX_ENTRIES = 512;
@@ -176,7 +163,7 @@ export interface LogPlace {
   readonly conversation: ConversationRef;
 }
 
-/** Reads the log entries of a range in ascending order, in batches of limited size. Stops at the first missing entry. */
+/** Yields batches in ascending order, up to the first missing entry. */
 export async function* readRange(place: LogPlace, range: SeqRange, signal: AbortSignal): AsyncGenerator<LogEntry[]> {
   let size = FIRST_ENTRIES;
   for (let { from } = range; from <= range.to; ) {
@@ -193,8 +180,8 @@ export async function* readRange(place: LogPlace, range: SeqRange, signal: Abort
 }
 
 /**
- * Reads single log entries, in batches of limited size. Skips numbers without an entry.
- * @param seqs distinct numbers of entries
+ * Skips numbers without an entry.
+ * @param seqs distinct
  * @param bytesOf size of an entry, as far as it is known
  */
 export async function* readEntries(

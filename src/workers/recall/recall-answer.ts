@@ -8,23 +8,19 @@ import type { LogEntry, Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { type LogPlace, readEntries } from './line-indexes.ts';
 
-/** Tokens of a recall answer if the model gives no `limit`. The limit for tool results may allow fewer. */
+/** Without a `limit` of the model. The limit for tool results may allow fewer. */
 export const ANSWER_TOKENS = 1_000;
 
-/** Tokens reserved for the last line of an answer. */
 const LAST_LINE_TOKENS = 40;
 const MAX_CALL_CHARS = 80;
 
-/** Tokens by which a part is made smaller still, because each attempt counts the whole answer. */
+/** Each attempt counts the whole answer, so a part is made smaller still. */
 const SPARE_TOKENS = 8;
 
-/** Composes a part of an answer that has about `room` tokens. */
+/** @param room tokens, about */
 export type Compose = (room: number) => Promise<string>;
 
-/**
- * Composes an answer of at most `maxTokens`. The whole answer may have more tokens than its parts. In that case the parts
- * are composed again with fewer tokens.
- */
+/** The whole answer may have more tokens than its parts. The parts are then composed again with fewer. */
 export async function composeWithin(counter: TokenCounter, maxTokens: number, compose: Compose): Promise<string> {
   for (let room = maxTokens - LAST_LINE_TOKENS; ; ) {
     const answer = await compose(room);
@@ -35,8 +31,8 @@ export async function composeWithin(counter: TokenCounter, maxTokens: number, co
 }
 
 /**
- * Puts a text of the log under its title, between two lines of backticks. The text has no run of as many backticks. So it
- * cannot end the frame, and no line of it can be read as the title of another message.
+ * Puts a text between backticks, longer than any run in it. So no line of it can end the frame or pass as another
+ * message.
  */
 export function frameText(title: string, text: string): string {
   if (text === '') return `${title} no text`;
@@ -45,7 +41,6 @@ export function frameText(title: string, text: string): string {
   return `${title}\n${fence}\n${text}\n${fence}`;
 }
 
-/** Names a message in one line: its number, its author, and the call that it answers. */
 export function titleOf({ seq, message }: LogEntry, calls: ReadonlyMap<string, ToolCall>, part = ''): string {
   return `message ${seq} (${nameAuthor(message, calls)})${part}:`;
 }
@@ -61,8 +56,8 @@ function nameAuthor(
 }
 
 /**
- * Reads the calls that tool results answer. The id of a call names the message that made it.
- * @param entries messages, the calls of which are known already
+ * The id of a call names the message that made it.
+ * @param entries their own calls are known already
  */
 export async function readCalls(
   place: LogPlace,
@@ -85,28 +80,26 @@ export async function readCalls(
   return calls;
 }
 
-/** Lines before and after a match that are shown if the answer has room. */
 const NEIGHBOURS = 2;
-/** Tokens of the line breaks and dots before and after a line that stands alone. */
+/** For the line breaks and dots around a line that stands alone. */
 const GAP_TOKENS = 4;
-/** Characters around the match in a line that is too long for the answer, as a share of the answer's tokens. */
+/** Characters around a match in a line that is too long, as a share of the answer's tokens. */
 const REACH_SHARE = 1 / 8;
 
 export interface Found {
   readonly query: RecallQuery;
-  /** Matching lines, best first. */
+  /** Best first. */
   readonly ranked: readonly RankedLine[];
   readonly messages: ReadonlyMap<number, MatchedMessage>;
   readonly calls: ReadonlyMap<string, ToolCall>;
-  /** Number of all matching lines. */
   readonly count: number;
-  /** Tokens of the texts that were counted, because an answer may be composed more than once. */
+  /** An answer may be composed more than once. */
   readonly counts: Map<string, number>;
-  /** Sentences of the last line, after the number of further matches. */
+  /** Sentences of the last line. */
   readonly notes: readonly string[];
 }
 
-/** Writes the best lines that fit into `room` tokens, grouped by message, with a last line about the others. */
+/** Writes the best lines that fit, by message, and a last line about the others. */
 export async function writeFound(found: Found, room: number, counter: TokenCounter): Promise<string> {
   const { count, notes } = found;
   const chosen = new ChosenLines(found, room, counter);
@@ -122,17 +115,16 @@ function describeMore(more: number, seq: number): string {
   return `${lines}. Narrow the query, or read a whole message, e.g. with from: ${seq}, to: ${seq}.`;
 }
 
-/** Lines of one message that are shown. */
 interface Block {
   readonly message: MatchedMessage;
   readonly title: string;
   readonly lines: Set<number>;
-  /** Part of a line that is too long to be shown. */
+  /** Part of a line that is too long. */
   cut?: string;
 }
 
 class ChosenLines {
-  /** Number of matching lines among the chosen ones. */
+  /** Among the chosen lines. */
   matches = 0;
   readonly #found: Found;
   readonly #counter: TokenCounter;
@@ -165,7 +157,6 @@ class ChosenLines {
     }
   }
 
-  /** Writes each message with its chosen lines, the one with the best line first. */
   write(): string[] {
     return [...this.#blocks.values()].map(({ message, title, lines, cut }) =>
       frameText(
@@ -179,7 +170,6 @@ class ChosenLines {
     );
   }
 
-  /** @returns false if the line does not fit */
   async #take({ seq, line }: Pick<RankedLine, 'seq' | 'line'>): Promise<boolean> {
     const known = this.#blocks.get(seq);
     const block = known ?? this.#open(seq);
@@ -204,7 +194,6 @@ class ChosenLines {
     return tokens;
   }
 
-  /** Shows the best line around a query word, because all of it does not fit. */
   #cut({ seq, line }: RankedLine): void {
     const block = this.#open(seq);
     const { text, folded } = block.message.lines;
@@ -225,8 +214,8 @@ class ChosenLines {
 }
 
 /**
- * Joins lines. `…` stands for lines, and for parts of long lines, that are left out.
- * @param lines numbers of lines, ascending
+ * `…` stands for what is left out.
+ * @param lines ascending
  */
 function writeLines({ lines: { text }, places }: MatchedMessage, lines: readonly number[]): string {
   const runs: LinePlace[][] = [];

@@ -15,15 +15,12 @@ import type { SummarizationPorts } from '../worker-ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
 /**
- * Share of a compaction pass's waiting time that a job may spend on a provider's rate limit. The rest is for the model
- * call, and for the next summarizer of the chain.
+ * Share of a pass's waiting time that a job may spend on a rate limit. The rest is for the call, and for the next
+ * summarizer.
  */
 const WAIT_SHARE = 0.5;
 
-/**
- * Creates the handler of summarization jobs. Each job summarizes one sequence. The job claims its sequence by content,
- * so two jobs with the same content pay for one summary.
- */
+/** Each job summarizes one sequence, which it claims by content. Two jobs with the same content pay for one summary. */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
   return (delivery) => {
     const { conversation, passId, sequence, traceParent } = delivery.task;
@@ -55,7 +52,7 @@ interface TaskEnd {
   readonly report?: ChainReport;
 }
 
-/** Fields of the event `summary_ended` that describe the chain of summarizers. */
+/** Describes the chain of summarizers. */
 type ChainReport = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
 
 type EndedOutcome = Extract<SummarizationResult, { readonly status: 'ended' }>['outcome'];
@@ -87,8 +84,8 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
 }
 
 /**
- * True if the live context version was rolled back after this job was created. Since then no model summarizes, and the
- * text must not be recorded under the key of a model's summary.
+ * The live version was rolled back after this job was created. Since then no model summarizes, and the text must not be
+ * recorded under the key of a model's summary.
  */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== sequenceKey(sequence, { summarizer: 'structural' });
@@ -133,8 +130,7 @@ async function runClaimed(
 }
 
 /**
- * Repeats writes of paid texts until Redis accepts them or the worker stops (invariant I11). Meanwhile the claim on the
- * sequence is renewed, which Redis accepts even when its memory is full.
+ * Repeats writes of paid texts until Redis accepts them or the worker stops (I11). Even a full Redis renews the claim.
  */
 function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;
@@ -158,10 +154,7 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
   return postpone(ports);
 }
 
-/**
- * Prepares the summarizers for one job. Finished parts of a summary are stored, so that the next attempt reuses them
- * instead of paying again.
- */
+/** Finished parts are stored, so that the next attempt does not pay for them again. */
 function prepareChain(
   ports: SummarizationPorts,
   { requestedAt }: SummarizationDelivery,
@@ -180,10 +173,7 @@ function prepareChain(
   };
 }
 
-/**
- * If a provider's rate limit ends after `waitUntil`, the call counts as failed, so that the next summarizer is asked at
- * once.
- */
+/** A rate limit that ends after `waitUntil` counts as a failure, so that the next summarizer is asked at once. */
 function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUntil: number): Summarizer {
   return {
     id: summarizer.id,
@@ -199,7 +189,7 @@ function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUnti
   };
 }
 
-/** Time in ms since epoch until which a provider asks to wait. Undefined for other errors. */
+/** ms since epoch. Undefined for other errors. */
 export function readSummarizerRetryAt(error: unknown): number | undefined {
   return isModelError(error, 'retry') ? error.retryAt : undefined;
 }

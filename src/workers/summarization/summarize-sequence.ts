@@ -12,27 +12,25 @@ import type { SummarizationPorts } from '../worker-ports.ts';
 import { createRequest, type EarlierSummaries, findPlace, type PreparedRequest } from './summary-request.ts';
 
 export interface SummarizedConversation {
-  /** The agent, with the policy that applies to summaries now. */
+  /** With the policy that applies to summaries now. */
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
 }
 
-/** Result of a chain of summarizers for one sequence. */
 export interface ChainResult {
   /**
-   * The accepted summary, or the reasons why every text was refused. Undefined if no text was accepted and a summarizer
-   * failed. A later compaction pass may then try again.
+   * The accepted summary, or why every text was refused. Undefined if a summarizer failed, so that a later pass may try
+   * again.
    */
   readonly record?: PaidRecord;
-  /** True if an earlier summarizer of the chain was asked without success. */
+  /** An earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;
-  /** Ids of summarizers whose text was refused, each with the reason. Failures are not included. */
+  /** Ids with reasons. Failures are not included. */
   readonly refusals: readonly string[];
 }
 
 /**
- * Summarizes one sequence of the log, or updates the summaries in it. Asks the summarizers of the chain in order, until
- * one text is accepted.
+ * Asks the summarizers of the chain in order, until one text is accepted.
  * @throws the error of a summarizer while the job has attempts left. StoppedWork if the worker stops.
  */
 export async function summarizeSequence(
@@ -83,9 +81,7 @@ interface ChainAttempt {
   readonly earlier: EarlierSummaries | undefined;
 }
 
-/**
- * Asks one summarizer. A failure is final for this job: another attempt would not help, or this was the last attempt.
- */
+/** A failure is final for this job: another attempt would not help, or this was the last one. */
 async function trySummarizer(
   attempt: ChainAttempt,
 ): Promise<SummaryRecord | Extract<SummaryAnswer, { status: 'unfit' | 'failed' }>> {
@@ -97,7 +93,7 @@ async function trySummarizer(
   // A model may ignore the token limit in its request.
   const text = await prepared.counter.clipStart(answer.text, request.maxTokens);
   const summary = {
-    // A text that has only copied user messages is not a summary.
+    // A text that has only copied user messages is no summary.
     text: text.trim() === '' ? '' : userTexts + text,
     covers: request.range,
     sources: isUpdate ? [...attempt.earlier.keys] : [],
@@ -131,7 +127,7 @@ async function askSummarizer({
   }
 }
 
-/** Accepts a text that is not empty and has fewer tokens than its source, in each form in which it may be sent. */
+/** The text must have fewer tokens than its source, in each form in which it may be sent. */
 async function acceptSummary(
   prepared: Pick<PreparedAgent, 'weigh'>,
   { sequence }: SummarizationTask,
@@ -148,13 +144,10 @@ async function acceptSummary(
   return { status: 'accepted', summary: own === undefined ? summary : { ...summary, raw: own.raw }, weight };
 }
 
-/** Opaque items of the provider that are stored beside the text. */
+/** Opaque items of the provider, stored beside the text. */
 type OwnItems = Extract<SummaryAnswer, { status: 'written' }>['own'];
 
-/**
- * Counts the larger one of the summary's two forms. The model and the messages before the summary decide which form is
- * sent.
- */
+/** Counts the larger form. The model and the messages before the summary decide which one is sent. */
 async function weighSummary(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { text, covers }: Summary,

@@ -16,35 +16,33 @@ import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
-/** Tokens for copied texts of users, even if that exceeds their share. User texts that are not copied leave the context. */
+/** Even if that exceeds their share: user texts that are not copied leave the context. */
 const MIN_USER_TEXTS_TOKENS = 64;
-/** Tokens that are kept for the summary itself, however long the copied texts of users are. */
+/** Kept for the summary itself, however long the copied user texts are. */
 const MIN_SUMMARY_TOKENS = 16;
-/** Tokens that a message costs in addition to its text. */
+/** In addition to the text of a message. */
 const MESSAGE_TOKENS = 4;
 
-/** Summaries within a sequence that can be updated, so that their part of the log is not read again. */
+/** Summaries within a sequence that can be updated, instead of reading the log again. */
 export interface EarlierSummaries {
   readonly summaries: readonly EarlierSummary[];
-  /** Keys of the summaries' texts in versions. */
   readonly keys: readonly string[];
-  /** Depth of the summary that will be made from these summaries: how often its text was summarized. */
+  /** How often the text of the new summary was summarized. */
   readonly depth: number;
 }
 
-/** Place of a sequence in the live version of the context. */
 export interface SequencePlace {
   readonly earlier?: EarlierSummaries;
-  /** Number of the context version, if only the system prompt comes before the sequence. */
+  /** Version in which only the system prompt comes before the sequence. */
   readonly opensVersion?: number;
 }
 
 export interface PreparedRequest {
   readonly status: 'prepared';
   readonly request: SummaryRequest;
-  /** Copied texts of users that stand before the summary. */
+  /** Copied user texts, before the summary. */
   readonly userTexts: string;
-  /** Returns the usage of all model calls for this request so far. */
+  /** Of all model calls for this request so far. */
   readonly readUsage: () => TurnUsage;
 }
 
@@ -57,14 +55,11 @@ export interface RequestParts {
   readonly prepared: PreparedAgent;
   readonly entries: readonly LogEntry[];
   readonly place: SequencePlace;
-  /** Number of the conversation's last message. */
+  /** Seq of the conversation's last message. */
   readonly head: number;
 }
 
-/**
- * Finds where the sequence is in the live context version, which may have changed since the plan. If the place is not
- * found, the summary is still made from the log.
- */
+/** The live version may have changed since the plan. If the place is not found, the summary is made from the log. */
 export async function findPlace(
   contexts: Pick<SummarizationPorts['contexts'], 'readContext'>,
   { conversation, sequence }: SummarizationTask,
@@ -91,11 +86,9 @@ interface FoundSummary {
 }
 
 /**
- * Chooses the earlier summaries that are updated with the new messages, which costs less than reading the log again.
- * The log is read again if the text would otherwise be summarized too many times over. The log is also read again if
- * code wrote one of the summaries, because a model's summary contains more. Summaries by a provider's own compaction
- * have no such limit, because the provider compacts its own items again. The log messages that they replace can exceed
- * the window.
+ * Updating summaries costs less than reading the log. The log is read again for a text that was summarized too often,
+ * or if code wrote one of the summaries: a model's contains more. A provider compacts its own items again without a
+ * limit, because their messages can exceed the window.
  */
 function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierSummaries | undefined {
   const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
@@ -110,16 +103,13 @@ function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierS
   return { summaries, keys: found.map(({ key }) => key), depth };
 }
 
-/** True if the model gets no message before the sequence, because all earlier segments of the version are evicted. */
+/** All earlier segments of the version are evicted. */
 function opensContext(segments: Version['segments'], from: number): boolean {
   if (segments.length === 0) return from === 1;
   return segments.every((segment) => segment.from >= from || segment.kind === 'evicted');
 }
 
-/**
- * Builds the request for a summarizer. Refuses if no text could be smaller than the sequence and still contain a part
- * of a user message.
- */
+/** Refuses if no text could be smaller than the sequence and still contain a part of a user message. */
 export async function createRequest(
   { contexts, onEvent, shutdown, gates }: SummarizationPorts,
   { task }: SummarizationDelivery,
@@ -168,7 +158,7 @@ export async function createRequest(
   return { status: 'prepared', request, userTexts, readUsage: () => usage };
 }
 
-/** Usage of a model call in whole millionths of a dollar. A call without a report adds nothing. */
+/** A call without a report adds nothing. */
 function usageOf({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, cost = 0 }: SummaryCall): TurnUsage {
   return joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros: toMicros(cost) });
 }
@@ -180,7 +170,7 @@ interface PrefixPlace {
 }
 
 /**
- * Reads the request of the agent's model up to the end of the sequence.
+ * The request of the agent's model up to the end of the sequence, which its provider may have cached.
  * @returns undefined if the context shows the sequence otherwise than the summarizer should read it
  */
 async function readPrefix(
@@ -217,7 +207,7 @@ function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 
-/** Number of messages after a sequence that its summarizer sees. */
+/** Messages after a sequence that its summarizer sees. */
 const MAX_LATER_MESSAGES = 64;
 
 async function readLater(
@@ -228,17 +218,16 @@ async function readLater(
   return await contexts.readLog(conversation, [{ from: seq + 1, to: seq + MAX_LATER_MESSAGES }]);
 }
 
-/** Maximum tokens of a summary text that, with its tags, stays within its cap and is smaller than the messages that it replaces. */
+/** With its tags, the text must stay within its cap and be smaller than the messages. */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
-  // The tags around a summary are counted together with a text. Without a text, the two line breaks between the tags
-  // would count as one token.
+  // Without a text, the two line breaks between the tags would count as one token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return Math.min(sequence.tokens - 1, sequence.maxTokens) - frameTokens;
 }
 
 const CHUNK = 16;
 
-/** Text of the last user message among the 16 log entries before `seq`. Undefined if none of them is a user message. */
+/** Looks at the 16 entries before `seq`. */
 async function findUserTextBefore(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,

@@ -6,22 +6,22 @@ import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
 const OPEN = '<users>';
 const CLOSE = '</users>';
-/** turnfold's own tags inside a user's text. They are escaped, so that the text cannot end the list `<users>`. */
+/** In a user's text. Escaped, so that the text cannot end the list `<users>`. */
 const OWN_TAG = /<(?=[\s/]*(?:users)\b)/gi;
 /** Stands for text that was left out. */
 const GAP = '…';
 
-/** Minimum tokens of a clipped user message. A shorter piece would be useless. */
+/** A shorter piece would be useless. */
 const MIN_CLIPPED_TOKENS = 16;
-/** Tokens of a gap with the blanks around it, and of the line end. */
+/** With the blanks around the gap, and the line end. */
 const GAP_TOKENS = 3;
-/** Share of a clipped text that its start keeps. Requests often stand at the end, after the pasted text. */
+/** Less for the start than for the end would lose requests, which often stand after a pasted text. */
 const START_SHARE = 0.6;
 
 /**
- * Copies the texts of the users in a range, so that no summarizer can lose or change them. Lines that an earlier message
- * has are copied once. If the texts exceed the limit, the longest are clipped in the middle first. If even clipped
- * texts exceed it, the oldest are left out, but for the first text, because it usually states the topic.
+ * Copies the users' texts of a range, so that no summarizer can lose or change them. Repeated lines are copied once.
+ * Above the limit, the longest texts are clipped in the middle first. Then the oldest are left out, but for the first,
+ * which usually states the topic.
  * @returns '' if the range has no text of a user, undefined if there are too few tokens for any of them
  */
 export async function copyUserTexts(
@@ -40,13 +40,12 @@ export async function copyUserTexts(
   return undefined;
 }
 
-/** Returns a summary's text without the copied user texts before it. */
 export function withoutUserTexts(text: string): string {
   const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
   return end === -1 ? text : text.slice(end + CLOSE.length).trimStart();
 }
 
-/** Returns the texts of users that a summary copied, in order. A text that was clipped is returned as it was copied. */
+/** In order. Clipped texts are returned as they were copied. */
 export function readCopiedTexts(text: string): string[] {
   const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
   if (end === -1) return [];
@@ -62,7 +61,6 @@ interface UserText {
 /** Fewer characters in a row may be the same by chance. */
 const MIN_REPEATED_CHARS = 80;
 
-/** Replaces lines in a row that earlier messages have by a gap. */
 function foldRepeats(entries: readonly LogEntry[]): UserText[] {
   const known = new Set<string>();
   return entries.map(({ seq, message }) => {
@@ -87,7 +85,6 @@ function foldRepeats(entries: readonly LogEntry[]): UserText[] {
   });
 }
 
-/** @returns undefined if no text fits */
 async function copyWithin(
   counter: TokenCounter,
   texts: readonly UserText[],
@@ -118,7 +115,7 @@ async function copyWithin(
   );
 }
 
-/** @returns the size to which the largest are cut so that all fit, or the largest size if all fit whole */
+/** @returns the size to which the largest are cut so that all fit, or the largest size */
 function shareTokens(sizes: readonly number[], room: number): number {
   let left = room;
   for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
@@ -133,7 +130,7 @@ function render({ seq, text }: UserText): string {
   return `${seq}: ${text}`;
 }
 
-/** Keeps the start and the end. The start takes the room that the end leaves. */
+/** The start takes the room that the end leaves. */
 async function clip(counter: TokenCounter, { seq, text }: UserText, maxTokens: number): Promise<string> {
   const room = maxTokens - counter.countSync(`${seq}: `) - GAP_TOKENS;
   const records = await readAll(text);
@@ -146,7 +143,6 @@ async function clip(counter: TokenCounter, { seq, text }: UserText, maxTokens: n
   return `${seq}: ${start.trimEnd()}${gap}${end.trimStart()}`.trimEnd();
 }
 
-/** Records that are read between two turns of the event loop. */
 const RECORDS_A_TURN = 256;
 
 async function readAll(text: string): Promise<TextRecord[]> {
@@ -158,7 +154,7 @@ async function readAll(text: string): Promise<TextRecord[]> {
   return records;
 }
 
-/** @returns the end of the last record before `limit`. A sentence may be cut between words, because its subject stands first */
+/** A sentence may be cut between words, because its subject stands first. */
 function endOfStart(text: string, records: readonly TextRecord[], limit: number): number {
   const before = records.reduce((end, record) => (record.end <= limit ? Math.max(end, record.end) : end), 0);
   const at = records.findIndex(({ start, end }) => start < limit && end > limit);
@@ -167,20 +163,19 @@ function endOfStart(text: string, records: readonly TextRecord[], limit: number)
   return Math.max(before, isSentence(records, at) || !text.includes(',') ? space : text.lastIndexOf(',', limit - 1));
 }
 
-/** Returns true for a part of a line, and for a line that is all of the text. */
+/** True for a part of a line, and for a line that is all of the text. */
 function isSentence(records: readonly TextRecord[], at: number): boolean {
   const { line, field } = records[at] ?? {};
   if (field !== undefined || line === undefined) return false;
   return records.length === 1 || [at - 1, at + 1].some((other) => records[other]?.line === line);
 }
 
-/** Place of the gap between two pieces of a text. */
 interface Gap {
   readonly from: number;
   readonly to: number;
 }
 
-/** Cuts the end of a text so that it begins with a record whose owner is shown, or with the owner of its first record. */
+/** The end must begin with a record whose owner is shown, or with the owner of its first record. */
 function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap): string {
   const isFree = ({ owner }: TextRecord): boolean => owner === undefined || owner.end <= from;
   const owned = records.find(({ start }) => start >= to);
@@ -194,7 +189,7 @@ function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap)
   return end.length >= named.length / 2 ? end : named;
 }
 
-/** Writes the owner of a record before a text that begins with the record. @returns '' if the owner is longer than the text */
+/** @returns '' if the owner is longer than the text */
 function nameOwner({ owner }: TextRecord, text: string): string {
   const owners: string[] = [];
   for (let next = owner; next !== undefined; next = next.owner) owners.unshift(next.text.trim());

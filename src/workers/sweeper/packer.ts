@@ -10,8 +10,8 @@ export interface PackerPorts {
 }
 
 /**
- * Packs the logs of some conversations that are due, one after the other. Runs in the process that sweeps. A failure is
- * reported and delays no other conversation. Must not throw.
+ * Packs the logs of some conversations, one after the other, in the process that sweeps. A failure delays no other
+ * conversation. Must not throw.
  */
 export async function packDueLogs({ packs, shutdown, onEvent }: PackerPorts): Promise<void> {
   const report = (error: unknown, conversation?: ConversationRef): void => {

@@ -10,7 +10,7 @@ import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
 
-/** Erased conversations whose jobs one call removes, and that wait for such a call after a failure. */
+/** Erased conversations whose jobs one call removes. As many wait for the next call after a failure. */
 const MAX_EXPIRED = 1_000;
 
 export interface SweeperPorts {
@@ -21,30 +21,31 @@ export interface SweeperPorts {
   readonly onEvent: EventListener;
 }
 
-/** Number of entries of due work that are read from one shard at a time. */
+/** Entries that are read from one shard at a time. */
 const BATCH = 100;
 
 export interface Sweeper {
   /**
-   * Sweeps every shard once: adds wake jobs for due work, and erases idle conversations.
-   * @returns the number of wake jobs added
-   * @throws the error of a shard that could not be read, after the due work of the other shards was handled
+   * Adds wakes for due work, and erases idle conversations.
+   * @returns the number of wakes added
+   * @throws the error of a shard that could not be read, after the work of the others was handled
    */
   sweepOnce(): Promise<number>;
   /**
-   * Ends the leases of a dead worker, and wakes the conversations for other workers.
-   * @throws the error of a failed shard, after the conversations of the other shards were woken
+   * Ends the leases of a dead worker, and wakes its conversations.
+   * @throws the error of a failed shard, after those of the others were woken
    */
   endLeases(worker: string): Promise<void>;
-  /** @param chores further work of the process that sweeps, each twice a second. Must not throw. */
+  /** @param chores each twice a second. Must not throw. */
   start(chores?: readonly Chore[]): void;
-  /** Starts no further sweep. Resolves when the sweep that runs now has ended. */
+  /** Resolves when the sweep that runs now has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Creates the sweeper, which replaces lost wakes. The sweeper reads the list of due work, and adds a wake for each
- * entry that has no owner and no pending wake. The sweeper also erases conversations at the end of their idle TTL.
+ * The sweeper replaces lost wakes: it adds one for each entry of due work without an owner and without a pending wake.
+ * It also erases conversations at the end of their idle TTL.
+ *
  * Every process runs a sweeper, and the one with the lease sweeps. A sweep also claims each shard for a second, so that
  * processes sweep no more often while the server of the lease is away.
  */
@@ -53,7 +54,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   let isStopped = false;
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);
-    // If the worker stopped during the sweep, its closed connection is no failure.
+    // If the worker stopped meanwhile, its closed connection is no failure.
     if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...scope, error });
   };
   const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
@@ -63,10 +64,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       report(error, entry.conversation);
     }
   };
-  /**
-   * Handles one entry of due work. A failed entry must not delay other entries (invariant I12), because their next due
-   * time is already up to a minute later.
-   */
+  /** A failed entry must not delay others (I12): their next due time is up to a minute later. */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {
       return await handleEntry(ports, entry, expired);
@@ -80,7 +78,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   const lanes = new EntryLanes(tryEntry, ports.timers);
   const handleSweep = async ({ due, quarantined: found, failure }: Sweep): Promise<number> => {
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
-    // All wakes are added before any conversation is erased, because a caller may wait for its turn.
+    // All wakes come before any erase, because a caller may wait for its turn.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));
     await lanes.handleAll(due.filter(({ kind }) => kind === 'idle'));
     if (expired.length > 0) await eraseJobs(ports.wakes, expired).catch((error: unknown) => report(error));
@@ -109,7 +107,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   };
 }
 
-/** Removes the jobs of expired conversations. After a failure, the next sweep tries again. */
+/** After a failure, the next sweep tries again. */
 async function eraseJobs(wakes: WakeQueue, expired: ConversationRef[]): Promise<void> {
   const erased = expired.splice(0, MAX_EXPIRED);
   try {
@@ -120,7 +118,7 @@ async function eraseJobs(wakes: WakeQueue, expired: ConversationRef[]): Promise<
   }
 }
 
-/** Erases a conversation whose idle TTL has ended. @returns true if all of its keys are erased */
+/** @returns true if all keys are erased */
 async function expire({ sweep, ids, onEvent }: SweeperPorts, { conversation }: DueEntry): Promise<boolean> {
   const result = await sweep.expire(conversation, ids.next());
   if (result.status === 'expired') {
@@ -162,26 +160,26 @@ interface SweepShiftPorts {
 type Chore = () => Promise<void>;
 
 interface SweepShiftWork {
-  /** Sweeps what is due at the time `now`. Must not throw. */
+  /** Must not throw. */
   readonly sweep: (now: number) => Promise<void>;
-  /** Further work of the process with the lease, at each beat unless it still runs. Must not throw. */
+  /** At each beat, unless one still runs. Must not throw. */
   readonly chores: readonly Chore[];
-  /** Reports that the lease could not be read. The process still sweeps. */
+  /** The lease could not be read. The process still sweeps. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** ms between two renewals of the lease, and between two attempts of another process to take the lease. */
+/** Between two renewals of the lease, and between two attempts to take it. */
 const BEAT_MS = 500;
-/** Number of beats between two sweeps. */
+/** Between two sweeps. */
 const BEATS = 2;
-/** Duration of the lease in ms. Another process tries to take the lease within one further beat, so after at most 1.3 s. */
+/** Another process tries within one further beat, so it takes over after at most 1.3 s. */
 const LEASE_MS = 800;
-/** Maximum beats of one sweep. A process whose sweep takes longer gives up the lease, because the sweep may never end. */
+/** A process whose sweep takes longer gives up the lease, because the sweep may never end. */
 const MOST_BEATS = 20;
 
 /**
- * Sweeps about once a second in the one process that has the lease. The lease is renewed during a sweep. If the lease
- * cannot be read, every process sweeps, because the claims of the shards keep sweeps a second apart.
+ * Sweeps about once a second in the process with the lease, which is renewed during a sweep. If the lease cannot be
+ * read, every process sweeps: the claims of the shards keep sweeps a second apart.
  */
 function beginSweepShift(
   ports: SweepShiftPorts,
@@ -210,7 +208,7 @@ function beginSweepShift(
   const beat = async (): Promise<void> => {
     beats += 1;
     const isStuck = sweeping !== undefined && beats - sweeping.since > MOST_BEATS;
-    // If the lease cannot be read, the wait for its reply takes about as long as a beat. So each beat may sweep then.
+    // An unread lease takes about a beat to fail, so each beat may sweep then.
     const isTime = isUnread || beats % BEATS === 0;
     if (isStuck) return;
     const now = await ports.sweep.holdSweeping(owner, LEASE_MS).catch((error: unknown) => {

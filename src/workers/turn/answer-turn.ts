@@ -38,22 +38,21 @@ import {
   type TurnStep,
 } from './turn-states.ts';
 
-/** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
+/** ms that a turn waits to be alone in the process. After that, another process may try the turn. */
 const ALONE_WAIT_MS = 60_000;
 
-/** The delivery that answers a turn. Its turns share a context and a hold of the process. */
 export interface OpenDelivery {
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
   readonly context: ContextCache;
   hold: SoloHold | undefined;
-  /** False at the limit of the delivery. The next turn then gets a wake instead of being claimed here. */
+  /** False at the limit of the delivery. The next turn then gets a wake. */
   mayClaimNext(): boolean;
 }
 
 /**
  * Answers a claimed turn until the work or its `Ending` ends.
- * @returns the next turn, if it was claimed together with the settlement of this one
+ * @returns the next turn, if the settlement of this one claimed it
  */
 export async function answerClaimedTurn(
   delivery: OpenDelivery,
@@ -73,7 +72,7 @@ export async function answerClaimedTurn(
     }
   } catch (error) {
     if (error instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...ending.scope, why: error.why });
-    // The delivery reports the first error. An error of this write has the same cause, or the lease was lost.
+    // The delivery reports the first error. An error here has the same cause, or the lease was lost.
     else await endBrokenTurn(ports, work, error).catch(() => undefined);
     throw error;
   } finally {
@@ -81,10 +80,7 @@ export async function answerClaimedTurn(
   }
 }
 
-/**
- * When the worker stops, abandons work that did not end in time. The lease is handed back, so the abandoned work can
- * write nothing more.
- */
+/** Abandons work that did not end in time. Without its lease it can write nothing more. */
 async function handBack(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<void> {
   work.ending.abort(cause);
   ports.shutdown.noteCutOff();
@@ -122,9 +118,8 @@ async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<Cl
 }
 
 /**
- * Waits until no other work runs in this process (invariant I10). Returns false if that takes too long or if the
- * process stops.
- * @throws LostTurn if the turn's lease was lost
+ * Waits until no other work runs in this process (I10).
+ * @throws LostTurn if the lease was lost
  */
 async function becomeAlone(delivery: OpenDelivery, ending: Ending): Promise<boolean> {
   const { turns, solo, shutdown, timers, isWatched = false } = delivery.ports;
@@ -142,7 +137,7 @@ function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prep
   const { ports, settings, context } = delivery;
   if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
   if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
-  // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
+  // A turn that recorded an outcome did not crash its worker at once. Other work may run beside it again.
   const onOutcome = (): void => delivery.hold?.admitOthers();
   const journal = new TurnJournal({ ...ports, claimed, ending, context, onOutcome });
   const stream = new PieceStream({ ...ports, lease: ending.lease, countText: textCounter(prepared) });
@@ -153,16 +148,16 @@ async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
   try {
     await undoSettled(ports, lease);
   } catch (error) {
-    // The next turn repeats this work. An erased conversation has none.
+    // The next turn undoes them. An erased conversation has none.
     if (error instanceof LostTurn) return;
     ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
   }
 }
 
 /**
- * After a turn is settled, requests a compaction pass if a threshold is met. If the worker crashes before that, the
- * next turn's threshold check requests the pass.
- * @returns the next turn with the id of that pass, because the next turn was claimed before the pass was requested
+ * Requests a pass if a threshold is met. If the worker crashes before that, the next turn's threshold check requests
+ * it.
+ * @returns the next turn with the id of that pass: it was claimed before the pass was requested
  */
 async function requestPassAfter(
   { claimed, prepared, journal, ports }: RunningTurn,
@@ -178,8 +173,7 @@ async function requestPassAfter(
     if (next === undefined || answer.status === 'gone') return next;
     return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
   } catch (error) {
-    // This delivery already owns the next turn. If the error ended the delivery, that turn would wait until its lease
-    // lapses.
+    // This delivery owns the next turn already, which an error would leave waiting until its lease lapses.
     ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
     return next;
   }
@@ -194,10 +188,7 @@ function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
   };
 }
 
-/**
- * Runs the state machine of a claimed turn until the turn must be settled, suspended or handed back.
- * @throws LostTurn if the turn's lease was lost. StoppedWork if the worker stops.
- */
+/** @throws LostTurn if the lease was lost. StoppedWork if the worker stops. */
 async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   const { ending, ports, prepared, claimed, settings } = run;
   const rules = {
@@ -221,7 +212,6 @@ async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   return endWithin(state.end, { failed, leftMs: until - ports.clock.now(), isOver });
 }
 
-/** Runs the action of a state. Returns the facts from which `nextTurnStep` decides the next state. */
 function act<Step extends TurnStep>(run: RunningTurn, state: RunState<Step>): Promise<TurnFacts[Step]> {
   return ACTIONS[state.step](run, state);
 }
@@ -259,10 +249,7 @@ async function checkStep(run: RunningTurn): Promise<TurnFacts['check']> {
   return { status: 'checked', key, number, steps: countSteps(steps), spentTokens, decision, waits };
 }
 
-/**
- * Replaces a version whose form the provider refused by its parent. If the older version is too large, and the step is
- * not allowed to wait again, the turn fails with the provider's refusal.
- */
+/** If the older version is too large, and the step may not wait again, the turn fails with the provider's refusal. */
 async function rollBack(
   run: RunningTurn,
   { key, version, failure }: RunState<'roll_back'>,

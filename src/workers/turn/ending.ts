@@ -8,8 +8,8 @@ import { type Shutdown, StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
 /**
- * Cause of an ending: the lease of the turn was lost, or was not renewed in time (`expired`). After that, nothing more
- * may be written. A lost turn is thrown as an error because an aborted call can end in no other way.
+ * The lease was lost, or was not renewed in time (`expired`). Nothing more may be written. An error, because an aborted
+ * call can end in no other way.
  */
 export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
@@ -21,7 +21,6 @@ export class LostTurn extends Error {
   }
 }
 
-/** Ends one call. The turn continues. */
 export class StepTimeout extends Error {
   constructor(timeoutMs: number, block?: LoopBlock) {
     const cause = block === undefined ? '' : `: ${describeBlock(block)}`;
@@ -30,12 +29,12 @@ export class StepTimeout extends Error {
   }
 }
 
-/** Cause of an ending: a step took longer than the time that its turn had left. Its outcome is not recorded. */
+/** Ends the turn: a step took longer than the time that the turn had left. Its outcome is not recorded. */
 export class TurnTimeout extends StepTimeout {}
 
 export interface EndingOptions extends DeferredWritePorts {
   readonly turns: Pick<TurnStore, 'heartbeat'>;
-  /** Names what blocked the event loop, if a renewal or a call was late because of that. */
+  /** Names what blocked the event loop, if a renewal or a call was late. */
   readonly loop?: EventLoop | undefined;
   readonly shutdown: Pick<Shutdown, 'callsEnd'>;
   readonly heartbeatMs: number;
@@ -71,7 +70,6 @@ export class Ending {
   #isOutlasted = false;
   #isStopped = false;
 
-  /** Begins to renew the lease. */
   constructor(lease: TurnLease, ports: EndingOptions) {
     this.lease = lease;
     this.#ports = ports;
@@ -88,26 +86,24 @@ export class Ending {
     return this.#ports.shutdown.callsEnd;
   }
 
-  /** Ids of the turn, for events. */
   get scope(): EventScope & { readonly turn: string } {
     const { conversation, turn } = this.lease;
     return { ...nameConversation(conversation), turn };
   }
 
-  /** Aborts the turn's work. If the work was aborted before, the first cause remains. */
+  /** The first cause remains. */
   abort(cause: unknown): void {
     this.stop();
     this.#work.abort(cause);
   }
 
-  /** Stops the heartbeats of the lease. The turn's work continues. */
+  /** Stops the heartbeats. The work continues. */
   stop(): void {
     this.#isStopped = true;
     this.#heartbeat.stop();
     this.#expiry.stop();
   }
 
-  /** Ends the work as timed out after `leftMs`, unless `unlimit` comes first. */
   limit(leftMs: number): void {
     this.#limit = this.#ports.timers.after(leftMs, () => this.abort(new TurnTimeout(leftMs)));
   }
@@ -123,8 +119,8 @@ export class Ending {
   }
 
   /**
-   * Runs one model or tool call until it ends, until its timeout (throws `StepTimeout`), or until its turn ends (throws
-   * the cause). A call that ignores its signal is abandoned, and its late outcome is ignored.
+   * Runs one model or tool call until it ends, times out (`StepTimeout`), or its turn ends (the cause). A call that
+   * ignores its signal is abandoned, and its outcome ignored.
    */
   async call<T>(timeoutMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { timers, loop } = this.#ports;
@@ -133,8 +129,8 @@ export class Ending {
     const step = new AbortController();
     const ended = Promise.withResolvers<never>();
     const leave = (reason: unknown): void => {
-      // The promise is rejected before the call is aborted. Otherwise the caller would get the error that the abort
-      // causes inside the call.
+      // Rejected before the call is aborted. Otherwise the caller would get the error that the abort causes in the
+      // call.
       ended.reject(reason);
       step.abort(reason);
     };
@@ -153,8 +149,8 @@ export class Ending {
   }
 
   /**
-   * Sends a write under the lease of the turn, and repeats the write while Redis refuses writes.
-   * @throws LostTurn if the turn's lease was lost
+   * Sends a write under the lease, and repeats it while Redis refuses writes.
+   * @throws LostTurn if the lease was lost
    */
   async write<Result extends { readonly status: string }>(
     write: DeferredWrite,
@@ -166,10 +162,7 @@ export class Ending {
     return result as Exclude<Result, Lost>; // TypeScript does not narrow a type parameter
   }
 
-  /**
-   * Sends one heartbeat. Throws if the store does not answer. The lease is not lost then: the lease is valid until it
-   * lapses, and the next heartbeat may succeed.
-   */
+  /** Throws if the store does not answer. The lease stays valid until it lapses, and the next heartbeat may succeed. */
   async #renew(): Promise<void> {
     const { status } = await this.#ports.turns.heartbeat(this.lease);
     if (this.#isStopped) return;
@@ -188,9 +181,8 @@ export class Ending {
   }
 
   /**
-   * Aborts the turn's work when the lease lapses without a renewal. From then on, another worker may continue the turn
-   * from its record. After a block of the event loop, asks the store once more. The lease thread may have renewed the lease,
-   * or no other worker has begun the turn.
+   * After a block of the event loop, asks the store once more: the lease thread may have renewed the lease, or no other
+   * worker has begun the turn.
    */
   #expire(): void {
     const { timers, loop, heartbeatMs, leaseMs } = this.#ports;

@@ -15,12 +15,10 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
 import type { RunningTurn, RunState, TurnFacts } from './turn-states.ts';
 
-/**
- * Text that is stored for a refusal without text, because providers refuse later requests that contain an empty message.
- */
+/** Stands for a refusal without text. Providers refuse later requests with an empty message. */
 const EMPTY_REFUSAL = '(empty)';
 
-/** The model's answer violates the model interface. `why` names the wrong field, but never its content. */
+/** `why` names the wrong field, but never its content. */
 interface UnusableAnswer {
   readonly status: 'unusable';
   readonly why: string;
@@ -30,25 +28,23 @@ export type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
   | UnusableAnswer;
 
-/** A request as turnfold counts it, and why the provider's count of it is not used. */
+/** `countFault`: why the provider's count is not used. */
 export interface JudgedRequest extends CountedRequest {
   readonly countFault?: CountFault;
 }
 
-/** The request that a model answered, as turnfold sent it. */
+/** The request that the model answered, as turnfold sent it. */
 export interface SentRequest extends JudgedRequest {
   readonly key: string;
-  /** Seq of the last message in the log. The ids of new tool calls are derived from it. */
+  /** The ids of new tool calls are derived from it. */
   readonly head: number;
-  /**
-   * Version of the context in the request. The provider's token count applies only to this version and `fingerprint`.
-   */
+  /** The provider's count applies to this version and `fingerprint` only. */
   readonly version: number;
   /** Hash of model, system prompt and tool schemas. */
   readonly fingerprint?: string | undefined;
 }
 
-/** Reads a model's answer and records it, unless the answer is the final one, which the settlement of the turn records. */
+/** Records the answer, but leaves a final one to the settlement of the turn. */
 export async function recordModelAnswer(
   run: RunningTurn,
   { key, tokens, answer, sent }: RunState<'record'>,
@@ -64,7 +60,7 @@ export async function recordModelAnswer(
   const answered = { key, seq: head + 1, message, end: outcome.end };
   const repair = isAskedForRepair(sent.messages) ? undefined : findRepair(prepared, message, outcome.end);
   if (repair !== undefined) {
-    // The provider's token count does not cover the added message.
+    // The provider's count does not cover the added message.
     const { anchor: _, ...uncounted } = outcome;
     await journal.record({ ...uncounted, messages: [...outcome.messages, await prepared.weigh(askForRepair(repair))] });
     return { status: 'to_correct' };
@@ -77,7 +73,6 @@ export async function recordModelAnswer(
   return { status: 'recorded', answered };
 }
 
-/** Returns what is wrong with a final answer that does not match the agent's schema. */
 function findRepair(
   { agent }: PreparedAgent,
   { toolCalls, content }: Message,
@@ -89,9 +84,8 @@ function findRepair(
 }
 
 /**
- * Compares the provider's token count of an answered request with turnfold's own. A count that no tokenizer could give is
- * reported and not used. If the provider cuts requests without an error, a pass makes the context smaller than what it reads.
- * @param messages the messages of the request
+ * Compares the provider's count with turnfold's own. One that no tokenizer could give is reported and not used. If the
+ * provider cuts requests without an error, a pass makes the context smaller than what it reads.
  */
 async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: readonly Message[]): Promise<JudgedRequest> {
   const { journal, prepared, ports, ending } = run;
@@ -127,10 +121,7 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
   return { ...counted, countFault };
 }
 
-/**
- * Converts a model's answer to the outcome of the model step. The tool calls get ids that are unique in the log, and
- * the message is counted, so that the message can be appended after `head`.
- */
+/** Gives the tool calls ids that are unique in the log, and counts the message. */
 export async function readAnswer(
   answer: ModelAnswer,
   request: SentRequest,
@@ -164,8 +155,7 @@ export async function readAnswer(
     return { status: 'read', message, outcome };
   }
   const results = await Promise.all(toolCalls.map(({ id }) => weigh(refuseUnfinished(id, end))));
-  // The provider's token count covers the answer but not these tool results, so later sizes cannot be computed from
-  // that count.
+  // The provider's count does not cover these tool results, so no later size follows from it.
   const anchor = results.length === 0 ? readAnchor(answer, request, profile) : {};
   return {
     status: 'read',
@@ -179,10 +169,7 @@ function readUsage(answer: ModelAnswer, profile: ModelProfile): Pick<StepOutcome
   return usage === undefined ? {} : { usage };
 }
 
-/**
- * Returns the provider's token count as the anchor from which later context sizes are computed. Returns nothing if the
- * provider sent no count, or if its count is not used.
- */
+/** Later sizes are computed from this count. */
 function readAnchor(
   answer: ModelAnswer,
   request: SentRequest,
@@ -202,8 +189,7 @@ const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {
 };
 
 /**
- * Builds the result of a tool call from an incomplete answer. Such a call is never run: its truncated arguments may be
- * valid JSON with another meaning, such as half a list.
+ * An incomplete call never runs: its truncated arguments may be valid JSON with another meaning, such as half a list.
  */
 function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
   return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };

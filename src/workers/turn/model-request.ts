@@ -15,7 +15,6 @@ import type { SoftPass } from './step-decision.ts';
 import { idempotencyKey, type SentContext } from './turn-journal.ts';
 import type { RunningTurn, RunState, TurnFacts } from './turn-states.ts';
 
-/** Sends the turn's context to the model, and the pieces of its answer to readers. */
 export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<TurnFacts['ask']> {
   const { prepared, ending, ports, settings, journal } = run;
   const { clock, onEvent, onContent, tracing } = ports;
@@ -53,7 +52,7 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
       const asked = { version, isUnanswered: isUnanswered(journal.conversation, version) };
       return { ...result, ...asked, waits: journal.waitsOf(state.key), retryAfterMs, random: Math.random() };
     }
-    // The settlement of a turn refuses later pieces. Pieces of other steps may arrive later.
+    // The settlement refuses later pieces. Those of other steps may arrive later.
     if (result.answer.toolCalls.length === 0) await stream.end();
     return { ...result, sent };
   } finally {
@@ -62,8 +61,8 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
 }
 
 /**
- * Requests a compaction pass without waiting for it. While a model's thinking is without a final answer, requests none,
- * because such a pass could only end without a result. The end of the turn requests the pass instead.
+ * Requests a pass without waiting for it. While a model thinks, such a pass could only end without a result, so the end
+ * of the turn requests it.
  */
 async function requestSoftPass(
   run: RunningTurn,
@@ -96,7 +95,7 @@ function describeRequest(
   };
 }
 
-/** Fields of a request that help its provider to cache it, and to find who misuses the model. Names are sent as hashes. */
+/** Fields that help a provider to cache the request, and to find who misuses the model. Names are sent as hashes. */
 export function hintProvider(
   { agent, policy }: Pick<PreparedAgent, 'agent' | 'policy'>,
   conversation: ConversationRef,
@@ -118,12 +117,11 @@ function identify(by: SafetyIdentifier, { tenant, id }: ConversationRef, context
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** Contents that are loaded at the same time for one request. */
 const PARALLEL_LOADS = 8;
 
 /**
- * Returns the agent's model, which replaces references in a request by their contents. The log keeps the references, so
- * large contents are neither in Redis nor read with each step.
+ * The model with references in its requests replaced by contents. The log keeps the references, so that large contents
+ * are not read with each step.
  */
 function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>): Model {
   const { model } = agent;

@@ -26,10 +26,7 @@ export async function requestUnderLease({ ending, ports, prepared }: RunningTurn
   return answer.passId;
 }
 
-/**
- * Joins the open compaction pass or requests one. Then takes the pass over and completes it in this turn. The step does
- * not wait for a pass again.
- */
+/** Completes the open pass, or a new one, in this turn. The step does not wait for a pass again. */
 export async function compactHere(
   run: RunningTurn,
   { key, need, isLastResort }: RunState<'compact'>,
@@ -42,7 +39,6 @@ export async function compactHere(
   return { doesFit: doesFit(run), waits: journal.waitsOf(key), random: Math.random() };
 }
 
-/** Records that the provider refused the request as too long, so that the step waits only once for this cause. */
 export async function noteRefusal(
   { prepared, journal }: RunningTurn,
   { key, tokens }: RunState<'note_refusal'>,
@@ -52,10 +48,7 @@ export async function noteRefusal(
   return { need: { reasons: ['overflow'], refusedTokens }, waits: journal.waitsOf(key) };
 }
 
-/**
- * Counts again before a turn fails as too large (invariant I14). The turn fails only if a request over the current
- * context is still too large, and no compaction pass could make it small enough.
- */
+/** Counts again before a turn fails as too large: could a pass make the current context small enough (I14)? */
 export async function countAgain(
   run: RunningTurn,
   { tokens, refusal }: RunState<'recount'>,
@@ -80,10 +73,7 @@ function doesFit({ prepared, journal }: RunningTurn): boolean {
   return decideStep(prepared, journal.conversation, false).kind !== 'refuse';
 }
 
-/**
- * Explains a request that is too large, with the sizes of all its parts. If the messages of this turn alone are the
- * cause, they leave the context.
- */
+/** If the messages of this turn alone are too large, they leave the context. */
 export async function explainTooLarge(run: RunningTurn, large: RunState<'give_up'>): Promise<TurnFacts['give_up']> {
   return { failed: describeTooLarge(run, large), leaves: await leaveAsTooLarge(run, large.refusal !== undefined) };
 }
@@ -124,12 +114,12 @@ function explainParts(recount: Recount | undefined): string {
   return rules.length === 0 ? parts : `${parts}. A smaller context would break the rules ${rules.join(', ')}`;
 }
 
-/** Most messages before a turn in which turns without an answer are searched. */
+/** Messages before a turn in which turns without an answer are searched. */
 const SEARCHED_MESSAGES = 100;
 
 /**
- * Returns the messages that leave the context after a provider refused what a request says or holds. No model has
- * answered them: those of this turn, and of canceled or failed turns directly before it.
+ * Messages that leave after a provider refused what a request says or holds. No model has answered them: those of this
+ * turn, and of canceled or failed turns directly before it.
  */
 export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<Leaving> {
   const { inputSeq, lease } = claimed;
@@ -149,8 +139,8 @@ export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<
 }
 
 /**
- * Returns the messages that leave the context after a refusal without a known cause. They leave if a provider has accepted
- * everything else in the request before. Otherwise the cause may be the agent's settings or an older message.
+ * After a refusal without a known cause, messages leave if a provider accepted the rest of the request before.
+ * Otherwise the agent's settings or an older message may be the cause.
  */
 export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined> {
   const { journal, context } = run;
@@ -162,9 +152,8 @@ export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined>
 }
 
 /**
- * Returns the messages that leave the context after a request was too large. These are the messages of this turn, if a
- * request with them alone would exceed the window.
- * @param isRefused true if the provider refused the request as too long, and compaction could not help
+ * After a request was too large, the messages of this turn leave if they alone would exceed the window.
+ * @param isRefused the provider refused the request as too long, and compaction could not help
  */
 async function leaveAsTooLarge(run: RunningTurn, isRefused: boolean): Promise<Leaving | undefined> {
   const from = run.claimed.inputSeq;
@@ -186,32 +175,26 @@ async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn)
   return fits(overhead.tokens) && !fits(contextSize(own, overhead).tokens);
 }
 
-/**
- * Marker in the field `explained` of a context version that replaced one whose form a provider refused. A rollback by a
- * caller has another marker.
- */
+/** Mark in `explained` of a version that replaced a refused one. A caller's rollback has another mark. */
 const VERSION_REFUSED = 'version_refused';
 
-/** A request that the provider refused because of its form. */
 interface RefusedRequest {
   readonly step: string;
-  /** Number of the context version that the request contains. */
   readonly version: number;
 }
 
-/** Checks that a pass or a rollback made a version, and that no request over it was answered yet. */
+/** A pass or a rollback made the version, and no request over it was answered yet. */
 export function isUnanswered({ answeredVersion }: StepState, version: number): boolean {
   return version > START_VERSION.number && (answeredVersion === undefined || answeredVersion < version);
 }
 
 /**
- * After a provider refuses the form of a request, replaces the version in that request by its parent, if a compaction
- * pass made the version. The refused segments are quarantined. If the provider refuses the parent, the parent's parent
- * follows, until a version that was answered before or that no pass made. A step that has waited for a pass may wait
- * once more, because the parent is as large as the context was before that pass.
- * @returns false if no pass made the version's segments, or if a request with them was answered before: then their form
- * is not at fault
- * @throws LostTurn if the turn's lease was lost
+ * Replaces a version whose form the provider refused by its parent, and quarantines its segments. Further refusals go
+ * on to older versions, until one that was answered before or that no pass made. A step that has waited for a pass may
+ * wait once more: the parent is as large as the context was before.
+ * @returns false if no pass made the version's segments, or a request with them was answered: their form is not at
+ * fault
+ * @throws LostTurn if the lease was lost
  */
 export async function rollBackRefused(
   run: RunningTurn,
@@ -221,15 +204,14 @@ export async function rollBackRefused(
   const { ports, ending, journal } = run;
   const { conversation } = ending.lease;
   const shown = await findShown(run, await readVersion(run, refused));
-  // No request over a context version newer than `answeredVersion` was ever answered. The search for a replacement
-  // passes `answeredVersion` before any older version.
+  // No version newer than `answeredVersion` was answered. The search reaches that version before any older one.
   const { answeredVersion } = journal.conversation;
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = copyOlder(run, refused, await readVersion(run, shown.parent));
   ending.signal.throwIfAborted();
-  // The additional wait is recorded before the rollback. A crash between the two writes then leaves the step one wait
-  // too many. In the other order, a crash would make the turn fail.
+  // Recorded before the rollback. A crash between the two leaves one wait too many. The other order would fail the
+  // turn.
   if (hasWaitedForPass(journal.waitsOf(step))) await journal.recordWait(step, 'rolled_back');
   const rollback = {
     expectedVersion: refused,
@@ -258,23 +240,19 @@ export async function rollBackRefused(
   return true;
 }
 
-/** Reads a version of the context. If the store no longer keeps it, the full log is returned, which no pass made. */
+/** A version that the store dropped counts as the full log. */
 async function readVersion({ ports, ending }: RunningTurn, number: number | null): Promise<Version> {
   const version = number === null ? undefined : await ports.contexts.readVersion(ending.lease.conversation, number);
   return version ?? START_VERSION;
 }
 
-/**
- * Finds the context version from which a version copied its segments. A version that replaced a refused one has the
- * segments of an older version.
- */
+/** Finds the version whose segments a rollback copied. */
 async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
   const refused = await findShown(run, await readVersion(run, version.parent));
   return findShown(run, await readVersion(run, refused.parent));
 }
 
-/** Builds a new context version for the current log with the segments of the older version `shown`. */
 function copyOlder({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
   const { baseTotal } = shown;
   const weight = weighVersion(shown);

@@ -10,27 +10,22 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
-/**
- * Reasons for a soft compaction pass, for which the turn does not wait. Empty if there are none. If a backoff
- * suppresses the reasons, the value is the cause of the backoff.
- */
+/** Reasons for a pass in the background. Empty if there are none, or if a backoff suppresses them. */
 export interface SoftPass {
   readonly reasons: readonly Reason[];
   readonly backoff?: BackoffCause;
 }
 
 export type StepDecision =
-  /** Send the request. If there are reasons, also request a compaction pass that runs while the turn continues. */
+  /** If there are reasons, also request a pass that runs while the turn continues. */
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
-  /** Request a compaction pass and wait until it ends. */
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
-  /** The request exceeds the model's window, and the step has used up its waits. */
+  /** The step has used up its waits. */
   | { readonly kind: 'refuse'; readonly size: Weight };
 
 /**
- * Decides before a model step whether to send its request, to compact first, or to fail. Needs only the conversation's
- * state, not its messages.
- * @param mayWait true if the step may still wait for a compaction pass
+ * Decides before a model step from the conversation's state alone, without its messages.
+ * @param mayWait true if the step may still wait for a pass
  */
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
@@ -39,12 +34,10 @@ export function decideStep(agent: Sized, state: StepState, mayWait: boolean): St
   const { anchor: _, ...uncounted } = state.size;
   const own = contextSize(uncounted, agent.overhead).tokens;
   if (!isSendable(agent.limits, Math.min(own, size.tokens))) return { kind: 'refuse', size };
-  // A step with a hard reason (for which turns wait) has already waited for a pass. A further pass in the background
-  // would not help.
+  // A step with a hard reason has waited for a pass already. Another one in the background would not help.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };
 }
 
-/** Decides after a completed turn whether to request a compaction pass. */
 export function decideTurnEnd(agent: Sized, state: StepState): SoftPass {
   const { size, reasons } = evaluate(agent, state, true);
   return checkBackoff(state, size, reasons);
@@ -62,50 +55,32 @@ function checkBackoff({ passId, backoff }: StepState, { tokens }: Weight, reason
   return cause === undefined ? { reasons } : { reasons: [], backoff: cause };
 }
 
-/**
- * Why a model step waits for a compaction pass. A step waits only once for each cause: a second pass over the same log
- * would not make the context smaller.
- */
+/** Why a step waits for a pass. It waits once for each cause: a second pass over the same log would not help. */
 type WaitCause = 'threshold' | 'overflow' | 'rollback';
 
-/** The waits of one model step. These waits are computed from marker records among the turn's steps. */
+/** The waits of one model step, computed from marks among the steps of its turn. */
 export interface StepWaits {
   readonly step: string;
-  /** The step's wait for a compaction pass because its context meets a hard threshold: still available, or used. */
+  /** Wait because the context meets a hard threshold. */
   readonly threshold: 'available' | 'used';
-  /**
-   * The step's wait for a compaction pass because the provider refused its request as too long: still available,
-   * requested or used.
-   */
+  /** Wait because the provider refused the request as too long. */
   readonly overflow: 'available' | 'requested' | 'used';
-  /**
-   * One more wait for a compaction pass. This wait is granted when the provider refused the result of the earlier pass,
-   * and that result was rolled back.
-   */
+  /** One more wait, granted if the provider refused the result of a pass and it was rolled back. */
   readonly rollback: 'not_granted' | 'available' | 'used';
-  /**
-   * Number of compaction passes that ended before the context had its final size, for example because the pass failed.
-   * Such a pass does not use up a wait of the step (invariant I13).
-   */
+  /** Passes that ended without deciding on the size. They use up no wait (I13). */
   readonly unsettledPasses: number;
-  /** Number of retries after failed calls, up to the number that makes the delay longer. */
   readonly retries: number;
 }
 
 export type WaitEvent = 'size_refused' | 'rolled_back' | 'pass_settled' | 'pass_unsettled' | 'retry_due';
 
 interface WaitTransition {
-  /**
-   * Key of the marker record for the event that changes a step's waits. Recording the marker a second time changes
-   * nothing (invariant I5).
-   */
+  /** Key of the record for the event. Recording it twice changes nothing (I5). */
   readonly mark: string;
   readonly waits: StepWaits;
 }
 
-/**
- * Computes the waits of a model step after an event. The caller stores the marker record `mark` before it acts on them.
- */
+/** The caller stores `mark` before it acts on the waits. */
 export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransition {
   const { step } = waits;
   switch (event) {
@@ -132,7 +107,6 @@ export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransiti
   }
 }
 
-/** Computes the waits of a model step from the marker records whose keys `applyWaitEvent` returned. */
 export function readStepWaits(steps: ReadonlyMap<string, StepRecord>, step: string): StepWaits {
   const pick = <State>(states: readonly (readonly [mark: string, State])[], initial: State): State =>
     states.find(([mark]) => steps.has(mark))?.[1] ?? initial;
@@ -167,7 +141,7 @@ export function hasWaitedForPass({ threshold, overflow }: StepWaits): boolean {
   return threshold === 'used' || overflow === 'used';
 }
 
-/** Returns which wait the ended compaction pass has used up. The wait that was granted last comes first. */
+/** The wait that was granted last comes first. */
 function causeOfWait({ rollback, overflow }: StepWaits): WaitCause {
   if (rollback === 'available') return 'rollback';
   return overflow === 'requested' ? 'overflow' : 'threshold';
@@ -177,27 +151,22 @@ function usedMark(cause: WaitCause, step: string): string {
   return `waited-${cause}-${step}`;
 }
 
-/**
- * Builds the request to suspend a model step until a compaction pass has ended.
- * @param passId id of the compaction pass
- */
 export function waitForPass(step: string, passId: string): WaitRequest {
   return { for: 'compaction', step, waitMs: TURN_LIMITS.compactionWaitMs, calls: [], passId };
 }
 
-/** ms before the first retry. The delay doubles with each retry of the same step. */
+/** The delay doubles with each retry of the same step. */
 const RETRY_FIRST_MS = 1_000;
-/** Retries that double the delay. Later ones are not recorded: a step may wait for its provider for a day. */
+/** Later retries are not recorded: a step may wait for its provider for a day. */
 const MAX_DOUBLINGS = 6;
-/** An hour. A provider may name a far time by mistake, or answer again earlier. A gate is paused as long at most. */
+/** An hour: a provider may name a far time by mistake. A gate is paused for as long at most. */
 const LONGEST_ASKED_MS = 3_600_000;
 
 /**
- * Builds the request to suspend a model step before the next retry of its call. Random jitter spreads the retries, because
- * all turns see an outage of their provider at the same time.
- * @param retryAfterMs delay that the provider asks for. It can only lengthen turnfold's own, because a provider in an outage
- * may ask for an immediate retry each time.
- * @param random a number from 0 to 1
+ * Waits before the next retry, with jitter, because all turns see an outage of their provider at once.
+ * @param retryAfterMs asked for by the provider. It can only lengthen the delay: a provider in an outage may ask for an
+ * immediate retry each time.
+ * @param random from 0 to 1
  */
 export function waitForRetry(
   { step, retries }: Pick<StepWaits, 'step' | 'retries'>,
@@ -209,12 +178,10 @@ export function waitForRetry(
   return { for: 'retry', step, waitMs, calls: [] };
 }
 
-/** Builds the request to suspend a model step until the time that the gate of its model has chosen. */
 export function waitAtGate(step: string, waitMs: number): WaitRequest {
   return { for: 'retry', step, waitMs: Math.max(0, waitMs), calls: [], isHeld: true };
 }
 
-/** Returns true if a retry of the step is recorded when its wait ends. */
 export function countsAsRetry({ retries }: Pick<StepWaits, 'retries'>, isHeld: boolean | undefined): boolean {
   return isHeld !== true && retries < MAX_DOUBLINGS;
 }

@@ -25,7 +25,7 @@ export type CallDecision =
   | { readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown }
   | { readonly kind: 'wait'; readonly for: AnswerKind; readonly call: CallToWaitFor };
 
-/** The recorded wait of one call. Its kind decides how the wait ends, whatever the tool's definition is now (I20). */
+/** Its kind decides how the wait ends, whatever the tool's definition is now (I20). */
 interface CallWait {
   readonly for: AnswerKind;
   readonly call: WaitingCall;
@@ -35,13 +35,13 @@ export interface CallFacts {
   readonly tools: readonly Tool[];
   readonly steps: ReadonlyMap<string, StepRecord>;
   readonly answers: ClaimedTurn['answers'];
-  /** Recorded waits by call id. */
+  /** By call id. */
   readonly waits: ReadonlyMap<string, CallWait>;
-  /** ms since epoch by the store's clock, as in the deadlines. */
+  /** By the store's clock, as the deadlines. */
   readonly claimedAt: number;
 }
 
-/** Indexes the calls of a turn's last wait. A round can have 4,000 calls. */
+/** A round can have 4,000 calls. */
 export function indexWaits(waited: ClaimedTurn['waited']): CallFacts['waits'] {
   if (waited === undefined || !isAnswerKind(waited.for)) return new Map();
   const kind = waited.for;
@@ -49,9 +49,9 @@ export function indexWaits(waited: ClaimedTurn['waited']): CallFacts['waits'] {
 }
 
 /**
- * Decides what to do with one open tool call. A call that has waited is decided by its record alone (I20). The tool's
- * definition decides any other call. A call that cannot be run is then answered at once, without an approval. A tool
- * without `run` ignores `needsApproval`, because its result comes from outside.
+ * A call that has waited is decided by its record alone (I20), any other by the tool's definition. One that cannot run
+ * is answered at once, without an approval. A tool without `run` ignores `needsApproval`: its result comes from
+ * outside.
  */
 export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   const wait = facts.waits.get(call.id);
@@ -86,7 +86,7 @@ function decideApproval({ call }: CallWait, facts: CallFacts): CallDecision {
   return approved ? runApproved(call, facts) : answerError('denied', why ?? 'the call was not approved');
 }
 
-/** Runs an approved call with the recorded input. A deployment may have taken the tool or its `run` away. */
+/** Runs with the recorded input. A deployment may have taken the tool or its `run` away. */
 function runApproved(call: WaitingCall, facts: CallFacts): CallDecision {
   const tool = findTool(call.name, facts);
   const canRun = tool !== undefined && isRunnable(tool);
@@ -117,7 +117,6 @@ interface CheckedInput {
   readonly input: unknown;
 }
 
-/** Records what a call waits for. Each tool has its own deadline. */
 function beginWait(kind: AnswerKind, { id, name, arguments: text }: ToolCall, checked: CheckedInput): CallDecision {
   const shown = showInput(checked.input);
   if (shown === undefined) return answerError('invalid_input', UNSHOWN_INPUT);
@@ -125,7 +124,7 @@ function beginWait(kind: AnswerKind, { id, name, arguments: text }: ToolCall, ch
   return { kind: 'wait', for: kind, call: { id, name, arguments: text, ...shown, waitMs } };
 }
 
-/** Lets a call wait on until its recorded deadline, after the turn was claimed for another call. */
+/** The turn was claimed for another call. */
 function waitOn(
   kind: AnswerKind,
   { until, decision: _, ...call }: WaitingCall,
@@ -143,7 +142,6 @@ function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
 }
 
 /**
- * Builds the request to suspend the turn until its open tool calls have answers.
  * @param step key of the model step with the open calls
  * @param calls at least one
  */
@@ -153,10 +151,9 @@ export function waitForCalls(kind: AnswerKind, step: string, calls: readonly Cal
 
 type ReadInput =
   | { readonly status: 'valid'; readonly input: unknown }
-  /** `why` names the invalid field of the tool call's arguments. */
+  /** Names the invalid field of the arguments. */
   | { readonly status: 'invalid'; readonly why: string };
 
-/** Parses the arguments of a tool call by the tool's schema. */
 function readInput(tool: Tool, text: string): ReadInput {
   // Some models send empty text as the arguments of a tool that takes none.
   const given = text.trim() === '' ? '{}' : text;
@@ -181,8 +178,8 @@ type ShownInput = Required<Pick<RecordedCall, 'input'>> & Pick<RecordedCall, 'is
 const INPUT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES };
 
 /**
- * Writes an input as the text that a wait records and a person reads. JSON is used only if parsing it gives an equal
- * value, so that the approved text and the value of `run` are the same. Any other value is written by `inspect`.
+ * Writes an input for a person to approve. JSON only if parsing it gives an equal value, so that `run` gets what was
+ * read. Otherwise `inspect`.
  * @returns undefined for an input that is too large to be shown
  */
 function showInput(input: unknown): ShownInput | undefined {
@@ -199,12 +196,11 @@ function showInput(input: unknown): ShownInput | undefined {
   return text.length > MAX_MESSAGE_BYTES ? undefined : { input: text, isShownOnly: true };
 }
 
-/** Explains an input for which `showInput` returns undefined. */
 const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. No person can check such an input. Send fewer arguments`;
 
 /**
- * Returns the input that a person approved, whatever the tool's schema makes of the arguments now. If JSON cannot hold
- * the input, the schema makes it again. It then runs only if it still reads as the approved text.
+ * The approved input, whatever the schema makes of the arguments now. If JSON cannot hold it, the schema makes it
+ * again, and it runs only if it reads as the approved text.
  */
 function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: RecordedCall): ReadInput {
   if (input !== undefined && isShownOnly !== true) {

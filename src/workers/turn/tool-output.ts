@@ -9,7 +9,7 @@ import { joinPath, safeParse } from '../../domain/parse.ts';
 import { readSafely } from '../../domain/thrown.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
-/** The answer to one tool call: its log entry, and its outcome for metrics. */
+/** `outcome` is for metrics. */
 export interface ToolAnswer {
   readonly output: ToolOutput;
   readonly outcome: ToolOutcome;
@@ -26,31 +26,27 @@ const approvalSchema = z.object({ approved: z.boolean(), why: z.string().optiona
 
 export type Approval = z.infer<typeof approvalSchema>;
 
-/** An error result that the model reads: an outcome code and a reason. */
 export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string): ToolAnswer {
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
-/** Limits for writing a tool's result as JSON. The result becomes a text, which nothing parses again. */
+/** The result becomes a text, which nothing parses again. */
 const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxValues: 550_000 };
 
 export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);
 }
 
-/** Reads a result that is text, or an object of the form `{content, isError?}` without other fields. */
+/** Reads text, or `{content, isError?}` without other fields. */
 function readExact(value: unknown): ToolAnswer | undefined {
-  // This check runs before the schema, because the schema would visit all keys of the object, possibly millions.
+  // The schema would visit all keys of the object, possibly millions.
   if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
   const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
   return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
 }
 
-/**
- * Writes any other tool result as JSON text. An object with `content` and other fields is also written in full, so that
- * no field is lost.
- */
+/** Writes any other result as JSON, so that no field beside `content` is lost. */
 function readObject(value: unknown): ToolAnswer {
   if (typeof value !== 'object' || value === null) {
     return errorAnswer('invalid_result', 'the tool must return text or a JSON object');
@@ -69,10 +65,7 @@ function readObject(value: unknown): ToolAnswer {
   return { output: { content: written.json }, outcome: 'done' };
 }
 
-/**
- * Reads a tool result that came from outside the worker.
- * @param json the tool result that a caller sent to `resume`, as JSON
- */
+/** @param json a result that a caller sent to `resume` */
 export function readBroughtOutput(json: string): ToolAnswer {
   const value = readJsonText(json, STORED_JSON_BOUNDS);
   if (value === undefined) return errorAnswer('invalid_result', 'the result that the caller sent is not JSON');
@@ -82,65 +75,50 @@ export function readBroughtOutput(json: string): ToolAnswer {
   );
 }
 
-/** Reads the decision about a tool call that waits for approval. An unreadable decision counts as not approved. */
+/** An unreadable decision counts as not approved. */
 export function readApproval(json: string): Approval {
   const parsed = approvalSchema.safeParse(readJsonText(json));
   return parsed.success ? parsed.data : { approved: false, why: 'the decision on the approval could not be read' };
 }
 
-/** Default of the setting `toolResultMaxTokens`. A tool result with more tokens is clipped. */
+/** Default of `toolResultMaxTokens`. */
 export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
 export interface ClippedResult {
   readonly content: string;
-  /**
-   * The full text of a clipped tool result, and its hash. Undefined if nothing was cut, or if the full text is not
-   * stored.
-   */
+  /** Undefined if nothing was cut, or if the full text is not stored. */
   readonly whole?: { readonly hash: string; readonly text: string };
 }
 
 export interface ClipBounds {
   readonly maxTokens: number;
-  /**
-   * True if the agent has the recall tool, so that it can read the full text later. Otherwise the full text is not
-   * stored.
-   */
+  /** The full text is stored only if the agent can read it by recall. */
   readonly hasRecall: boolean;
 }
 
-/**
- * UTF-16 units that nearly no token exceeds. A text with more units than this per allowed token is clipped without
- * counting all of it.
- */
+/** UTF-16 units that nearly no token exceeds. A longer text is clipped without counting all of it. */
 const UNITS_A_TOKEN = 8;
 
-/**
- * If a clip would remove no more UTF-16 units than this, the text is counted exactly, because it may fit as a whole.
- */
+/** If a clip would remove no more units, the text is counted exactly, because it may fit. */
 const NARROW_GAP_UNITS = 4_096;
 
 /**
- * Clips a tool's result to `maxTokens` before the result enters the log, because every later request would contain the
- * result. The head and the tail of the text remain. The full text is stored beside the log, if it is no larger than a
- * message may be.
- *
- * The cost grows with `maxTokens`, not with the text: only the head and the tail of a long text are counted.
+ * Clips a result before it enters the log, because every later request would contain it. Its head and tail remain, and
+ * the full text is stored beside the log. The cost grows with `maxTokens`, not with the text.
  */
 export async function clipResult(
   counter: TokenCounter,
   text: string,
   { maxTokens, hasRecall }: ClipBounds,
 ): Promise<ClippedResult> {
-  // A UTF-16 unit has at least one byte in UTF-8. For a text of 64 MiB, counting the bytes would take milliseconds.
+  // A unit has at least one byte. Counting the bytes of 64 MiB would take milliseconds.
   const isTooLong = text.length > MAX_MESSAGE_BYTES || Buffer.byteLength(text) > MAX_MESSAGE_BYTES;
   if (!isTooLong && (await fits(counter, text, maxTokens))) return { content: text };
   const isKept = hasRecall && !isTooLong;
   const hash = isKept ? createHash('sha256').update(text).digest('hex').slice(0, 32) : '';
   const rest = isKept ? `recall reads the whole by ref ${hash}` : 'the rest is not kept';
   const marker = `\n[clipped: ${text.length} characters; ${rest}]\n`;
-  // A text of this many tokens is never larger than the limit for a message, even if all its tokens are the longest
-  // ones.
+  // A text of so many tokens fits into a message, even if all are the longest ones.
   const fitting = Math.floor(MAX_MESSAGE_BYTES / counter.longestTokenBytes);
   const limit = isTooLong ? Math.min(maxTokens, fitting) : maxTokens;
   const left = Math.max(0, limit - counter.countSync(marker));
@@ -149,7 +127,7 @@ export async function clipResult(
 }
 
 async function fits(counter: TokenCounter, text: string, maxTokens: number): Promise<boolean> {
-  // Each token has at least one byte, so a text with no more bytes than `maxTokens` is not counted.
+  // Each token has at least one byte.
   if (Buffer.byteLength(text) <= maxTokens) return true;
   if (text.length > maxTokens * UNITS_A_TOKEN) {
     const [head, tail] = await clipEnds(counter, text, maxTokens);

@@ -11,10 +11,7 @@ import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolA
 import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
 import { failTurn, HANDED_BACK, mustHandBack, type RunningTurn, type RunState, type TurnFacts } from './turn-states.ts';
 
-/**
- * Number of tool calls that run at the same time. When all 4,000 calls of a message started at once, the event loop was
- * blocked for 2.5 s.
- */
+/** Tool calls that run at the same time. 4,000 that started at once blocked the event loop for 2.5 s. */
 const CALLS_AT_ONCE = 64;
 
 interface DecidedCall<Decision extends CallDecision = CallDecision> {
@@ -25,8 +22,8 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
 /**
- * Runs or answers the open tool calls of an assistant message, and records each result at once. After all other calls
- * have their results, calls that wait for an approval or for an outside result suspend the turn.
+ * Runs or answers the open calls of a message, and records each result at once. Calls that wait for an approval or an
+ * outside result suspend the turn, after all others have results.
  */
 export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>): Promise<TurnFacts['tools']> {
   const { journal, prepared, claimed } = run;
@@ -51,7 +48,6 @@ export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>
   return endRound(run, answered.key, decided);
 }
 
-/** The agent's tools. If the agent enables recall, they include the recall tool for this conversation. */
 function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly Tool[] {
   const { agent, recall } = prepared;
   if (recall === undefined) return agent.tools;
@@ -60,7 +56,7 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
   return [...agent.tools, recall.open({ contexts, conversation, state: journal.conversation })];
 }
 
-/** Suspends the turn for one kind of wait at a time: first for approvals, then for outside results. */
+/** One kind of wait at a time: first approvals, then outside results. */
 function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): TurnFacts['tools'] {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.flatMap(({ decision }) =>
@@ -71,19 +67,13 @@ function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[
   return { status: 'closed' };
 }
 
-/**
- * Names a call that begins to wait by a hash. The idempotency key in it names the incarnation of the conversation: a
- * late answer to a call of an erased conversation has another hash (I21).
- */
+/** The hash has an idempotency key, so a late answer to a call of an erased conversation has another hash (I21). */
 function nameWait(run: RunningTurn, call: CallToWaitFor): CallToWaitFor {
   const { id, name, arguments: text, input = '', hash } = call;
   return { ...call, hash: hash ?? hashOf(JSON.stringify([idempotencyKey(run, id), name, text, input])) };
 }
 
-/**
- * Runs the tool calls of a round. The first failure aborts all other calls, and the round ends when they have ended.
- * When the worker stops, each call is aborted by its own deadline.
- */
+/** The first failure aborts all other calls. When the worker stops, each call is aborted by its own deadline. */
 async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
@@ -102,8 +92,8 @@ async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<voi
 }
 
 /**
- * Traces one tool call. A call that is answered without being run has a span as well. The errors for a lost turn and
- * for a stop are thrown outside of the span.
+ * A call that is answered without being run has a span, too. Errors for a lost turn and a stop are thrown outside of
+ * it.
  */
 async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
@@ -116,10 +106,7 @@ function returnTurnEnd(error: unknown): LostTurn | StoppedWork {
   throw error;
 }
 
-/**
- * Name of the tool in spans and metrics. All unknown tools share one name, because models can invent any number of
- * names.
- */
+/** For spans and metrics. Unknown tools share one name, because models can invent any number. */
 function nameTool({ call, decision }: AnswerableCall): string {
   return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
 }
@@ -149,14 +136,11 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
   ports.onEvent({ type: 'tool_called', ...scope, name, outcome: answer.outcome, durationMs });
 }
 
-/**
- * Maximum characters of a tool error's text. The model reads that text, and a stack trace or a document would only use
- * up context.
- */
+/** The model reads this text. A stack trace would only use up context. */
 const TOOL_ERROR_CHARACTERS = 16_000;
 
 /**
- * Runs one tool call. Every tool call gets an answer: an error or a missed deadline becomes an error result.
+ * An error or a missed deadline becomes an error result.
  * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
  */
 async function runTool(
@@ -177,7 +161,7 @@ async function runTool(
   try {
     return await ending.call(timeoutMs, (signal) => runSafely(ports.loop, tool, input, { ...context, signal }));
   } catch (error) {
-    // An abort may have caused the error, so it is unknown whether the call had its effect.
+    // An abort may have caused the error. It is unknown whether the call had its effect.
     ending.throwIfEnded();
     return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws only after an abort
   }

@@ -15,10 +15,7 @@ import { ContextCache } from './turn-journal.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 import type { TurnEnd } from './turn-states.ts';
 
-/**
- * Thrown when a delivery ends with an unexpected error, its `cause`. `scope` has the ids for the event that reports the
- * error.
- */
+/** `cause`: the unexpected error that ended the delivery of a turn. */
 export class BrokenDelivery extends Error {
   readonly scope: EventScope;
 
@@ -43,8 +40,9 @@ export async function answerSuspect(ports: TurnPorts, claimed: ClaimedTurn): Pro
 }
 
 /**
- * Handles one wake of a conversation. Claims and answers turns, until the mailbox is empty, its first turn waits, or
- * the delivery has reached its limit of turns or time. At that limit, the last settlement records the next wake.
+ * Handles one wake of a conversation, until its mailbox is empty, its first turn waits, or the delivery has used its
+ * share.
+ * The last settlement then records the next wake.
  */
 export class TurnDelivery implements OpenDelivery {
   readonly ports: TurnPorts;
@@ -55,7 +53,7 @@ export class TurnDelivery implements OpenDelivery {
   readonly #startedAt: number;
   #claims = 0;
   hold: SoloHold | undefined;
-  /** Turn that killed a process of its own. It made progress there, so it is no suspect by its attempts. */
+  /** Turn that killed a process of its own. It made progress there, so its attempts do not make it a suspect. */
   #killer: string | undefined;
   #postponed: Postponed | undefined;
 
@@ -69,11 +67,9 @@ export class TurnDelivery implements OpenDelivery {
   }
 
   /**
-   * Claims and answers turns until the delivery ends. A suspect is answered in a process of its own, if this worker can
-   * start one.
    * @param given a turn that another process has claimed for this delivery
-   * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported once
-   * for all turns.
+   * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported
+   * once.
    */
   async run(given?: ClaimedTurn): Promise<TurnDeliveryResult> {
     const { ports } = this;
@@ -102,15 +98,14 @@ export class TurnDelivery implements OpenDelivery {
   }
 
   /**
-   * Claims the first turn of the conversation, if this worker has its agent. A turn whose agent no running worker has had
-   * for a long time is still claimed, so that it fails.
+   * Claims the first turn if this worker has its agent. A turn whose agent no worker has had for long is claimed, and
+   * fails.
    */
   async #claim(): Promise<ClaimedTurn | undefined> {
     const { turns, ids, elsewhere } = this.ports;
     this.#postponed = undefined;
     let claim = await turns.claim(this.#conversation, this.#owner, ids.next(), elsewhere?.names);
     if (claim.status === 'unserved') {
-      // Another worker has the agent of the turn, or may start soon.
       const delayMs = await elsewhere?.delayOf(claim.agent, 'turn');
       if (delayMs !== undefined) {
         this.#postponed = { status: 'postponed', delayMs };
@@ -152,8 +147,7 @@ function describeSpan({ lease, agent, attempt, traceParent, waited }: ClaimedTur
 }
 
 /**
- * Reports a turn that was settled as failed because each of its claims ended without an outcome (invariant I10). The
- * next turn gets its own wake and delivery.
+ * Reports a turn that failed because each of its claims ended without an outcome (I10). The next turn has its own wake.
  */
 async function reportPoison(
   { onEvent, wakes }: TurnPorts,
@@ -164,7 +158,6 @@ async function reportPoison(
   if (wake !== undefined) await wakeUnlessFull(wakes, conversation, wake);
 }
 
-/** Reports a turn that a delivery has claimed, also together with the settlement of the turn before it. */
 function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
   const { lease, agent, attempt, isFirstClaim, dueAt, claimedAt, waited } = claimed;
   const { conversation, turn } = lease;
@@ -174,7 +167,7 @@ function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
   onEvent({ type: 'turn_claimed', ...nameConversation(conversation), turn, agent, attempt, ...times });
 }
 
-/** Returns how long the turn was suspended. Undefined for all claims but the first one after a suspension. */
+/** Only the first claim after a suspension reports it. */
 function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
   if (waited === undefined || !isFirstClaim) return undefined;
   return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };
@@ -184,10 +177,9 @@ function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for
 const FULL_DELAY_MS = 5_000;
 
 /**
- * Answers a suspect in a process of its own, while this process renews the lease, too. So a blocked event loop there
- * costs no lease before this process has ended the other and reported its death.
- * @returns `died` if the turn may be claimed again, and the death is reported
- * @throws LostTurn if the turn's lease was lost
+ * Answers a suspect in a process of its own. This process renews the lease as well: a blocked event loop there costs no
+ * lease before its death is reported.
+ * @throws LostTurn if the lease was lost
  */
 async function answerApart(
   { ports, settings }: OpenDelivery,

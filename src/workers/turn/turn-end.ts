@@ -20,26 +20,25 @@ export type EndPorts = Pick<
 export interface ClaimedWork {
   readonly claimed: ClaimedTurn;
   readonly ending: Ending;
-  /** Time when the work started, by this process's clock. `claimed.claimedAt` is by the store's clock. */
+  /** By this process's clock. `claimed.claimedAt` is by the store's clock. */
   readonly startedAt: number;
 }
 
 export interface EndedWork extends ClaimedWork {
   readonly end: TurnEnd;
-  /** False if this delivery has reached its limit. The next turn then gets a wake instead of being claimed here. */
   readonly mayClaimNext: boolean;
 }
 
 export interface EndedTurn {
-  /** The next turn, if this delivery claimed it together with the settlement (invariant I7). */
+  /** Claimed together with the settlement (I7). */
   readonly next?: ClaimedTurn | undefined;
-  /** State of the conversation after the last step, if the settlement recorded that step. */
+  /** State after the last step, if the settlement recorded that step. */
   readonly conversation?: StepState | undefined;
 }
 
 /**
- * Writes how the work on a claimed turn ended. No other write gives the turn's lease back.
- * @throws LostTurn if the turn's lease was lost
+ * The only write that gives the lease of a turn back.
+ * @throws LostTurn if the lease was lost
  */
 export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {
   const { claimed, end } = work;
@@ -69,14 +68,11 @@ async function handBack(
   const released = await turns.release(lease, wake, delayMs);
   if (isLost(released)) throw new LostTurn(released.status);
   onEvent({ type: 'lease_returned', what: 'turn', ...nameConversation(conversation), turn, isCutOff });
-  // A sweep wakes a delayed turn when the turn is due.
+  // The sweeper wakes a delayed turn when it is due.
   if (delayMs === 0) await wakeUnlessFull(wakes, conversation, wake, { priority: BEGUN_PRIORITY });
 }
 
-/**
- * Adds the wake that the end of a turn has recorded. If Redis refuses the wake, e.g. because its memory is full, the
- * sweeper adds it later.
- */
+/** Adds the wake that the end of a turn has recorded. If Redis is full, the sweeper adds it later. */
 export async function wakeUnlessFull(
   wakes: Pick<WakeQueue, 'wake'>,
   conversation: ConversationRef,
@@ -122,7 +118,7 @@ async function settle(
   const { conversation, turn } = lease;
   const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
-  // After an abort, the outcome of a step must not be recorded. Only the failure of a turn is written then.
+  // After an abort no outcome of a step may be recorded, only the failure of the turn.
   if (settlement.step !== undefined) ending.signal.throwIfAborted();
   const result = await ending.write('settle', () => turns.settle(lease, { ...settlement, ...idleTtl }, wake));
   onEvent({
@@ -139,12 +135,9 @@ async function settle(
 }
 
 /**
- * Ends a turn whose work threw an unexpected error. The worker lives, so its claim must not count as the death of a
- * worker (invariant I22). After an error of the service, such as an outage of Redis, the lease is given back without a
- * wake. The sweeper then wakes the conversation. The next claim would meet any other error again, so the turn fails
- * with a code.
- *
- * If Redis refuses this write too, the lease lapses by its time.
+ * Ends a turn whose work threw an unexpected error. The worker lives, so the claim must not count as a death (I22).
+ * After an outage the lease is given back without a wake, and the sweeper wakes the conversation. The next claim would
+ * meet any other error again, so the turn fails with a code.
  */
 export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: unknown): Promise<void> {
   const { claimed, ending } = work;
@@ -153,7 +146,7 @@ export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: u
   else await endTurn(ports, { ...work, end: failAsBroken(error), mayClaimNext: false });
 }
 
-/** The failure is stored with the turn. An unknown error may quote contents, so only its name is stored. */
+/** An unknown error may quote contents, so only its name is stored. */
 function failAsBroken(error: unknown): TurnEnd {
   const code = failureCode(error);
   if (isTurnfoldError(error)) return failTurn(code, error.message, error.details);

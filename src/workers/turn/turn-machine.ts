@@ -59,20 +59,16 @@ import {
   type TurnStep,
 } from './turn-states.ts';
 
-/**
- * A turn waits for at most this many passes that end without deciding on the context's size. After that, the turn
- * compacts the context itself.
- */
+/** Passes that may end without deciding on the size. After these, the turn compacts the context itself. */
 const MAX_UNSETTLED = 3;
 
-/** Retries after an answer in which the model said nothing. Each retry costs the whole request. */
+/** Each retry costs the whole request. */
 const MAX_EMPTY_RETRIES = 2;
 
 const CHECK: RunState<'check'> = { step: 'check' };
 
 export const CLAIMED: RunState<'claimed'> = { step: 'claimed' };
 
-/** Returns the state that follows `state`, given the `facts` that the action of `state` returned. */
 export function nextTurnStep<Step extends TurnStep>(
   state: RunState<Step>,
   facts: TurnFacts[Step],
@@ -153,10 +149,7 @@ function afterCheck(_: RunState<'check'>, facts: TurnFacts['check'], rules: Turn
   return { step: 'ask', key, number, tokens, soft: decision };
 }
 
-/**
- * Waits for a compaction pass. If several passes ended without deciding on the context's size, the turn compacts the
- * context itself, without summaries. After that, the step does not wait again.
- */
+/** Waits for a pass. After several that decided nothing, compacts here without summaries, and does not wait again. */
 function makeRoom(key: string, { unsettledPasses }: StepWaits, need: PassNeed): RunState {
   if (unsettledPasses < MAX_UNSETTLED) return { step: 'request_pass', key, need };
   return { step: 'compact', key, need, isLastResort: false };
@@ -186,7 +179,6 @@ function afterFailure(
   }
 }
 
-/** Waits before the next attempt, unless the model has said nothing too often. */
 function waitOrFail({ failure, waits, retryAfterMs, random }: FailedCall, rules: TurnRules): TurnEnd {
   if (failure.code === EMPTY_ANSWER && waits.retries >= MAX_EMPTY_RETRIES) return failModel(rules, failure);
   const wait =
@@ -194,7 +186,6 @@ function waitOrFail({ failure, waits, retryAfterMs, random }: FailedCall, rules:
   return { kind: 'suspended', wait: { ...wait, maxMs: rules.providerWaitMs }, why: failure };
 }
 
-/** Ends the turn with its final answer, which must match the agent's schema, if it has one. */
 function endWithAnswer(
   { answered, outcome: step, leaves }: Extract<TurnFacts['record'], { readonly status: 'final' }>,
   { agent }: TurnRules,
@@ -219,8 +210,8 @@ function failModel(
 }
 
 /**
- * Applies the turn's time limit to its end. An outcome that was not recorded before the limit is dropped. A wait ends at
- * the limit, where the next claim finds no time left and fails the turn.
+ * Applies the time limit. An outcome that was not recorded before it is dropped. A wait ends at the limit, where the
+ * next claim fails the turn.
  */
 export function endWithin(how: TurnEnd, { leftMs, failed, isOver }: TimeLimit & { readonly isOver: boolean }): TurnEnd {
   if ('step' in how && isOver) return failed;

@@ -1,6 +1,4 @@
-/**
- * Types of a turn's states, and of the facts that their actions return. `turn-machine.ts` defines the transitions.
- */
+/** A running turn: the objects its actions share, the states of its machine, and the facts that actions return. */
 
 import type { Agent } from '../../domain/agent.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
@@ -19,100 +17,80 @@ import type { SoftPass, StepDecision, StepWaits } from './step-decision.ts';
 import type { ContextCache, SentContext, TurnJournal } from './turn-journal.ts';
 import type { PassNeed, Recount, TurnPorts, TurnSettings } from './turn-ports.ts';
 
-/** A turn that this worker has claimed and not yet settled, suspended or handed back. */
+/** A claimed turn that is not yet settled, suspended or handed back. */
 export interface RunningTurn {
   readonly claimed: ClaimedTurn;
-  /** The agent. The state `brief` adds the system prompt of this turn. */
+  /** The state `brief` adds the system prompt of this turn. */
   prepared: PreparedAgent;
-  /** The `context` that the caller passed with the turn. Until `brief` has read it: `{}`. */
+  /** `{}` until the state `brief`. */
   turnContext: TurnContext;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
   readonly ending: Ending;
-  /** Stream of what the turn's models write, for readers of the turn. */
   readonly stream: PieceStream;
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
-  /** When and how the turn ends for lack of time, by this process's clock. */
+  /** By this process's clock. */
   limit?: { readonly until: number; readonly failed: FailedEnd };
 }
 
-/**
- * True if the turn may begin no further step in this process: the process stops, or another turn waits for the
- * process's exclusive lock.
- */
+/** The process stops, or another turn waits to be alone in it. No further step may begin. */
 export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
   return shutdown.begun.aborted || solo.isWanted;
 }
 
-/**
- * How the work on a claimed turn ends. Any step can decide this, but only `endTurn` writes the decision to the store.
- */
+/** How the work on a turn ends. Any step may decide it, but only `endTurn` writes it. */
 export type TurnEnd =
   | {
       readonly kind: 'completed';
       readonly answerSeq: number;
       readonly end?: AnswerEnd | undefined;
-      /** True if the answer matches the schema of the agent. */
+      /** The answer matches the schema of the agent. */
       readonly isStructured?: boolean;
-      /** Messages that leave the context. */
       readonly leaves?: Leaving | undefined;
-      /** The last step, which the settlement records. */
+      /** Recorded by the settlement. */
       readonly step: StepOutcome;
     }
   | FailedEnd
   | {
       readonly kind: 'suspended';
       readonly wait: WaitRequest;
-      /**
-       * The error that caused the retry, without contents of the conversation. This error is reported if the turn is
-       * suspended too often.
-       */
+      /** Cause of a retry, without contents. Reported if the turn is suspended too often. */
       readonly why?: { readonly message: string; readonly code?: string | undefined };
     }
-  /**
-   * The worker stops, or cannot run the turn now. `isCutOff`: the work was interrupted in the middle of a step.
-   * `delayMs`: time until a worker may take the turn again.
-   */
+  /** `isCutOff`: the work was interrupted within a step. `delayMs`: time until a worker may take the turn again. */
   | { readonly kind: 'handed_back'; readonly isCutOff: boolean; readonly delayMs?: number };
 
 export interface FailedEnd {
   readonly kind: 'failed';
   readonly failure: TurnFailure;
-  /** Messages that leave the context. */
   readonly leaves?: Leaving | undefined;
   readonly step?: StepOutcome;
 }
 
-/** The turn was handed back between two steps, so no work is lost. */
+/** Between two steps, so no work is lost. */
 export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
 
-/**
- * Ends the turn's work as failed.
- * @param details numbers and ids, never contents of the conversation
- */
+/** @param details numbers and ids, never contents of the conversation */
 export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): FailedEnd {
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
 }
 
-/** Adds to the end of a failed turn that its messages leave the context, so that later turns can be answered. */
+/** Without these messages in the context, later turns can be answered. */
 export function leaveContext({ failure, ...end }: FailedEnd, leaves: Leaving | undefined): FailedEnd {
   if (leaves === undefined) return { ...end, failure };
   const message = `${failure.message}. The messages of this turn leave the context. The log keeps them`;
   return { ...end, failure: { ...failure, message }, leaves };
 }
 
-/** An assistant message of the turn. It is in the log, unless it is the final answer. */
+/** An assistant message. It is in the log, unless it is the final answer. */
 export interface Answered {
-  /** Key of the model step that wrote the message. */
   readonly key: string;
   readonly seq: number;
   readonly message: Message;
-  /** Why the answer is incomplete. Undefined if it is complete. */
   readonly end?: AnswerEnd | undefined;
 }
 
-/** Settings that stay the same during a turn. */
 export interface TurnRules {
   readonly agent: Agent;
   readonly isCompacting: boolean;
@@ -120,21 +98,18 @@ export interface TurnRules {
   readonly providerWaitMs: number;
 }
 
-/** Time after which the turn ends as `failed`. */
 export interface TimeLimit {
   readonly leftMs: number;
   readonly failed: FailedEnd;
 }
 
 interface ModelStep {
-  /** Key of the model step. */
   readonly key: string;
 }
 
 interface TooLarge {
-  /** Size of the request. */
   readonly tokens: number;
-  /** Answer of the provider, if it refused the request as too long. */
+  /** Set if the provider refused the request as too long. */
   readonly refusal?: ModelFailure | undefined;
 }
 
@@ -166,28 +141,27 @@ export type RunState<Step extends keyof States = keyof States> = {
 interface FailedCall {
   readonly status: 'failed';
   readonly failure: ModelFailure;
-  /** Number of the context version in the request. */
   readonly version: number;
-  /** True if a pass or a rollback made that version, and no request with it was answered yet. */
+  /** No request with this version, of a pass or a rollback, was answered yet. */
   readonly isUnanswered: boolean;
   readonly waits: StepWaits;
   readonly retryAfterMs: number;
-  /** From 0 to 1, for the jitter of a wait. */
+  /** From 0 to 1, for jitter. */
   readonly random: number;
 }
 
-/** The facts from which the machine decides the next state, by state. */
+/** What the machine decides by, for each state. */
 export interface TurnFacts {
   claimed: { readonly limit: TimeLimit | undefined };
   brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly why: string };
-  /** `last`: the last recorded answer. Its calls may be open. */
+  /** Its calls may be open. */
   resume: { readonly last: Answered | undefined };
   check:
     | { readonly status: 'stopping' }
     | {
         readonly status: 'checked';
         readonly key: string;
-        /** Number of the model step, from 1. */
+        /** From 1. */
         readonly number: number;
         /** Model and tool calls so far. */
         readonly steps: number;
@@ -198,7 +172,7 @@ export interface TurnFacts {
   ask: { readonly status: 'answered'; readonly answer: ModelAnswer; readonly sent: SentContext } | FailedCall;
   record:
     | { readonly status: 'unusable'; readonly why: string }
-    /** The settlement of the turn records the outcome. */
+    /** The settlement records the outcome. */
     | {
         readonly status: 'final';
         readonly answered: Answered;
@@ -206,15 +180,15 @@ export interface TurnFacts {
         readonly leaves?: Leaving;
       }
     | { readonly status: 'recorded'; readonly answered: Answered }
-    /** Recorded, with a message that asks the model for a corrected answer. */
+    /** Recorded with a message that asks for a corrected answer. */
     | { readonly status: 'to_correct' };
   tools: { readonly status: 'closed' } | { readonly status: 'ended'; readonly end: TurnEnd };
   request_pass: { readonly passId: string };
   compact: { readonly doesFit: boolean; readonly waits: StepWaits; readonly random: number };
-  /** `fits`: the context has changed meanwhile, and the request is no longer too large. */
+  /** `fits`: the context has changed meanwhile. */
   recount: { readonly status: 'fits' } | { readonly status: 'counted'; readonly recount: Recount };
   note_refusal: { readonly need: PassNeed; readonly waits: StepWaits };
-  /** `mayAsk`: the request over the older version may be sent, or waits for a pass. */
+  /** The request over the older version may be sent, or waits for a pass. */
   roll_back: { readonly mayAsk: boolean };
   find_leaving: { readonly leaves: Leaving | undefined };
   give_up: { readonly failed: FailedEnd; readonly leaves: Leaving | undefined };
