@@ -53,7 +53,7 @@ interface AnswerFacts extends Pick<ModelAnswer, 'nextCallAt'> {
  * Adds the provider's verbatim items to an answer, with the model, the context version and the prefix under which they
  * may be sent back.
  */
-export function recordAnswer(
+export function toModelAnswer(
   { items, ...answer }: AnswerParts,
   { format, id: model }: ModelProfile,
   { version, prefix, nextCallAt }: AnswerFacts,

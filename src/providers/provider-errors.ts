@@ -1,8 +1,8 @@
 import { ModelError } from '../domain/model.ts';
-import type { ErrorRow } from './error-row.ts';
 import { ERROR_TABLE } from './error-table.ts';
+import { TeachingError } from './provider-habits.ts';
 import { readRetryAt } from './rate-limits.ts';
-import { TeachingError } from './refused-form.ts';
+import type { ErrorRow } from './request-errors.ts';
 
 export interface ProviderFailure {
   /** HTTP status. Absent if no response came, or if the failure was reported inside a stream. */

@@ -1,5 +1,14 @@
-import type { ModelProfile } from '../domain/model.ts';
+import { createHash } from 'node:crypto';
+import type { Message } from '../domain/message.ts';
+import {
+  ModelError,
+  type ModelErrorKind,
+  type ModelErrorOptions,
+  type ModelProfile,
+  type ModelRequest,
+} from '../domain/model.ts';
 import type { ProviderHabits } from '../domain/provider-habits.ts';
+import { isThinking, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 
 /**
  * Habits by the name of a model. A name may hold a maker (`deepseek/deepseek-v4`, `moonshotai/Kimi-K2.6`). The habits of
@@ -51,4 +60,114 @@ export class LearnedHabits {
     this.#habits = learned;
     return true;
   }
+}
+
+/** The provider refused the form of a request, and its message says which form it accepts. */
+export class TeachingError extends ModelError {
+  /** `drop_thinking`: the provider refused thinking of the request. */
+  readonly lesson: Lesson | 'drop_thinking';
+  /** Ids of items that the provider's message names. */
+  readonly itemIds: readonly string[];
+
+  constructor(
+    kind: ModelErrorKind,
+    message: string,
+    {
+      lesson,
+      itemIds,
+      ...options
+    }: ModelErrorOptions & { readonly lesson: TeachingError['lesson']; readonly itemIds: readonly string[] },
+  ) {
+    super(kind, message, options);
+    this.lesson = lesson;
+    this.itemIds = itemIds;
+  }
+}
+
+/** Refused thoughts that a process remembers for one model. */
+const MAX_REFUSED = 10_000;
+
+/**
+ * Sends requests of one model in the form that its provider accepts. After a refusal that names another form, a request
+ * is sent again in that form, and later requests have it at once. Failing the turn could block the conversation: before
+ * the first compaction, there is no context version to roll back to.
+ */
+export class FormMemory {
+  readonly #habits: LearnedHabits;
+  /** Hashes of refused thoughts, oldest first. */
+  readonly #refused = new Set<string>();
+
+  constructor(habits: LearnedHabits) {
+    this.#habits = habits;
+  }
+
+  /** @throws the error of the last attempt */
+  async send<Request extends ModelRequest, Answer>(
+    request: Request,
+    ask: (request: Request) => Promise<Answer>,
+  ): Promise<Answer> {
+    // A gateway may send each attempt to another server, and two servers may teach the opposite.
+    const lessons = new Set<Lesson>();
+    for (let sent = this.#withoutRefused(request); ; ) {
+      const habits = this.#habits.current;
+      try {
+        return await ask(sent);
+      } catch (error) {
+        if (!(error instanceof TeachingError)) throw error;
+        const { lesson } = error;
+        const next = lesson === 'drop_thinking' ? this.#forget(sent, error.itemIds) : sent;
+        if (lesson === 'drop_thinking' ? next === sent : !this.#learn(lesson, habits, lessons)) throw error;
+        sent = next;
+      }
+    }
+  }
+
+  /** @returns true if a retry differs from a request with `habits`. A concurrent request may have learned first. */
+  #learn(lesson: Lesson, habits: ProviderHabits, lessons: Set<Lesson>): boolean {
+    if (lessons.has(lesson)) return false;
+    lessons.add(lesson);
+    return this.#habits.learn(lesson) || this.#habits.current !== habits;
+  }
+
+  /**
+   * Remembers the refused thoughts of a request. If the refusal names an item, only the thoughts of its message go, else
+   * all thoughts of the request.
+   */
+  #forget<Request extends ModelRequest>(request: Request, itemIds: readonly string[]): Request {
+    const thoughts = request.messages.map(listThoughts);
+    const named = thoughts.filter((_, index) => isNamed(request.messages[index], itemIds));
+    const refused = named.some((list) => list.length > 0) ? named : thoughts;
+    for (const thought of refused.flat()) {
+      this.#refused.add(hashItem(thought));
+      if (this.#refused.size > MAX_REFUSED) this.#refused.delete(this.#refused.values().next().value ?? '');
+    }
+    return this.#withoutRefused(request);
+  }
+
+  /** Returns the request without thoughts that the provider has refused, or the same object if it has none. */
+  #withoutRefused<Request extends ModelRequest>(request: Request): Request {
+    if (this.#refused.size === 0) return request;
+    const messages = request.messages.map((message) => this.#withoutThoughts(message));
+    return messages.every((message, index) => message === request.messages[index]) ? request : { ...request, messages };
+  }
+
+  #withoutThoughts(message: Message): Message {
+    const raw = readRawItems(message);
+    if (raw === undefined) return message;
+    const items = raw.items.filter((item) => !isThinking(item) || !this.#refused.has(hashItem(item)));
+    return items.length === raw.items.length ? message : { ...message, raw: { ...raw, items } satisfies RawItems };
+  }
+}
+
+function listThoughts(message: Message): readonly RawItem[] {
+  return readRawItems(message)?.items.filter(isThinking) ?? [];
+}
+
+function isNamed(message: Message | undefined, ids: readonly string[]): boolean {
+  if (message === undefined || ids.length === 0) return false;
+  return readRawItems(message)?.items.some(({ id }) => typeof id === 'string' && ids.includes(id)) === true;
+}
+
+function hashItem(item: RawItem): string {
+  return createHash('sha256').update(JSON.stringify(item)).digest('base64');
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProviderHabits } from '../../src/domain/provider-habits.ts';
-import { LearnedHabits, type Lesson } from '../../src/providers/provider-habits.ts';
-import { FormMemory, TeachingError } from '../../src/providers/refused-form.ts';
+import { FormMemory, LearnedHabits, type Lesson, TeachingError } from '../../src/providers/provider-habits.ts';
 import { ask } from './fixture.ts';
 
 const request = ask([{ role: 'user', content: 'Which files?' }]);

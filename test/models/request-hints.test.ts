@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { chatModel } from '../../src/providers/openai/chat-model.ts';
-import { knowsHints } from '../../src/providers/openai/request-hints.ts';
+import { knowsHints } from '../../src/providers/openai/parameters.ts';
 import { responsesModel } from '../../src/providers/openai/responses-model.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, KEY, PROFILE } from './fixture.ts';

@@ -14,14 +14,13 @@ import { outlineRequest } from '../../wire/request-outline.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { pieceListeners, streamEvents, type WatchedRequest } from '../answer-stream.ts';
 import { type Catalogue, findProfile } from '../catalogue/catalogue.ts';
+import { holdsFor } from '../check-options.ts';
 import { callOptions, toWireRequest } from '../provider-call.ts';
-import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
-import { FormMemory } from '../refused-form.ts';
-import { holdsFor } from '../tool-choice.ts';
 import { readAnswerStream } from './answer-stream.ts';
 import { classifyAiSdkError } from './call-errors.ts';
-import { type Prompt, writePromptInSlices } from './prompt.ts';
+import { type AiSdkPrompt, writePromptInSlices } from './prompt.ts';
 import { mergeProviderOptions, type ProviderOptions, type ProviderTraits, traitsOf } from './provider-traits.ts';
 
 /** A language model of the AI SDK, by the newest version of its specification or the one before. */
@@ -196,7 +195,7 @@ type Body = LanguageModelV4CallOptions & Required<Pick<LanguageModelV4CallOption
 function writeBody(
   { options, traits }: Caller,
   request: ModelRequest,
-  { messages, tools, lacks }: Prompt,
+  { messages, tools, lacks }: AiSdkPrompt,
   maxOutputTokens: number,
 ): Body {
   const { settings: { toolChoice, ...settings } = {}, providerTools = [] } = options;
@@ -227,7 +226,7 @@ function nameChoice(given: NonNullable<AiSdkSettings['toolChoice']>): ToolChoice
 function fitThinking(
   given: Required<Pick<Body, 'maxOutputTokens' | 'providerOptions'>> & Pick<Body, 'reasoning'>,
   { thinkingOptions: name }: ProviderTraits,
-  lacks: Prompt['lacks'],
+  lacks: AiSdkPrompt['lacks'],
 ): Pick<Body, 'maxOutputTokens' | 'providerOptions' | 'reasoning'> {
   const { maxOutputTokens, providerOptions, reasoning } = given;
   const kept = { maxOutputTokens, providerOptions, ...(reasoning !== undefined && { reasoning }) };

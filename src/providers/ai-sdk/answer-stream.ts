@@ -4,9 +4,9 @@ import { type ModelAnswer, ModelError, type ModelUsage } from '../../domain/mode
 import type { RawItem } from '../../domain/raw-items.ts';
 import { parseObject } from '../../wire/calls.ts';
 import type { PieceListeners } from '../answer-stream.ts';
-import { isOwnCall, joinTexts } from './content-items.ts';
+import { isAgentCall, textOfItems } from './content-items.ts';
 
-export interface StreamedAnswer {
+interface AiSdkAnswer {
   readonly content: string;
   readonly toolCalls: readonly ToolCall[];
   readonly end: NonNullable<ModelAnswer['end']>;
@@ -26,7 +26,7 @@ type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 export async function readAnswerStream(
   parts: AsyncIterable<LanguageModelV4StreamPart>,
   listeners: PieceListeners,
-): Promise<StreamedAnswer> {
+): Promise<AiSdkAnswer> {
   const reader = new AnswerReader(listeners);
   for await (const part of parts) reader.take(part);
   return reader.finish();
@@ -89,12 +89,12 @@ class AnswerReader {
     }
   }
 
-  finish(): StreamedAnswer {
+  finish(): AiSdkAnswer {
     const items = this.#items as RawItem[];
     const usage = this.#finish && readUsage(this.#finish.usage, items);
     return {
-      content: joinTexts(items),
-      toolCalls: items.filter(isOwnCall).map(({ toolCallId, toolName, input }) => ({
+      content: textOfItems(items),
+      toolCalls: items.filter(isAgentCall).map(({ toolCallId, toolName, input }) => ({
         id: String(toolCallId),
         name: String(toolName),
         arguments: String(input),
@@ -155,13 +155,10 @@ function writeProviderResult(part: Extract<LanguageModelV4StreamPart, { type: 't
 }
 
 /** Reasons of single providers that say more than the unified reason. */
-const RAW_ENDS: Readonly<Record<string, StreamedAnswer['end']>> = { pause_turn: 'cut_off' };
+const RAW_ENDS: Readonly<Record<string, AiSdkAnswer['end']>> = { pause_turn: 'cut_off' };
 
 /** @throws ModelError if the answer is not whole, or did not fit the context window */
-function readEnd(
-  reason: LanguageModelV4FinishReason | undefined,
-  usage: ModelUsage | undefined,
-): StreamedAnswer['end'] {
+function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUsage | undefined): AiSdkAnswer['end'] {
   const paid = usage && { usage };
   // Version 3 has no reason `interrupted`. It reports a stream that broke off as `other`, without the provider's reason.
   const isBroken = reason?.unified === 'interrupted' || (reason?.unified === 'other' && reason.raw === undefined);

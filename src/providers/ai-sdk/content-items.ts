@@ -37,7 +37,7 @@ function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): Ass
   return kept.map((item): AssistantPart => {
     isReasoned ||= isThinking(item);
     const options = readOptions(item, isReasoned);
-    if (isOwnCall(item)) return writeCall(calls[call++] as WireCall, options);
+    if (isAgentCall(item)) return writeCall(calls[call++] as WireCall, options);
     const { providerOptions: _, ...rest } = item;
     // The provider wrote this part, and its package accepts its own parts back.
     return { ...rest, ...(options && { providerOptions: options }) } as unknown as AssistantPart;
@@ -65,22 +65,22 @@ function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOption
 }
 
 /** Returns true for a call that turnfold runs. The provider itself runs the other calls, such as a web search. */
-export function isOwnCall(item: RawItem): boolean {
+export function isAgentCall(item: RawItem): boolean {
   return item.type === 'tool-call' && item['providerExecuted'] !== true;
 }
 
 /** Compares the recorded parts with the logged message, to detect an edit. */
 function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
-  const own = raw.filter(isOwnCall);
+  const own = raw.filter(isAgentCall);
   const areSameCalls =
     own.length === calls.length &&
     calls.every((call, index) => {
       const written = own[index]?.['input'];
       return typeof written === 'string' && readCallArguments({ arguments: written }).arguments === call.arguments;
     });
-  return isTextOf(joinTexts(raw), text) && areSameCalls;
+  return isTextOf(textOfItems(raw), text) && areSameCalls;
 }
 
-export function joinTexts(items: readonly RawItem[]): string {
+export function textOfItems(items: readonly RawItem[]): string {
   return items.map((item) => (item.type === 'text' ? String(item['text']) : '')).join('');
 }

@@ -9,9 +9,9 @@ import { writeAssistant } from './content-items.ts';
 import type { ProviderTraits } from './provider-traits.ts';
 
 /** Addresses of files that a model fetches by itself, by media type. */
-export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
+type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
-export interface PromptOptions {
+interface AiSdkPromptOptions {
   readonly specification: 'v3' | 'v4';
   readonly traits: ProviderTraits;
   readonly habits: Pick<ProviderHabits, 'callIds' | 'takesLaterSystem'>;
@@ -24,9 +24,9 @@ export interface PromptOptions {
  * - `recorded`: thinking that the model wrote in the current tool loop can no longer be sent.
  * - `any`: a call of the loop has no thinking, because the model or another one wrote none.
  */
-export type LackingThinking = 'recorded' | 'any' | 'none';
+type LackingThinking = 'recorded' | 'any' | 'none';
 
-export interface Prompt {
+export interface AiSdkPrompt {
   readonly messages: readonly LanguageModelV4Message[];
   readonly tools: ArrangedRequest['tools'];
   readonly prefix: string;
@@ -38,7 +38,7 @@ export interface Prompt {
  * Converts a request to the prompt of the AI SDK. Both versions of its specification differ only in the form of files.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function* writePromptInSlices(request: WireRequest, options: PromptOptions): Interruptible<Prompt> {
+export function* writePromptInSlices(request: WireRequest, options: AiSdkPromptOptions): Interruptible<AiSdkPrompt> {
   const { system, tools, items, prefix } = yield* arrangeInSlices(request, 'ai-sdk', {
     callIds: options.habits.callIds,
     takesLaterSystem: options.traits.takesLaterSystem && options.habits.takesLaterSystem !== false,
@@ -77,7 +77,7 @@ export function* writePromptInSlices(request: WireRequest, options: PromptOption
 function addMessage(
   messages: LanguageModelV4Message[],
   item: Exclude<ArrangedItem, { kind: 'result' }>,
-  options: PromptOptions,
+  options: AiSdkPromptOptions,
 ): void {
   const last = messages.at(-1);
   if (item.kind === 'system') {
@@ -91,7 +91,7 @@ function addMessage(
 }
 
 /** Returns the part, or a text in place of a picture or a file that the model cannot fetch. */
-function fitPart(part: SentPart, { supportedUrls }: PromptOptions): SentPart {
+function fitPart(part: SentPart, { supportedUrls }: AiSdkPromptOptions): SentPart {
   if (part.kind === 'image_url' && !isFetched('image/*', part.url, supportedUrls)) {
     return textPart('(a picture that the model cannot fetch is not shown)');
   }
@@ -101,7 +101,10 @@ function fitPart(part: SentPart, { supportedUrls }: PromptOptions): SentPart {
   return part;
 }
 
-function writePart(given: SentPart, options: PromptOptions): { type: 'text'; text: string } | LanguageModelV4FilePart {
+function writePart(
+  given: SentPart,
+  options: AiSdkPromptOptions,
+): { type: 'text'; text: string } | LanguageModelV4FilePart {
   const part = fitPart(given, options);
   switch (part.kind) {
     case 'text':
@@ -119,7 +122,7 @@ function writePart(given: SentPart, options: PromptOptions): { type: 'text'; tex
 
 type FileData = Extract<LanguageModelV4FilePart['data'], { type: 'data' | 'url' }>;
 
-function writeFile(mediaType: string, data: FileData, { specification }: PromptOptions): LanguageModelV4FilePart {
+function writeFile(mediaType: string, data: FileData, { specification }: AiSdkPromptOptions): LanguageModelV4FilePart {
   if (specification === 'v4') return { type: 'file', mediaType, data };
   // Version 3 has the bytes or the URL directly in `data`.
   const given = data.type === 'data' ? data.data : data.url;
@@ -149,7 +152,7 @@ interface WrittenResult {
 }
 
 /** The result of a failed call holds only text (wire rule A12). */
-function writeResult(item: ArrangedResult, toolName: string, options: PromptOptions): WrittenResult {
+function writeResult(item: ArrangedResult, toolName: string, options: AiSdkPromptOptions): WrittenResult {
   const { callId, isError } = item;
   const parts = item.parts.map((part) => (isError ? hidePicture(part) : fitPart(part, options)));
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
@@ -171,7 +174,7 @@ function writeResult(item: ArrangedResult, toolName: string, options: PromptOpti
 
 type ResultPart = Extract<LanguageModelV4ToolResultPart['output'], { type: 'content' }>['value'][number];
 
-function writeResultPart(part: SentPart, options: PromptOptions): ResultPart {
+function writeResultPart(part: SentPart, options: AiSdkPromptOptions): ResultPart {
   const written = writePart(part, options);
   if (written.type === 'text' || options.specification === 'v4') return written;
   const { mediaType } = written;

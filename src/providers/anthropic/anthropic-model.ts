@@ -22,15 +22,14 @@ import {
   callOptions,
   gateOf,
   openAgent,
-  recordAnswer,
   renderChecked,
   sizeContext,
+  toModelAnswer,
   toWireRequest,
 } from '../provider-call.ts';
-import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
-import { FormMemory } from '../refused-form.ts';
 import {
   type AnthropicConnection,
   classifyAnthropicError,
@@ -103,7 +102,7 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
   const message = reading.finish();
   checkEnd(message);
   const facts = { version: request.version, prefix, nextCallAt };
-  return recordAnswer(readAnthropicAnswer(message), profile, facts, readAnthropicUsage(message.usage));
+  return toModelAnswer(readAnthropicAnswer(message), profile, facts, readAnthropicUsage(message.usage));
 }
 
 /** @throws ModelError if the stream ended too early, or the answer reached the end of the context window */

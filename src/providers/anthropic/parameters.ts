@@ -3,8 +3,7 @@ import type { ModelProfile, ModelRequest } from '../../domain/model.ts';
 import type { Effort, ModelAbilities, ModelOptions, Thinking, ToolChoice } from '../../domain/model-options.ts';
 import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
 import type { AnthropicOptions } from '../../wire/anthropic/render.ts';
-import { isMoreEffort } from '../check-options.ts';
-import { holdsFor, isForced } from '../tool-choice.ts';
+import { holdsFor, isForced, isMoreEffort } from '../check-options.ts';
 
 /** Converts the model's options to those of the renderer, which decides for each request whether the model may think. */
 export function renderOptionsOf({ thinking }: ModelOptions, { abilities }: ModelProfile): AnthropicOptions {

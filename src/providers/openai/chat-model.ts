@@ -19,19 +19,23 @@ import {
   callOptions,
   gateOf,
   openAgent,
-  recordAnswer,
   renderChecked,
   sizeContext,
+  toModelAnswer,
   toWireRequest,
 } from '../provider-call.ts';
 import { classifyFailure } from '../provider-errors.ts';
-import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { receiveEvents } from '../received-events.ts';
-import { FormMemory } from '../refused-form.ts';
 import { ChatReading, type StreamedChatMessage } from './chat-stream.ts';
-import { classifyOpenAiError, decodeOpenAiEvent, type OpenAiOptions, openOpenAiClient, readFailure } from './client.ts';
-import { findToolRefusal, writeChatParameters } from './parameters.ts';
-import { knowsHints, writeHints } from './request-hints.ts';
+import {
+  classifyOpenAiError,
+  decodeOpenAiEvent,
+  type OpenAiOptions,
+  openOpenAiClient,
+  readErrorFields,
+} from './client.ts';
+import { findToolRefusal, knowsHints, writeChatParameters, writeHints } from './parameters.ts';
 
 export type { ServerOptions };
 
@@ -108,13 +112,13 @@ async function answerRequest(
     },
   });
   const { message, finishReason, hasAnswer, error, ...read } = reading.finish();
-  if (error !== undefined) throw classifyFailure(readFailure(error), Date.now(), describe);
+  if (error !== undefined) throw classifyFailure(readErrorFields(error), Date.now(), describe);
   const usage = read.usage && readChatUsage(read.usage, isThoughtKept(message, habits));
   const isEmpty = message.tool_calls === undefined && (message.content ?? '').trim() === '';
   const { windowTokens } = profile;
   const reason = readChatEnd({ finishReason, isEmpty, windowTokens, isMarked: isMarked && hasAnswer, usage });
   const answer = readChatAnswer({ finish_reason: reason, message });
-  return recordAnswer(answer, profile, { version, nextCallAt }, usage);
+  return toModelAnswer(answer, profile, { version, nextCallAt }, usage);
 }
 
 /** Wire rule C7: returns true if the reasoning of an answer is sent back, at least inside its tool loop. */

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { isMapping } from '../../domain/parse.ts';
 import type { PieceListeners } from '../answer-stream.ts';
-import { CallPieces, type StreamedCall } from './call-pieces.ts';
+import { CallBuilder, type StreamedCall } from './call-builder.ts';
 
 export interface StreamedChatMessage {
   readonly role: 'assistant';
@@ -10,7 +10,7 @@ export interface StreamedChatMessage {
   readonly [field: string]: unknown;
 }
 
-export interface StreamedAnswer {
+interface StreamedChatAnswer {
   readonly message: StreamedChatMessage;
   /** Why the model stopped. Null if no chunk said it. */
   readonly finishReason: string | null;
@@ -29,7 +29,7 @@ export class ChatReading {
   readonly #listeners: PieceListeners;
   readonly #fields: Record<string, unknown> = {};
   readonly #details: Record<string, unknown>[] = [];
-  readonly #calls = new CallPieces();
+  readonly #calls = new CallBuilder();
   #finishReason: string | null = null;
   #hasAnswer = false;
   #usage: OpenAI.CompletionUsage | undefined;
@@ -91,7 +91,7 @@ export class ChatReading {
     for (const piece of this.#calls.add(pieces)) onToolCall(piece);
   }
 
-  finish(): StreamedAnswer {
+  finish(): StreamedChatAnswer {
     const made = this.#calls.finish();
     const fields = this.#fields;
     const message: StreamedChatMessage = {

@@ -70,13 +70,13 @@ function readApiError(error: unknown): ProviderFailure {
   // Any other error may quote model output, which must not be matched against the table of provider errors.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, headers, message } = error as APIError;
-  const read = readFailure(isMapping(error.error) ? error.error : {});
+  const read = readErrorFields(isMapping(error.error) ? error.error : {});
   // The SDK's own message lacks the error of the provider behind a gateway.
   return { ...read, message: `${message}\n${read.message}`, status, headers };
 }
 
 /** Reads the error that a response body, an event or a chunk holds. */
-export function readFailure({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
+export function readErrorFields({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
   // OpenRouter has the error of the provider behind it in `metadata.raw`.
   const raw = isMapping(metadata) ? metadata['raw'] : undefined;
   const texts = [message, raw].filter((text) => typeof text === 'string');

@@ -20,18 +20,16 @@ import {
   callOptions,
   gateOf,
   openAgent,
-  recordAnswer,
   renderChecked,
   sizeContext,
+  toModelAnswer,
   toWireRequest,
 } from '../provider-call.ts';
-import { LearnedHabits } from '../provider-habits.ts';
+import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
-import { FormMemory } from '../refused-form.ts';
 import { classifyOpenAiError, decodeOpenAiEvent, type OpenAiOptions, openOpenAiClient } from './client.ts';
-import { writeResponsesParameters } from './parameters.ts';
-import { knowsHints, writeHints } from './request-hints.ts';
+import { knowsHints, writeHints, writeResponsesParameters } from './parameters.ts';
 import { ResponseReading } from './responses-stream.ts';
 
 export interface ResponsesModelOptions extends OpenAiOptions, ModelOptions {
@@ -99,7 +97,7 @@ async function answerRequest(
   });
   const response = reading.finish();
   const usage = response.usage ? readResponsesUsage(response.usage) : undefined;
-  return recordAnswer(readResponsesAnswer(response), profile, { version, nextCallAt }, usage);
+  return toModelAnswer(readResponsesAnswer(response), profile, { version, nextCallAt }, usage);
 }
 
 type CompactedResponse = OpenAI.Responses.CompactedResponse;

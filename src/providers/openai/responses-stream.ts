@@ -4,7 +4,7 @@ import { isMapping } from '../../domain/parse.ts';
 import type { ResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import type { PieceListeners } from '../answer-stream.ts';
 import { classifyFailure } from '../provider-errors.ts';
-import { readFailure } from './client.ts';
+import { readErrorFields } from './client.ts';
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
 
@@ -58,7 +58,8 @@ export class ResponseReading {
     const { type } = event;
     const response: unknown = 'response' in event ? event['response'] : event;
     if (type === 'response.failed' || type === 'response.cancelled') throw readFailed(response, this.#describe);
-    if (type === 'error') throw classifyFailure(readFailure({ ...event, type: undefined }), Date.now(), this.#describe);
+    if (type === 'error')
+      throw classifyFailure(readErrorFields({ ...event, type: undefined }), Date.now(), this.#describe);
     if (isEnd(type, event)) return finish(response, type, this.#items);
     // The cast is safe: the items check the fields that other servers leave out.
     this.#items.add(event as unknown as StreamEvent);
@@ -74,7 +75,7 @@ function isEnd(type: unknown, event: Readonly<Record<string, unknown>>): boolean
 
 function readFailed(response: unknown, describe: (refusal: string) => string): ModelError {
   const error = isMapping(response) ? response['error'] : undefined;
-  return classifyFailure(readFailure(isMapping(error) ? error : {}), Date.now(), describe);
+  return classifyFailure(readErrorFields(isMapping(error) ? error : {}), Date.now(), describe);
 }
 
 function finish(given: unknown, type: unknown, items: OutputItems): StreamedResponse {

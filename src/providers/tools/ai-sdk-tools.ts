@@ -2,7 +2,7 @@ import { type Tool as AiSdkTool, asSchema, executeTool, type Schema, type ToolSe
 import type { z } from 'zod';
 import type { Tool, ToolContext, ToolOutput } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { inputOfJsonSchema, type JsonSchema } from './json-schema-input.ts';
+import { type InputSchema, inputOfJsonSchema } from './json-schema-input.ts';
 
 /** Settings for all tools of one set, which the AI SDK's tools do not have. */
 export type AiSdkToolOptions = Pick<Tool, 'retry' | 'timeoutMs' | 'answerWithinMs'>;
@@ -30,7 +30,7 @@ async function adaptTool(
     ...(waits && answerWithinMs !== undefined && { answerWithinMs }),
     name,
     description,
-    input: isZod4(tool.inputSchema) ? tool.inputSchema : inputOfJsonSchema((await schema.jsonSchema) as JsonSchema),
+    input: isZod4(tool.inputSchema) ? tool.inputSchema : inputOfJsonSchema((await schema.jsonSchema) as InputSchema),
     needsApproval,
     ...(execute !== undefined && {
       run: (input: unknown, context: ToolContext) => runTool({ tool, schema }, input, context),

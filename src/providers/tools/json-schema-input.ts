@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isMapping } from '../../domain/parse.ts';
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type InputSchema = Readonly<Record<string, unknown>>;
 
 /**
  * Makes a tool's input schema from a JSON Schema. The model gets the JSON Schema unchanged. Arguments are only checked
  * to be an object, because their owner checks them: the MCP server, or the AI SDK tool.
  */
-export function inputOfJsonSchema(schema: JsonSchema): z.ZodType<Record<string, unknown>> {
+export function inputOfJsonSchema(schema: InputSchema): z.ZodType<Record<string, unknown>> {
   const input = z.custom<Record<string, unknown>>(isMapping, 'expected a JSON object');
   // A copy, because zod writes into the object that it gets.
   input['_zod'].toJSONSchema = () => structuredClone(schema);

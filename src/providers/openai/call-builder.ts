@@ -35,7 +35,7 @@ interface Piece {
  * - the name in every piece
  * - whole calls in one chunk
  */
-export class CallPieces {
+export class CallBuilder {
   readonly #calls: OpenCall[] = [];
 
   /**
