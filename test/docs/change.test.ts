@@ -36,3 +36,7 @@ test.each([
   expect(naming.length).toBeGreaterThan(1);
   expect(listFiles(heading)).toEqual(expect.arrayContaining(naming));
 });
+
+test('a read for callers changes at most six files', () => {
+  expect(listFiles('A read for callers').length).toBeLessThanOrEqual(6);
+});

@@ -15,7 +15,7 @@ import { contextHandlers } from './contexts.ts';
 import { answerEvents, refuseHead, type ServerSentEvent } from './event-stream.ts';
 import { readOperation } from './idempotency-key.ts';
 import { answerJson } from './json-answer.ts';
-import { explainError, HttpProblem, type Problem } from './problem.ts';
+import { explainError, HttpProblem } from './problem.ts';
 import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } from './route.ts';
 
 /** Code for operations that need more than a call of the client's method. */
@@ -32,7 +32,7 @@ const handlers: RouteHandlers = {
     const turns = body.turns.map((turn) => {
       const answer = isOwn(turn) ? answers.next().value : undefined;
       return answer === undefined
-        ? { problem: explain(call, foreignTenant(caller.tenant)) }
+        ? { problem: explainError(foreignTenant(caller.tenant), call.onError).problem }
         : describeAnswer(call, answer);
     });
     return { body: { turns } };
@@ -198,12 +198,8 @@ function bindTenant(turn: unknown, tenant: string): EnqueueInput {
   return (isMapping(turn) ? { ...turn, tenant } : turn) as EnqueueInput;
 }
 
-function describeAnswer(call: Pick<Call, 'onError'>, answer: EnqueueAnswer): object {
-  if (answer.status === 'refused') return { problem: explain(call, answer.error) };
+function describeAnswer({ onError }: Call, answer: EnqueueAnswer): object {
+  if (answer.status === 'refused') return { problem: explainError(answer.error, onError).problem };
   const { conversation, turn, state, isNew } = answer;
   return { conversation, turn, state, isNew };
-}
-
-function explain({ onError }: Pick<Call, 'onError'>, error: unknown): Problem {
-  return explainError(error, onError).problem;
 }

@@ -7,7 +7,7 @@ import { isSettled, TURN_STATES, type TurnState, type TurnView, type Waiting } f
 import type { ProtocolRoute } from '../app-options.ts';
 import { EVENT_STREAM } from '../event-stream.ts';
 import { type Backend, type BackendOptions, type FrontEndOptions, openBackend } from '../front-end/backend.ts';
-import { awaitArrival, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { awaitArrival, readIfAny, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { guardApp, leavingOf, openApp, readBody, streamFrames, writeData } from '../front-end/server-facts.ts';
 import { type AgUiEvent, EventTable } from './events.ts';
 import { turnOf } from './message-names.ts';
@@ -107,9 +107,8 @@ async function findResumed(
 }
 
 /** Lists the turns at the end of the log, the newest first. */
-async function listLoggedTurns({ client, nameOf }: Backend, threadId: string): Promise<string[]> {
-  const { head } = (await readIfAny(client.describe(nameOf(threadId)))) ?? { head: 0 };
-  const log = head === 0 ? [] : await client.log(nameOf(threadId), { after: Math.max(0, head - LOG_TAIL) });
+async function listLoggedTurns(backend: Backend, threadId: string): Promise<string[]> {
+  const log = await readLogTail(backend, threadId, LOG_TAIL);
   return [...new Set(log.toReversed().flatMap(({ turn = '' }) => (turn === '' ? [] : [turn])))];
 }
 

@@ -1,5 +1,6 @@
 import type { TurnView } from '../../../domain/turn.ts';
 import type { CallPart, CallPreviewPart, PiecePart, TurnPart } from '../../client/index.ts';
+import { undecided } from '../front-end/call-names.ts';
 import { nameMessage, writeInterrupt } from './message-names.ts';
 
 /** An event of AG-UI 1.0. */
@@ -224,7 +225,7 @@ export class EventTable {
 
   #addWait({ waiting }: Extract<TurnPart, { type: 'wait' }>): AgUiEvent[] {
     const { for: kind, until } = waiting;
-    const calls = waiting.calls.filter(({ decision }) => decision === undefined);
+    const calls = undecided(waiting.calls);
     if (kind === 'approval') {
       const interrupts = calls.map((call) => writeInterrupt(this.#options.turn, call));
       return this.#finish({ outcome: { type: 'interrupt', interrupts } });
@@ -238,7 +239,7 @@ export class EventTable {
   /** The turn is queued behind another one, whose interrupts or calls someone has to answer first. */
   #addBlock({ turn, waiting }: Extract<TurnPart, { type: 'behind' }>): AgUiEvent {
     const { for: kind, until } = waiting;
-    const calls = waiting.calls.filter(({ decision }) => decision === undefined);
+    const calls = undecided(waiting.calls);
     const open =
       kind === 'approval'
         ? { interrupts: calls.map((call) => writeInterrupt(turn, call)) }

@@ -4,7 +4,7 @@ import { idSchema } from '../../../domain/ids.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
-import { checkShownCall, readJsonOrText } from '../front-end/call-names.ts';
+import { checkShownCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';
 import { readMessageText } from './run-input.ts';
@@ -52,7 +52,7 @@ export function readAllResults(
   messages: readonly AgUiMessage[],
   calls: readonly WaitingCall[],
 ): Record<string, CallAnswer> | undefined {
-  const open = calls.filter(({ decision }) => decision === undefined);
+  const open = undecided(calls);
   const answers: Record<string, CallAnswer> = {};
   for (const call of open) {
     const answer = readToolMessage(messages, call.id);

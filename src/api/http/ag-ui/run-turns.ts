@@ -2,7 +2,8 @@ import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { isAnswerKind, type TurnView } from '../../../domain/turn.ts';
 import type { CallAnswer, OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { undecided } from '../front-end/call-names.ts';
+import { checkMessages, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';
 import { type RunRequest, readMessageText, readTurnName } from './run-input.ts';
@@ -154,7 +155,7 @@ async function findAnswers(
   if (answers !== undefined) return { view: await client.result(nameOf(threadId), first.turn), answers };
   // The message of a repeated run was accepted before these calls were open.
   if (isRepeated) return undefined;
-  const calls = first.waiting.calls.filter(({ decision }) => decision === undefined).map(({ id }) => id);
+  const calls = undecided(first.waiting.calls).map(({ id }) => id);
   const why = `the turn ${first.turn} of the thread waits for answers to ${calls.join(', ')}. Answer them first`;
   throw fieldError('conversation_busy', 'threadId', why);
 }
@@ -165,7 +166,7 @@ async function findAnswers(
  */
 function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
   if (waiting?.for !== 'approval') return;
-  const open = waiting.calls.filter(({ decision }) => decision === undefined);
+  const open = undecided(waiting.calls);
   const missing = open.filter(({ id }) => !Object.hasOwn(answers, id));
   if (missing.length === 0 || missing.length === open.length) return;
   const ids = missing.map(({ id }) => id).join(', ');
@@ -220,11 +221,9 @@ async function readKnownTexts(
   { threadId }: RunRequest,
   { seen, isBehindTurn }: Seen,
 ): Promise<string[]> {
-  const { client, nameOf } = backend;
   // Read before the log. So a turn that begins in between is in the log.
   const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });
-  const { head } = (await readIfAny(client.describe(nameOf(threadId)))) ?? { head: 0 };
-  const log = head === 0 ? [] : await client.log(nameOf(threadId), { after: Math.max(0, head - LOG_TAIL) });
+  const log = await readLogTail(backend, threadId, LOG_TAIL);
   const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
   const users = log
     .slice(Math.max(0, first))

@@ -4,7 +4,7 @@ import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import { isAnswerKind, isSettled, type Waiting } from '../../../domain/turn.ts';
 import type { CallAnswer } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
-import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
+import { checkMessages, readLogTail, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { HttpProblem } from '../problem.ts';
 import {
   type ChatRequest,
@@ -70,9 +70,8 @@ async function listMissing(backend: Backend, { id, others }: ChatRequest): Promi
 }
 
 /** Ids of the user messages at the end of the log. */
-async function listLoggedMessages({ client, nameOf }: Backend, id: string): Promise<Set<string | undefined>> {
-  const { head } = (await readIfAny(client.describe(nameOf(id)))) ?? { head: 0 };
-  const log = head === 0 ? [] : await client.log(nameOf(id), { after: Math.max(0, head - LOG_TAIL) });
+async function listLoggedMessages(backend: Backend, id: string): Promise<Set<string | undefined>> {
+  const log = await readLogTail(backend, id, LOG_TAIL);
   return new Set(log.map(({ turn }) => splitTurnName(turn ?? '')?.message));
 }
 

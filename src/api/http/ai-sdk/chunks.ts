@@ -1,6 +1,6 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnPart } from '../../client/index.ts';
-import { nameWaitingCall, readJsonOrText } from '../front-end/call-names.ts';
+import { nameWaitingCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 
 /** Versions of the AI SDK whose parsers differ. */
 export const SDK_VERSIONS = [5, 6, 7] as const;
@@ -175,7 +175,7 @@ export class ChunkTable {
    */
   #addBlock({ turn, waiting }: Extract<TurnPart, { readonly type: 'behind' }>): Chunk[] {
     const { for: kind, until, calls } = waiting;
-    const open = calls.filter(({ decision }) => decision === undefined);
+    const open = undecided(calls);
     const shown = open.map((call) => {
       const { id: toolCallId, name: toolName, arguments: written, input = written } = call;
       return {

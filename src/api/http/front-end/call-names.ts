@@ -11,6 +11,11 @@ export function nameWaitingCall({ id, hash }: Pick<WaitingCall, 'id' | 'hash'>):
   return hash === undefined ? id : `${id}.${hash}`;
 }
 
+/** Returns the calls that still wait for an answer. */
+export function undecided(calls: readonly WaitingCall[]): readonly WaitingCall[] {
+  return calls.filter(({ decision }) => decision === undefined);
+}
+
 /** Reads a name that `nameCall` wrote. A front-end of an earlier release returns the id alone. */
 export function readCallName(name: string): { readonly id: string; readonly hash?: string } {
   const [id = '', hash] = name.split('.', 2);

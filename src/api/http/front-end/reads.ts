@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { TURN_LIMITS, type TurnView } from '../../../domain/turn.ts';
-import type { OpenTurns } from '../../client/index.ts';
+import type { LogEntry, OpenTurns } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { OpenTurnsInput } from '../../contract/turns.ts';
 import type { Backend } from './backend.ts';
@@ -22,6 +22,16 @@ export async function readTurn(
   turn: string,
 ): Promise<TurnView | undefined> {
   return await readIfAny(client.result(nameOf(conversation), turn));
+}
+
+/** Reads the end of a log. A conversation that does not exist has no entries. */
+export async function readLogTail(
+  { client, nameOf }: Backend,
+  conversation: string,
+  entries: number,
+): Promise<LogEntry[]> {
+  const { head } = (await readIfAny(client.describe(nameOf(conversation)))) ?? { head: 0 };
+  return head === 0 ? [] : await client.log(nameOf(conversation), { after: Math.max(0, head - entries) });
 }
 
 export async function readOpenTurns(

@@ -3,7 +3,7 @@ import { idSchema } from '../../../domain/ids.ts';
 import type { Waiting, WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
 import type { AnswerError } from '../app-options.ts';
-import { nameWaitingCall } from '../front-end/call-names.ts';
+import { nameWaitingCall, undecided } from '../front-end/call-names.ts';
 import { explainError, writeProblem } from '../problem.ts';
 
 export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
@@ -110,7 +110,7 @@ function writeBlock(
   { conversation }: ResponseName,
   { turn, waiting }: ResponseBlock,
 ): Readonly<Record<string, string>> {
-  const open = waiting.calls.filter(({ decision }) => decision === undefined);
+  const open = undecided(waiting.calls);
   return {
     waits_behind: writeResponseId({ conversation, turn }),
     waits_for: waiting.for,
