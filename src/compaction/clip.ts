@@ -1,18 +1,9 @@
-import type { Interruptible } from '../domain/interruptible.ts';
 import { readJsonText } from '../domain/json-text.ts';
 import type { Message, Weight } from '../domain/message.ts';
-import type { ContextItem } from '../domain/version.ts';
 import { splitsPair } from './excerpt.ts';
 
 /** Weighs a message of at most some thousand tokens, exactly. */
 export type Weigh = (message: Message) => Weight;
-
-/** A clip is counted in one go, which must not block the event loop. */
-const MAX_CLIP_TOKENS = 4_000;
-/** Counting a longer clip would take too long. */
-const MAX_CLIP_CHARS = 50_000;
-/** Counting a text and cutting it again comes close enough within these tries. */
-const MAX_TRIES = 8;
 
 /**
  * Clips each text to its first and last characters, with a reference to the log between them. Arguments of calls stay
@@ -30,51 +21,6 @@ export function clipMessage(message: Message, keepChars: number, seq: number): M
     content,
     toolCalls: toolCalls.map((call) => ({ ...call, arguments: clipArguments(call.arguments, keepChars, seq) })),
   };
-}
-
-/**
- * Clips to `maxTokens`, or as close as `minChars` per text allow. Yields after each try, because counting 50,000
- * characters may take 15 ms.
- * @returns undefined if no clip is smaller than the item
- */
-export function* clipItem(
-  item: ContextItem,
-  maxTokens: number,
-  minChars: number,
-  weigh: Weigh,
-): Interruptible<ContextItem | undefined> {
-  const { from, to, logged = item.message } = item;
-  if (!canClip(item, minChars)) return undefined;
-  const target = Math.min(maxTokens, MAX_CLIP_TOKENS);
-  let keepChars = Math.floor((longestText(item.message) * target) / Math.max(1, item.tokens));
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const isShortest = keepChars <= minChars || tries === MAX_TRIES;
-    if (isShortest) keepChars = minChars;
-    const message = clipMessage(logged, keepChars, from);
-    if (countChars(message) > MAX_CLIP_CHARS) return undefined;
-    const weight = weigh(message);
-    yield;
-    if (weight.tokens <= target || (isShortest && weight.tokens < item.tokens)) {
-      return { from, to, ...weight, message, segment: { kind: 'clipped', from, to, weight, keepChars }, logged };
-    }
-    if (isShortest) return undefined;
-    keepChars = Math.floor(Math.min(keepChars * 0.9, (keepChars * target) / weight.tokens));
-  }
-  return undefined;
-}
-
-export function canClip({ message }: ContextItem, minChars: number): boolean {
-  return message.parts !== undefined || longestText(message) > minChars;
-}
-
-function countChars({ content, toolCalls = [] }: Message): number {
-  return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
-}
-
-function longestText({ content, toolCalls }: Message): number {
-  let longest = content.length;
-  if (toolCalls !== undefined) for (const call of toolCalls) longest = Math.max(longest, call.arguments.length);
-  return longest;
 }
 
 function clipText(text: string, keepChars: number, seq: number): string {

@@ -20,8 +20,7 @@ import {
   layOutInSlices,
   type Protection,
 } from './layout.ts';
-import { maskOldResults } from './mask-notes.ts';
-import { maskOldPictures } from './mask-pictures.ts';
+import { maskOldPictures, maskOldResults } from './mask-old.ts';
 import { findLandmarks } from './prefix.ts';
 import { estimateShortened, isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';

@@ -1,33 +1,19 @@
 import type { Interruptible } from '../domain/interruptible.ts';
 import { hasHardReason, hasTokenReason } from '../domain/pass.ts';
-import type { BudgetDivision, PassPlan } from '../domain/pass-plan.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { PassPlan } from '../domain/pass-plan.ts';
+import type { ContextItem, SeqRange } from '../domain/version.ts';
 import {
   type Budget,
   explainInfeasible,
-  mostItemTokens,
   type PlanRequest,
   requestTokens,
   requestTokensOf,
-  TOKEN_BYTES,
   weighSent,
 } from './budget.ts';
-import { listChanges } from './changes.ts';
-import { type Available, divideBudget } from './division.ts';
+import { chooseSequences } from './choose-sequences.ts';
 import { keepsSummaries } from './gain.ts';
 import { Ladder } from './ladder.ts';
-import { isFixed, isFloor, type Layout } from './layout.ts';
-import { findSequences, type Run } from './sequences.ts';
-import {
-  type CappedSequence,
-  type CapRules,
-  capBetweenUsers,
-  capFolds,
-  HARD_SOURCE_SHARE,
-  maxSummaryTokens,
-  minSummaryTokens,
-} from './summary-caps.ts';
-import { findTail, type Tail } from './tail.ts';
+import { isFloor, type Layout } from './layout.ts';
 
 export type { PlanRequest } from './budget.ts';
 
@@ -129,153 +115,36 @@ export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Inter
   return hasTokenReason(reasons) || limits.maxTokens === undefined ? [] : ['no_token_reason'];
 }
 
-interface ChosenSequences {
-  readonly sequences: readonly CappedSequence[];
-  /** There are no sequences, and a run waits until more is new. */
-  readonly isWaiting: boolean;
-  /** Absent if no budget is a target. */
-  readonly division?: BudgetDivision;
+interface PlannedChanges {
+  readonly evict: SeqRange[];
+  readonly shorten?: SeqRange[];
 }
 
-function* chooseSequences(request: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
-  const budget = hasTokenReason(request.reasons) ? mostItemTokens(request) : undefined;
-  return budget === undefined ? yield* chooseAll(request, layout) : yield* chooseWithin(request, layout, budget);
-}
-
-/**
- * Without a budget, everything before the retention window may be summarized, and caps follow from the sources alone.
- */
-function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
-  const { eligible, waiting } = yield* findSequences(layout, policy, {
-    isTokenBound: hasTokenReason(reasons),
-    tailStart: layout.items.length,
-    mayRelaxFloor: false,
+/** Ranges of items that are gone, and of items that are masked or clipped, ascending. Neighbours are joined. */
+function listChanges(before: readonly ContextItem[], after: readonly ContextItem[]): PlannedChanges {
+  let at = 0;
+  /** The item of the later context with the same first seq. */
+  const left = before.map(({ from }) => {
+    while ((after[at]?.from ?? from) < from) at += 1;
+    return after[at]?.from === from ? after[at] : undefined;
   });
-  const summaries = eligible.reduce((sum, run) => sum + maxSummaryTokens(run, policy), 0);
-  const users = eligible.reduce((sum, run) => sum + run.userTokens, 0);
-  const sequences = capFolds(eligible, policy, { summaries, users });
-  return { sequences, isWaiting: eligible.length === 0 && waiting.length > 0 };
+  const evict = joinRanges(before, (_, position) => left[position] === undefined);
+  const shorten = joinRanges(before, (item, position) => left[position] !== undefined && left[position] !== item);
+  return shorten.length === 0 ? { evict } : { evict, shorten };
 }
 
-/**
- * With a budget, everything before the tail may be summarized. Scope `sequences` keeps user messages in place while
- * they fit their part and every summary gets its least. Else one summary takes users, too.
- */
-function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Interruptible<ChosenSequences> {
-  const isHard = hasHardReason(request.reasons);
-  const policy = isHard ? { ...request.policy, sourceShare: HARD_SOURCE_SHARE } : request.policy;
-  const room = measureRoom(layout, request, budget);
-  const whole = divideBudget(room, policy, measureAll(layout, policy, isHard));
-  yield;
-  const tail = findTail(layout, whole.tail, isHard);
-  yield;
-  const isTokenBound = true;
-  for (const scope of scopesOf(policy)) {
-    const found = yield* findSequences(
-      layout,
-      { ...policy, scope },
-      { isTokenBound, tailStart: tail.start, mayRelaxFloor: isHard },
-    );
-    const sequences = found.eligible;
-    if (sequences.length === 0) continue;
-    const available = measureBeside(layout, policy, { tail, sequences });
-    const division = divideBudget(room, policy, available);
-    if (scope === 'prefix') return { sequences: capFolds(sequences, policy, division), isWaiting: false, division };
-    if (division.users < available.users || division.summaries < available.minSummaries) continue;
-    return { sequences: capBetweenUsers(sequences, policy, division), isWaiting: false, division };
+function joinRanges(
+  items: readonly ContextItem[],
+  isListed: (item: ContextItem, position: number) => boolean,
+): SeqRange[] {
+  const ranges: { from: number; to: number }[] = [];
+  let isOpen = false;
+  for (const [position, item] of items.entries()) {
+    const isMember = isListed(item, position);
+    const last = ranges.at(-1);
+    if (isMember && isOpen && last !== undefined) last.to = item.to;
+    else if (isMember) ranges.push({ from: item.from, to: item.to });
+    isOpen = isMember;
   }
-  const division = divideBudget(room, policy, measureBeside(layout, policy, { tail, sequences: [] }));
-  return { sequences: [], isWaiting: false, division };
-}
-
-function scopesOf({ scope }: Policy): readonly Policy['scope'][] {
-  return scope === 'prefix' ? ['prefix'] : ['sequences', 'prefix'];
-}
-
-/** Share of the room that unread results may have. Larger ones are clipped. */
-const UNREAD_SHARE = 0.6;
-/** The same for a last user message while no turn runs, in a hard pass. */
-const READ_USER_SHARE = 0.25;
-
-/** A byte limit lowers the budget: what it leaves beside the fixed part counts in tokens of text. */
-function measureRoom(
-  layout: Layout,
-  { limits, overhead, reasons }: Budget,
-  maxTokens: number,
-): { readonly budget: number; readonly fixed: number } {
-  const isHard = hasHardReason(reasons);
-  const fixed = measureFixed(layout, { unit: 'tokens', budget: maxTokens, isHard });
-  if (limits.maxBytes === undefined) return { budget: maxTokens, fixed };
-  const maxBytes = limits.maxBytes - overhead.bytes;
-  const bytes = roomOf(maxBytes, measureFixed(layout, { unit: 'bytes', budget: maxBytes, isHard }));
-  return { budget: Math.min(maxTokens, fixed + Math.floor(bytes / TOKEN_BYTES)), fixed };
-}
-
-interface FixedQuestion {
-  readonly unit: 'tokens' | 'bytes';
-  readonly budget: number;
-  readonly isHard: boolean;
-}
-
-/** Messages that the ladder may clip count only up to their share of the room. */
-function measureFixed({ groupWeights, protections }: Layout, { unit, budget, isHard }: FixedQuestion): number {
-  let [whole, unread, readUser] = [0, 0, 0];
-  groupWeights.forEach((weight, group) => {
-    const protection = protections[group];
-    if (!isFixed(protection)) return;
-    if (protection === 'unread' || (protection === 'last_system' && isHard)) unread += weight[unit];
-    else if (protection === 'read_user' && isHard) readUser += weight[unit];
-    else whole += weight[unit];
-  });
-  whole += Math.min(readUser, Math.floor(roomOf(budget, whole) * READ_USER_SHARE));
-  return whole + Math.min(unread, Math.floor(roomOf(budget, whole) * UNREAD_SHARE));
-}
-
-function roomOf(budget: number, taken: number): number {
-  return Math.max(0, budget - taken);
-}
-
-/** What each part could use before the tail is known: the tail could use everything. */
-function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Available {
-  let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
-  groupWeights.forEach((weight, group) => {
-    const protection = protections[group];
-    if (isFixed(protection)) return;
-    const kind = groups[group]?.kind;
-    tokens += weight.tokens;
-    if (kind === 'user') userTokens += weight.tokens;
-    if (kind !== 'summary') newTokens += weight.tokens;
-    if (protection === 'retention' && !isHard) floor += weight.tokens;
-  });
-  const summaries = maxSummaryTokens({ tokens, newTokens, userTokens }, policy);
-  return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };
-}
-
-/** What each part could use once the tail and the sequences before it are known. */
-function measureBeside(
-  { items, groupOf, protections }: Layout,
-  policy: CapRules,
-  { tail, sequences }: { readonly tail: Tail; readonly sequences: readonly Run[] },
-): Available {
-  let [users, kept, next] = [0, 0, 0];
-  for (let position = 0; position < tail.start; position += 1) {
-    while ((sequences[next]?.toPosition ?? position) < position) next += 1;
-    const { message, tokens } = items[position] as Layout['items'][number];
-    if (isFixed(protections[groupOf[position] as number])) continue;
-    if (message.role === 'user') users += tokens;
-    else if ((sequences[next]?.fromPosition ?? items.length) > position) kept += tokens;
-  }
-  const caps = sequences.map((run) => maxSummaryTokens(run, policy));
-  const verbatim = tail.tokens + kept;
-  return {
-    users,
-    summaries: addUp(caps),
-    minSummaries: addUp(caps.map(minSummaryTokens)),
-    tail: verbatim,
-    floor: verbatim,
-  };
-}
-
-function addUp(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+  return ranges;
 }

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { clipItem, clipMessage } from '../../src/compaction/clip.ts';
+import { clipMessage } from '../../src/compaction/clip.ts';
 import { buildContext, contextOfLog, weighItems } from '../../src/compaction/context.ts';
 import { excerptMessage } from '../../src/compaction/excerpt.ts';
 import { MASK_TOKENS, maskResult } from '../../src/compaction/mask.ts';
+import { clipItem } from '../../src/compaction/shorten.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
 import type { Reason } from '../../src/domain/pass.ts';

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { buildContext, contextOfLog } from '../../src/compaction/context.ts';
 import { maskResult } from '../../src/compaction/mask.ts';
 import { findUsedNames } from '../../src/compaction/mask-names.ts';
-import { maskWithNotes } from '../../src/compaction/mask-notes.ts';
+import { maskWithNotes } from '../../src/compaction/mask-old.ts';
 import { segmentItems } from '../../src/compaction/segments.ts';
 import { readGroups } from '../../src/domain/group.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { findTail } from '../../src/compaction/choose-sequences.ts';
 import type { Context } from '../../src/compaction/context.ts';
 import { findLastModelSeq, isFixed, type Layout, layOutInSlices } from '../../src/compaction/layout.ts';
-import { findTail } from '../../src/compaction/tail.ts';
 import { runToEnd } from '../../src/domain/interruptible.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { contextOf } from './alphabet.ts';

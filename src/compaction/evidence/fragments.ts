@@ -5,8 +5,7 @@ import { classOf, SPACE } from './characters.ts';
 import { findBreak } from './sentences.ts';
 
 /** Origin of a text: a user, the words of the agent, the arguments of its call, or the result of a tool. */
-export const PART_KINDS = ['user', 'statement', 'call', 'result'] as const;
-export type PartKind = (typeof PART_KINDS)[number];
+export type PartKind = 'user' | 'statement' | 'call' | 'result';
 
 export interface PartText {
   readonly part: PartKind;

@@ -2,7 +2,12 @@ import type { PartKind } from './fragments.ts';
 import type { RecordReader, TextRecord } from './records.ts';
 
 /** A structural summary begins its lines so. Lines without a mark continue the line before. */
-export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = { user: 'user: ', statement: 'agent: ', call: '→ ', result: '← ' };
+export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = {
+  user: 'user: ',
+  statement: 'agent: ',
+  call: '→ ',
+  result: '← ',
+};
 export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← )/;
 
 /** With the number of the message that has the words. */
@@ -60,7 +65,8 @@ class LineOwners {
     mark: string | undefined,
     { indent, record }: Omit<OpenLine, 'record'> & { record: TextRecord | undefined },
   ): void {
-    if (mark !== undefined && mark !== SPEAKER_MARKS.result) this.#call = mark === SPEAKER_MARKS.call ? record : undefined;
+    if (mark !== undefined && mark !== SPEAKER_MARKS.result)
+      this.#call = mark === SPEAKER_MARKS.call ? record : undefined;
     if (record !== undefined && (mark !== undefined || this.#open.length > 0)) this.#open.push({ indent, record });
   }
 }

@@ -4,7 +4,7 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import type { ContextItem } from '../../domain/version.ts';
 import { CATEGORIES, type Category } from './names.ts';
-import { startOf, labelText } from './outline.ts';
+import { labelText, startOf } from './outline.ts';
 import type { MessageThinking } from './thinking.ts';
 
 const LARGEST = 5;

@@ -1,13 +1,13 @@
 import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts';
-import type { Message, ToolCall } from '../domain/message.ts';
+import type { Message, ToolCall, Weight } from '../domain/message.ts';
 import type { ContextItem } from '../domain/version.ts';
 import type { PlanRequest } from './budget.ts';
 import type { Weigh } from './clip.ts';
 import { briefCall, clipAtWord } from './evidence/call-line.ts';
 import { readOutcome } from './evidence/outcome.ts';
 import { findSupersededCalls } from './evidence/superseded.ts';
-import type { Layout } from './layout.ts';
-import { isMaskable, maskedItem, maskResult } from './mask.ts';
+import { isFlexible, type Layout } from './layout.ts';
+import { hasPictures, isMaskable, maskedItem, maskPictures, maskResult, namePictures } from './mask.ts';
 import { findUsedNames } from './mask-names.ts';
 
 const MAX_NOTED_TOKENS = 60;
@@ -16,7 +16,7 @@ const MAX_NOTES = 128;
 const MAX_CALL_CHARS = 60;
 const MAX_NAMES = 6;
 
-export interface MaskRequest {
+interface MaskRequest {
   readonly items: readonly ContextItem[];
   /** By position. */
   readonly callOf: readonly (ToolCall | undefined)[];
@@ -103,4 +103,52 @@ function writeNote(message: Message, call: ToolCall, names: readonly string[]): 
   const { status } = readOutcome(message);
   const used = names.length === 0 ? '' : `, used since: ${names.join(' ')}`;
   return `${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)} → ${status}${used}`;
+}
+
+/** Counting a longer text again would take too long. */
+const MAX_COUNTED_CHARS = 4_000;
+
+/**
+ * Masks pictures after a provider refused the size of a request, because providers limit their number and size.
+ * Pictures of the floor stay, unless no others are left. The last user message keeps its own.
+ */
+export function* maskOldPictures(
+  { items, groupOf, protections }: Layout,
+  weigh: Weigh,
+): Interruptible<readonly ContextItem[]> {
+  const lastUser = items.findLastIndex(({ message }) => message.role === 'user');
+  const old: number[] = [];
+  const recent: number[] = [];
+  yield* forEachInSlices(items, (item, position) => {
+    if (item.segment !== undefined || position === lastUser || !hasPictures(item.message)) return;
+    const protection = protections[groupOf[position] as number];
+    if (protection === undefined) old.push(position);
+    else if (isFlexible(protection)) recent.push(position);
+  });
+  const chosen = old.length > 0 ? old : recent;
+  if (chosen.length === 0) return items;
+  const masked = [...items];
+  for (const position of chosen) {
+    masked[position] = maskPicturesOf(items[position] as ContextItem, weigh);
+    yield;
+  }
+  return masked;
+}
+
+function maskPicturesOf(item: ContextItem, weigh: Weigh): ContextItem {
+  const { from, to } = item;
+  const note = namePictures(item.message);
+  const message = maskPictures(item.message, from, note);
+  const weight = message.content.length <= MAX_COUNTED_CHARS ? weigh(message) : weighLongText(item, message, weigh);
+  return { from, to, message, ...weight, segment: { kind: 'masked', from, to, weight, note } };
+}
+
+/** The weight without pictures, and with the line in their place. */
+function weighLongText({ message, tokens, bytes }: ContextItem, masked: Message, weigh: Weigh): Weight {
+  const pictures = weigh({ ...message, content: '' });
+  const line = weigh({ role: 'user', content: masked.content.slice(masked.content.lastIndexOf('\n')) });
+  return {
+    tokens: Math.max(line.tokens, tokens - pictures.tokens + line.tokens),
+    bytes: Math.max(line.bytes, bytes - pictures.bytes + line.bytes),
+  };
 }
