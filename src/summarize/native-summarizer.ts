@@ -10,23 +10,22 @@ import type { TokenCounter } from '../wire/tokens/token-counter.ts';
 import { hashTexts, timeCall } from './model/model-call.ts';
 
 export interface NativeSummarizerOptions {
-  /** The agent's own model, because no other model can read the compaction that its provider writes. */
+  /** The agent's own: no other model can read the compaction of its provider. */
   readonly model: Model & Required<Pick<Model, 'compact'>>;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Summarizer that writes a text beside the provider's encrypted compaction, for people and for other models. */
+  /** Writes the text beside an encrypted compaction. */
   readonly fallback: Summarizer;
-  /** Milliseconds that a call may take, whose answer is no stream. Default: derived from its size. */
+  /** Of a call without a stream. Default: derived from its size. */
   readonly callTimeoutMs?: number;
 }
 
 /**
- * Creates a summarizer that uses the provider's own compaction. Later requests to this model start with the compaction.
- * A summary as text is stored beside the compaction, for people and for other models. The summarizer refuses messages
- * that are not at the start of the context, because providers accept a compaction only there.
+ * Uses the provider's own compaction, with which later requests to this model start. A text beside it is for people and
+ * other models. Providers accept a compaction only at the start of the context, so other messages are refused.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;
@@ -78,10 +77,7 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
   );
 }
 
-/**
- * Returns the tokens of a compaction: the provider's count of the text that it wrote, plus our count of the messages
- * that the provider kept.
- */
+/** The provider's count of what it wrote, and ours of the messages that it kept. */
 async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
   const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
   const writtenTokens = checkUsage(usage)?.output ?? (await counter.count(JSON.stringify(written)));
@@ -92,10 +88,7 @@ function isWritten({ type }: RawItem): boolean {
   return type === 'compaction';
 }
 
-/**
- * Returns the messages of the range as the model last read them: with earlier summaries in place of the messages that
- * they cover.
- */
+/** As the model last read them: earlier summaries in place of their messages. */
 function contextOf({ range, messages, earlier = [] }: SummaryRequest): Message[] {
   const context: Message[] = [];
   let next = range.from;

@@ -6,27 +6,24 @@ import { foldLine } from '../structural/text.ts';
 import { holdsData } from './log-quotes.ts';
 import { describeAttachments } from './pictures.ts';
 
-/** All calls of one tool with the same arguments. */
 interface MadeCall {
   readonly call: ToolCall;
   count: number;
-  /** Index of the last message that holds this call or its result. */
+  /** Last message that holds the call or its result. */
   position: number;
-  /** Result of the last of these calls. Absent while that call is open. */
+  /** Of the last of these calls. Absent while it is open. */
   result?: Message | undefined;
 }
 
 const CALL_CHARS = 120;
 const OUTCOME_CHARS = 100;
-/** Matches the names of read-only tools. Repeating their calls is harmless, so they are listed after other calls. */
+/** Read-only tools. Repeating their calls is harmless, so they are listed last. */
 export const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
 /**
- * Lists the calls of the messages in order, each with its outcome. If not all fit into the token limit, read-only calls are
- * left out first. A list that a model writes could be wrong: the agent might repeat an action, or believe that an action was
- * done.
- * @param messages messages of the log, oldest first
+ * Lists the calls with their outcomes, in order. Read-only ones are left out first. A list by a model could be wrong:
+ * the agent might repeat an action, or believe that it was done.
  */
 export function listEffects(counter: TokenCounter, messages: readonly Message[], maxTokens: number): string[] {
   const newestFirst = readCalls(messages).toSorted((a, b) => b.position - a.position);
@@ -72,7 +69,7 @@ function renderCall({ call, count, result }: MadeCall): string {
   return `${said}${count > 1 ? ` ×${count}` : ''} → ${result === undefined ? 'no result' : renderOutcome(result, call)}`;
 }
 
-/** An outcome of at most so many bytes of UTF-8 is a word or two: `paid`. */
+/** Bytes of UTF-8 of a word or two: `paid`. */
 const SHORT_BYTES = 16;
 
 /** Leaves out prose of a call that succeeded, because a tool may pose as a person. */

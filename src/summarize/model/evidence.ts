@@ -9,31 +9,31 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { LogQuotes } from './log-quotes.ts';
 
-/** A line of the log, as one folded line of text. */
+/** One folded line of the log. */
 export interface EvidenceLine {
   readonly text: string;
-  /** Names and words for which the line was chosen, the most valuable first. At most `MAX_TERMS`. */
+  /** The terms for which the line was chosen, the most valuable first. At most `MAX_TERMS`. */
   readonly terms: readonly string[];
 }
 
 export interface EvidenceRequest {
   readonly maxTokens: number;
-  /** Messages whose lines may be chosen. */
+  /** Lines of these messages may be chosen. */
   readonly range: SeqRange;
-  /** Text that the agent gets in any case. Lines that add nothing to this text are not chosen. */
+  /** Text that the agent gets in any case. */
   readonly said?: string;
-  /** Renders a chosen line. Only rendered lines are counted. */
+  /** Only rendered lines are counted. */
   readonly render: (line: EvidenceLine) => string;
 }
 
 const MAX_TERMS = 4;
 const MARK_TOKENS = 3;
-/** Tokens per UTF-8 byte, in the mean of recorded conversations. */
+/** Per UTF-8 byte, in the mean of recorded conversations. */
 const TOKENS_A_BYTE = 0.28;
-/** More lines than fit by their estimated tokens are chosen. Exact counts then decide which lines fit. */
+/** Share of the room by estimated tokens. Exact counts then decide. */
 const SPARE = 1.3;
 
-/** Lines of the log that hold what the agent will most likely use again. Code reads them, so they are exact. */
+/** Lines of the log that the agent will most likely use again. Code reads them, so they are exact. */
 export class Evidence {
   readonly ledger: Ledger;
   readonly quotes: LogQuotes;
@@ -64,10 +64,7 @@ export class Evidence {
     return new Evidence(counter, request, ledger, values);
   }
 
-  /**
-   * Chooses lines of at most `maxTokens`, in the order of the log. Each line holds at least one term of value that neither
-   * `said` nor another line has.
-   */
+  /** Chooses lines in the order of the log. Each has a valuable term that neither `said` nor another line has. */
   async choose(request: EvidenceRequest): Promise<string[]> {
     const ranked = await eventLoopShare.run(this.#rank(request));
     const taken: { readonly index: number; readonly line: string }[] = [];
@@ -118,7 +115,6 @@ export class Evidence {
     });
   }
 
-  /** Values of the terms, without those that a text holds. */
   *#valuesBeside(text: string): Interruptible<Float64Array> {
     const held = new Set<string>();
     for (const line of text.split('\n')) {

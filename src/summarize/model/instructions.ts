@@ -10,22 +10,18 @@ import {
   type TranscriptMessage,
 } from './transcript.ts';
 
-/**
- * Input of one model call: messages to summarize, earlier summaries, or both. The model writes a summary, updates the
- * earlier summaries, or merges them.
- */
+/** Input of one call: messages to summarize, earlier summaries to merge, or both to update the summaries. */
 export interface SummaryTask {
   readonly messages: readonly TranscriptMessage[];
   readonly records: readonly EarlierSummary[];
   readonly userRequest?: string | undefined;
-  /** Lines of the messages that hold what the agent will most likely use again: `renderEvidenceLine`. */
+  /** Rendered by `renderEvidenceLine`. */
   readonly evidence: readonly string[];
   readonly maxTokens: number;
 }
 
 /**
- * Words that the model may write for each token of its limit, because models obey word limits better than token limits.
- * A word has about 1.3 tokens in English, and more in most languages.
+ * Models obey word limits better than token limits. A word has about 1.3 tokens in English, and more in most languages.
  */
 const WORDS_A_TOKEN = 0.6;
 
@@ -44,15 +40,12 @@ const RULES = [
   'calls that were made: do not list them.',
 ].join(' ');
 
-/** Renders the system prompt for a summarizing model. @param prompt additional instructions from the policy */
+/** @param prompt additional instructions from the policy */
 export function renderSystem(prompt: string | undefined): string {
   return [ROLE, RULES, ...(prompt === undefined ? [] : [prompt])].join('\n\n');
 }
 
-/**
- * Asks for sections between tags, because a model translates headings. The tags have a mark, so that text of the
- * conversation cannot hold them.
- */
+/** Tags, because a model translates headings. */
 function renderOutline(mark: string): string {
   const sections = ASKED_SECTIONS.map((section) => {
     const { asks } = SECTIONS[section] as { readonly asks: string };
@@ -82,7 +75,7 @@ function renderNeeded(evidence: readonly string[]): string[] {
       ];
 }
 
-/** Text that asks for a summary, and the mark of the tags that the answer must have. */
+/** A text that asks for a summary, and the mark of its tags. */
 export interface SummaryPrompt {
   readonly content: string;
   readonly mark: string;
@@ -90,12 +83,12 @@ export interface SummaryPrompt {
 
 const MARK_CHARS = 6;
 
-/** A mark depends on the data, so that it is the same when the request is repeated, and the data cannot hold it. */
+/** Depends on the data, so that it repeats with the request, and the data cannot hold it. */
 function markOf(...data: readonly string[]): string {
   return hashTexts(...data).slice(0, MARK_CHARS);
 }
 
-/** Repeats the instructions after the data, because a model forgets instructions that come before a long text. */
+/** The instructions follow the data, because a model forgets those before a long text. */
 export function renderTask(task: SummaryTask): SummaryPrompt {
   const { messages, records, maxTokens } = task;
   const data = renderData(task);
@@ -105,9 +98,9 @@ export function renderTask(task: SummaryTask): SummaryPrompt {
 }
 
 /**
- * Renders the last message of a request that begins like the agent's own requests. The provider then reads that beginning
- * from its cache.
- * @param texts texts of the conversation, from which the mark of the tags is made
+ * The last message of a request that begins like the agent's own, so that the provider reads the beginning from its
+ * cache.
+ * @param texts of the conversation, for the mark of the tags
  */
 export function renderClosing(
   { evidence, maxTokens }: Pick<SummaryTask, 'evidence' | 'maxTokens'>,

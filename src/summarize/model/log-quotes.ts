@@ -1,39 +1,35 @@
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import { GAP, writeLines } from '../../compaction/evidence/record-lines.ts';
-import { SPEAKER_MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
+import { markSpeaker, SPEAKER_MARKS } from '../../compaction/evidence/summary-records.ts';
 import type { Message } from '../../domain/message.ts';
 import type { SummaryRequest } from '../../domain/summarizer.ts';
 import { foldLine, foldRecord } from '../structural/text.ts';
 import { describeAttachments } from './pictures.ts';
 
-/** Author of a record: a person, the system, the agent, or a program that the agent called. */
+/** A person, the system, the agent, or a program that the agent called. */
 export type Speaker = 'user' | 'system' | 'agent' | 'call' | 'result';
 
-/** Longer messages of users are quoted in part. */
 const WHOLE_CHARS = 600;
-/** Characters of a user's message that are quoted on each side of a record, because a condition or a "no" may stand there. */
+/** On each side of a user's record, because a condition or a "no" may stand there. */
 const AROUND_CHARS = 300;
 /** A figure, or a name that is no plain word. */
 const DATA = /\d|\w_|_\w|\w[/@]\w|(?:^|\s)[~.]{0,2}[/#]\w|\p{Ll}\p{Lu}/u;
 
-/** Checks whether a text of a tool has a figure or a name. Prose of a tool may pose as the will of a person. */
+/** Prose of a tool may pose as the will of a person. */
 export function holdsData(text: string): boolean {
   return DATA.test(text);
 }
 
 type QuotedRange = Pick<SummaryRequest, 'messages' | 'range' | 'userTexts'>;
 
-/**
- * Quotes of a log. A quote has the words of its message and says who said them. A user's words keep their number and
- * their surroundings, and `…` stands where a quote leaves something out.
- */
+/** Quotes of a log name who said them, and users' words their message. `…` stands for what a quote leaves out. */
 export class LogQuotes {
   readonly #ledger: Ledger;
   readonly #messages: readonly Message[];
   readonly #firstSeq: number;
   readonly #userTexts: string;
-  /** True for each result whose call failed, by the index of its message. */
+  /** By the index of the result's message. */
   readonly #failed = new Map<number, boolean>();
 
   constructor(ledger: Ledger, { messages, range, userTexts = '' }: QuotedRange) {
@@ -50,7 +46,7 @@ export class LogQuotes {
     return this.#messages[message]?.role === 'system' ? 'system' : 'user';
   }
 
-  /** Checks whether a record is of a message to summarize, and is no prose of a tool that succeeded. */
+  /** False for prose of a tool that succeeded. */
   mayQuote(index: number): boolean {
     const { message, part, text } = this.#fragment(index);
     if (message >= this.#messages.length) return false;
@@ -65,21 +61,20 @@ export class LogQuotes {
     return failed;
   }
 
-  /** Checks whether a record is of a user's message that stands whole before the summary. */
+  /** True for a user's message that stands whole before the summary. */
   isShown(index: number): boolean {
     const { message, part } = this.#fragment(index);
     return part === 'user' && this.#userTexts.includes(this.#messages[message]?.content ?? '');
   }
 
-  /** Names the text that holds a record. Records of one text can be written together. */
+  /** Records of one place can be written together. */
   placeOf(index: number): string {
     const { message, partIndex } = this.#fragment(index);
     return `${message}.${partIndex}`;
   }
 
   /**
-   * Writes records of one text in one line, with the records that own them. Words of a person are written with all that
-   * stands around them.
+   * Writes records of one place in a line, with their owners. Words of a person come with all that stands around them.
    */
   write(...indexes: readonly [number, ...number[]]): string {
     const { message } = this.#fragment(indexes[0]);
@@ -112,7 +107,7 @@ export class LogQuotes {
   }
 }
 
-/** Longest word that a quote keeps whole at its ends. Scripts without spaces are cut between characters. */
+/** Longest word that a quote keeps whole. Scripts without spaces are cut between characters. */
 const MAX_WORD_CHARS = 40;
 
 function wordStart(text: string, at: number): number {
@@ -128,7 +123,7 @@ function wordEnd(text: string, at: number): number {
   return space === -1 ? at : at + space;
 }
 
-/** Quotes records of a text with all that stands around them: the whole text, unless it is long. */
+/** The whole text, unless it is long. */
 function quoteAround(text: string, records: readonly Pick<Fragment, 'start' | 'end'>[]): string {
   if (text.length <= WHOLE_CHARS) return foldLine(text);
   const stretches: { readonly from: number; to: number }[] = [];

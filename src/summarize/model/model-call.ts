@@ -5,7 +5,7 @@ import type { ModelOutcome } from '../../domain/events.ts';
 import { isHeldBack, throughGate } from '../../domain/held-call.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import { isModelError, type Model, type ModelAnswer, type ModelUsage } from '../../domain/model.ts';
-import { checkAnswer, readModelError, readPassedOver, readModelUsage } from '../../domain/model-answer.ts';
+import { checkAnswer, readModelError, readModelUsage, readPassedOver } from '../../domain/model-answer.ts';
 import type { CachedPrefix, SummaryRequest } from '../../domain/summarizer.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { noTracing, type Tracing } from '../../domain/tracing.ts';
@@ -15,19 +15,18 @@ import { untilAborted, type WatchedRequest } from '../../providers/answer-stream
 export interface ModelCallPorts {
   readonly model: Model;
   readonly clock: Clock;
-  /** Milliseconds of silence that end a call. The rest of its time limit derives from its size. */
+  /** Milliseconds of silence that end a call. The rest of its limit follows from its size. */
   readonly callTimeoutMs?: number | undefined;
-  /** Trace recorder. If absent, no trace spans are recorded. */
+  /** Absent: no spans are recorded. */
   readonly tracing?: Tracing | undefined;
 }
 
 export interface ModelCallInput {
   readonly system: string;
-  /** Text of the last message. */
   readonly content: string;
-  /** Start of a request that the agent's model has read before. Absent: the model reads one message, without thinking. */
+  /** Start of a request that the agent's model has read before. Absent: one message, without thinking. */
   readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version'>;
-  /** Tokens of all texts together. */
+  /** Of all texts together. */
   readonly tokens: number;
   readonly maxOutputTokens: number;
 }
@@ -37,13 +36,10 @@ export type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
-/** Tokens of a request with one message, without the texts of system prompt and message. */
+/** Of a request with one message, without the texts. */
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
-/**
- * Sends a request to the model and returns its answer.
- * @throws ModelError of kind `retry`, or the signal's reason
- */
+/** @throws ModelError of kind `retry`, or the signal's reason */
 export async function callSummaryModel(
   ports: ModelCallPorts,
   input: ModelCallInput,
@@ -84,7 +80,6 @@ export async function callSummaryModel(
   );
 }
 
-/** Hashes the texts of a model call into one key. */
 export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
@@ -92,11 +87,10 @@ export function hashTexts(...texts: readonly string[]): string {
 interface CallListeners {
   readonly signal: AbortSignal;
   readonly onUsage: (usage: ModelUsage) => void;
-  /** Notes that the model sent something. */
   readonly onEvent: () => void;
 }
 
-/** Size of a call, and whether its answer is streamed. Without a stream, silence says nothing. */
+/** Without a stream, silence says nothing. */
 type TimedInput = Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'> & { readonly isStreamed?: boolean };
 
 interface CallEnd {
@@ -105,7 +99,7 @@ interface CallEnd {
 }
 
 /**
- * Runs one model call within its timeout. The model does not have to react to its abort signal.
+ * The model does not have to react to its abort signal.
  * @throws ModelError of kind `retry`, or the signal's reason
  */
 export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nextCallAt'>>(
@@ -116,7 +110,7 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'n
 ): Promise<SummaryCallResult<Answer>> {
   const { model, tracing = noTracing } = ports;
   const { maxOutputTokens } = input;
-  // `isCompacted` is false: a summarizing model reads the log's messages, not a compacted context.
+  // A summarizing model reads the log's messages, not a compacted context.
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted: false } as const;
   return tracing.inSpan(about, () => runCall(ports, input, request, call));
 }
@@ -180,7 +174,7 @@ function limitCall({ isStreamed = true, ...size }: TimedInput, callTimeoutMs: nu
 }
 
 /**
- * Runs a model call and converts any error into a `ModelError`, because a model may be user code.
+ * A model may be user code, which throws anything.
  * @throws ModelError if the call fails
  */
 async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {
@@ -205,12 +199,11 @@ function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): 
   return isModelError(error) ? error.kind : 'fatal';
 }
 
-/** Ends a model call that takes too long or whose stream is silent. */
 class CallDeadline {
   readonly #ended = new AbortController();
   readonly #total: NodeJS.Timeout;
   readonly #silence: NodeJS.Timeout;
-  /** Limit in ms that ended the call. Undefined if none did. */
+  /** The limit that ended the call. */
   #passedMs: number | undefined;
 
   constructor({ totalMs, silenceMs }: SummaryCallLimits) {
@@ -226,7 +219,6 @@ class CallDeadline {
     return this.#passedMs;
   }
 
-  /** Notes that the model sent something. */
   readonly noteEvent = (): void => {
     if (!this.#ended.signal.aborted) this.#silence.refresh();
   };

@@ -16,28 +16,28 @@ export interface ModelSummarizerOptions {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Instructions from the policy, appended to the built-in ones. */
+  /** From the policy, appended to the built-in instructions. */
   readonly prompt?: string | undefined;
   /**
-   * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its output
-   * limit needs. Default 90,000.
+   * Silence after which a model is given up. A model that keeps sending also gets the time of its output limit. Default
+   * 90,000.
    */
   readonly callTimeoutMs?: number | undefined;
-  /** True if the model is the agent's own, whose provider may have the conversation in its cache. */
+  /** The agent's own model, whose provider may have the conversation in its cache. */
   readonly isAgentsModel?: boolean;
 }
 
-/** Minimum token limit of a summary. With fewer tokens, a section has room for hardly a sentence. */
+/** With less, a section has room for hardly a sentence. */
 const MIN_TOKENS = 100;
-/** Number of tokens that are kept of the user's request, because a user message may have a megabyte. */
+/** A user message may have a megabyte. */
 const MAX_USER_REQUEST_TOKENS = 1_000;
-/** Maximum share of a summary for the calls and their outcomes. */
+/** Maximum share of a summary for calls and outcomes. */
 const EFFECTS_SHARE = 0.25;
-/** Share of the rest that is kept for lines of the log, if the model's sections lost something. */
+/** Minimum share of the rest for lines of the log, if the model's sections lost something. */
 const LINES_SHARE = 0.25;
-/** Tokens of the heading above lines of the log. */
+/** Above the lines of the log. */
 const HEADING_TOKENS = 8;
-/** How often the input is halved when the provider refuses it as too large. */
+/** Of the input, while the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
 
 /**
@@ -90,16 +90,13 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
 }
 
 interface SummaryMaterial {
-  /** Quotes that the model chose. */
   readonly sections: QuotedSections;
-  /** Sections that code writes from the calls. */
   readonly facts: Sections;
   readonly evidence: Evidence;
 }
 
 /**
- * Appends lines of the log that hold what the model's sections lost. Lines fill what the sections leave of the limit, and
- * at least their share of it.
+ * Lines of the log fill what the sections leave of the limit, and at least their share of it.
  * @returns undefined if none of the model's sections fits
  */
 async function completeSummary(
@@ -121,10 +118,7 @@ async function completeSummary(
   return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...logged]) });
 }
 
-/**
- * Renders a summary of at most `maxTokens`.
- * @returns undefined if none of the model's sections fits beside the sections that code writes
- */
+/** @returns undefined if none of the model's sections fits beside those of code */
 async function renderWithin(
   counter: TokenCounter,
   maxTokens: number,
@@ -135,17 +129,13 @@ async function renderWithin(
     const fitted = fitSections(counter, sections, room);
     if (fitted.size === 0) return undefined;
     const text = renderSections(new Map([...fitted, ...facts]));
-    // A joined text may have a token or two more than the sum of its sections.
+    // Joined, sections may have a token or two more.
     const excess = (await counter.count(text)) - maxTokens;
     if (excess <= 0) return text;
     room -= excess;
   }
 }
 
-/**
- * Starts with as much input as the model's window allows, and halves the input while the provider refuses it as too
- * large.
- */
 async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
   let inputTokens = await writing.measureInput();
   for (let halvings = 0; ; halvings += 1) {

@@ -2,7 +2,7 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { type Part, readParts } from '../../domain/parts.ts';
 
-/** Fields in which providers and tools put the name of a file. */
+/** Where providers and tools put the name of a file. */
 const NAME_FIELDS = ['filename', 'file_name', 'name', 'title', 'path'];
 const ENDING = /\.(?:png|jpe?g|gif|webp|svg|bmp|tiff?|heic|pdf|mp[34]|wav|csv|docx?|xlsx?)\b/i;
 const NO_FILE_NAME = /[\s"'<>|*?]/;
@@ -10,8 +10,8 @@ const MAX_NAME_CHARS = 120;
 const BYTES_A_BASE64_CHARACTER = 0.75;
 
 /**
- * Describes the pictures and files of a message by name, type and place, because a summary cannot show them: `[picture
- * docs/plan.png (image/png, 34 KB) in message 12]`.
+ * Describes pictures and files, which a summary cannot show: `[picture docs/plan.png (image/png, 34 KB) in message
+ * 12]`.
  * @param call the tool call that the message answers
  */
 export function describeAttachments(message: Message, seq: number | undefined, call?: ToolCall): string[] {

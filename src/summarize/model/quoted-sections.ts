@@ -5,21 +5,20 @@ import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { LogQuotes, Speaker } from './log-quotes.ts';
 import { ASKED_SECTIONS, SECTIONS, type Section, type Sections } from './sections.ts';
 
-/** Lines of each section. */
 export type QuotedSections = ReadonlyMap<Section, readonly string[]>;
 
-/** Share of a sentence's weight that a record must hold, so that the sentence counts as taken from that record. */
+/** Share of a sentence's weight that its record must hold. */
 const MIN_SHARE = 0.5;
-/** A record that a section may hold is taken if it has this share of the weight of the best record. */
+/** Share of the best record's weight, for a record that the section may hold. */
 const NEAR_SHARE = 0.8;
-/** Share of a sentence's weight for which a further record of the same message is quoted. */
+/** Share of a sentence's weight, for further records of the message. */
 const MIN_ADDED = 0.25;
 const MAX_RECORDS = 3;
-/** Records of one text that share a line. A longer line may not fit into the room of its section. */
+/** Records in a line. A longer one may not fit into its section. */
 const MAX_TOGETHER = 4;
-/** Sections that are filled first, because each record is quoted once. */
+/** Filled first, because each record is quoted once. */
 const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
-/** Section for words of the agent that another section may not hold. */
+/** For words of the agent that another section may not hold. */
 const OTHERS: Section = 'facts';
 
 /**
@@ -45,11 +44,10 @@ export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQu
   return placed.write();
 }
 
-/** Records of each section. A record is placed once. */
+/** A record is placed once. */
 class PlacedRecords {
   readonly #quotes: LogQuotes;
   readonly #said = new Set<number>();
-  /** Records of each line of a section. */
   readonly #lines = new Map<Section, [number, ...number[]][]>();
 
   constructor(quotes: LogQuotes) {
@@ -81,7 +79,7 @@ class PlacedRecords {
   }
 }
 
-/** Chooses the section for words of an author. A tool's words under the heading of a rule or a step are dropped. */
+/** A tool's words under the heading of a rule or a step are dropped. */
 function sectionFor(section: Section, speaker: Speaker): Section | undefined {
   if (speakersOf(section).includes(speaker)) return section;
   return speaker === 'result' ? undefined : OTHERS;
@@ -97,7 +95,6 @@ function* sentencesOf(body: string): Generator<string> {
     for (const [start, end] of splitSentences(line, 0, line.length)) yield line.slice(start, end);
 }
 
-/** Words of a text, each once, in lower case. */
 function wordsOf(text: string): Set<string> {
   const words = new Set<string>();
   scanTerms(text, 0, text.length, (term) => words.add(term.toLowerCase()));
@@ -107,17 +104,14 @@ function wordsOf(text: string): Set<string> {
 interface Word {
   /** Rare words say more about which record is meant. */
   readonly weight: number;
-  /** Records that hold the word. */
   readonly records: number[];
 }
 
-/** A word of more records does not say which record is meant, if the sentence has a rarer one. */
+/** A word of more records says nothing, if the sentence has a rarer one. */
 const MAX_RECORDS_OF_WORD = 1_024;
 
-/** The records of a log by the words of an answer. */
 class WordIndex {
   readonly #words = new Map<string, Word>();
-  /** Word of each term of the ledger. */
   readonly #wordOf: (Word | undefined)[] = [];
   readonly #ledger: Ledger;
 
@@ -146,7 +140,7 @@ class WordIndex {
   }
 
   /**
-   * Finds the record that holds most of a sentence, and records of the same message that hold more of it.
+   * Finds the record that holds most of a sentence, and more of the sentence in the same message.
    * @param isAllowed prefers these records to those that hold a little more
    */
   findRecords(sentence: string, isAllowed: (record: number) => boolean): number[] {
@@ -166,7 +160,7 @@ class WordIndex {
     return found.toSorted((a, b) => a - b);
   }
 
-  /** Takes the last of several equal records, because it is the newest. */
+  /** The newest of several equal records. */
   #findBest(words: ReadonlySet<Word>, isAllowed: (record: number) => boolean) {
     const rare = [...words].filter(({ records }) => records.length <= MAX_RECORDS_OF_WORD);
     const candidates = new Set((rare.length === 0 ? [...words] : rare).flatMap(({ records }) => records));

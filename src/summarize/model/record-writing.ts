@@ -21,18 +21,16 @@ export interface RecordWritingOptions extends ModelCallPorts {
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
   readonly evidence: Evidence;
-  /** Instructions from the policy. */
   readonly prompt: string | undefined;
-  /** True if the model is the agent's own, whose provider may have the conversation in its cache. */
   readonly isAgentsModel: boolean;
-  /** Token limit of the summary, without the sections that code writes. */
+  /** Without the sections that code writes. */
   readonly maxTokens: number;
 }
 
 export type RecordResult =
   | { readonly status: 'written'; readonly sections: Sections; readonly isUpdate: boolean }
   | { readonly status: 'refused' | 'failed'; readonly why: string }
-  /** Tokens of a model call that the provider refused as too large. */
+  /** Of a call that the provider refused as too large. */
   | { readonly status: 'overflow'; readonly tokens: number };
 
 type WrittenSections =
@@ -41,31 +39,25 @@ type WrittenSections =
 
 type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<RecordResult, { status: 'written' }>;
 
-/**
- * Factor by which an answer may exceed its token limit before the model's output is cut off. The excess is clipped
- * afterwards.
- */
+/** Factor by which an answer may exceed its limit before it is cut off. Code clips the excess. */
 const OVERRUN = 2;
-/** Tokens that the output limit allows for thinking, in addition to the summary. Some models cannot switch it off. */
+/** In addition to the summary, because some models cannot switch thinking off. */
 const THINKING_TOKENS = 4_096;
-/** Maximum share of the model's window for output. The rest is left for input. */
+/** Of the model's window. */
 const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
-/** Maximum tokens of the evidence in a call, as shares of the summary's limit and of the input. */
+/** Maximum shares of the summary's limit and of the input. */
 const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
-/**
- * Maximum share of the input for earlier summaries. If they are larger, the summarizer reads the original messages
- * instead.
- */
+/** Of the input. Above, the summarizer reads the original messages instead. */
 const MAX_EARLIER_SHARE = 0.25;
 /**
- * Maximum size of a cached conversation, as a factor of the messages to summarize. Reading from the cache costs about a
- * tenth. If the cache has expired, the call costs up to this factor more.
+ * Times the messages to summarize. Reading the cache costs about a tenth. If it expired, the call costs up to this
+ * factor more.
  */
 const MAX_PREFIX_FACTOR = 2;
 
-/** Writes the summary of a range of messages, with one model call, or in parts that another call merges. */
+/** With one model call, or in parts that another call merges. */
 export class RecordWriting {
   readonly #options: RecordWritingOptions;
   readonly #maxOutputTokens: number;
@@ -80,7 +72,7 @@ export class RecordWriting {
     );
   }
 
-  /** Returns the number of tokens of messages and earlier summaries that fit into one call. */
+  /** Tokens of messages and earlier summaries that fit into one call. */
   async measureInput(): Promise<number> {
     const { counter, model, system, request } = this.#options;
     const { windowTokens, upperBoundFactor } = model.profile;
@@ -88,10 +80,7 @@ export class RecordWriting {
     return Math.floor((windowTokens - this.#maxOutputTokens) / upperBoundFactor) - fixed;
   }
 
-  /**
-   * @param inputTokens maximum tokens of messages and earlier summaries in one call
-   * @throws the errors of `callSummaryModel`
-   */
+  /** @throws the errors of `callSummaryModel` */
   async write(inputTokens: number): Promise<RecordResult> {
     const { maxTokens } = this.#options;
     const earlier = await this.#chooseEarlier(inputTokens);
@@ -118,8 +107,8 @@ export class RecordWriting {
   }
 
   /**
-   * Writes the summary with a request that starts as the agent's last one, so that the provider reads the messages from its
-   * cache. Thinking stays as it is, because another setting would void the cache.
+   * Starts as the agent's last request, so that the provider reads the messages from its cache. Another thinking
+   * setting would void the cache.
    * @returns undefined if the request does not fit, or the provider refused its form or size
    * @throws the errors of `callSummaryModel`
    */
@@ -145,7 +134,7 @@ export class RecordWriting {
     return written.status === 'written' ? { ...written, isUpdate } : undefined;
   }
 
-  /** Adds the user's request, and evidence from the messages. A merge gets evidence from the whole range. */
+  /** A merge gets evidence from the whole range. */
   async #prepare(
     task: Pick<SummaryTask, 'messages' | 'records' | 'maxTokens'>,
     maxTokens: number,
@@ -157,7 +146,7 @@ export class RecordWriting {
     return { ...task, userRequest: request.userRequest, evidence: lines };
   }
 
-  /** Returns all earlier summaries, or none if they would take too large a share of the input. */
+  /** All, or none if they would take too much of the input. */
   async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierSummary[]; tokens: number }> {
     const { counter, request } = this.#options;
     const records = (request.earlier ?? []).map(withoutFacts);
@@ -194,7 +183,7 @@ export class RecordWriting {
       };
     const records: EarlierSummary[] = [];
     const partEvidence = Math.floor(Math.min(evidenceTokens, maxTokens * EVIDENCE_SHARES.ofSummary));
-    // The calls run one after another. Parallel calls would use up the provider's rate limit, which turns need too.
+    // One after another: parallel calls would use up the provider's rate limit, which turns need too.
     for (const { messages } of parts) {
       const part = await this.#writePart(await this.#prepare({ messages, records: [], maxTokens }, partEvidence));
       if (part.status !== 'written') return part;
@@ -205,7 +194,7 @@ export class RecordWriting {
     return this.#writeOne(await this.#prepare(merge, evidenceTokens), earlier.length > 0);
   }
 
-  /** Writes the summary of a part, or reads it from the store if an earlier attempt has already written it. */
+  /** An earlier attempt may have stored this part. */
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
     const { model, system, request } = this.#options;
     const key = hashTexts(model.profile.id, system, renderTask(task).content);
@@ -228,7 +217,7 @@ export class RecordWriting {
     return written.status === 'written' ? { ...written, isUpdate } : written;
   }
 
-  /** @param sourceTokens tokens of the texts that the summary stands for */
+  /** @param sourceTokens of the texts that the summary stands for */
   async #ask(
     { content: asked, mark }: SummaryPrompt,
     input: Omit<ModelCallInput, 'content' | 'maxOutputTokens'>,
@@ -253,7 +242,7 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
   return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
 }
 
-/** Removes the sections that code writes from an earlier summary. Code writes those sections again from all calls. */
+/** Code writes its sections again, from all calls. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   const sections = readSections(text);
   return { text: sections.size === 0 ? text : renderSections(sections), covers };

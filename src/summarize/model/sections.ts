@@ -6,11 +6,11 @@ const SPEECH = [...PEOPLE, 'agent'] as const;
 const ALL = [...SPEECH, 'call', 'result'] as const;
 
 /**
- * Sections of a summary in their order. Code writes those without `asks`.
+ * In their order. Code writes the sections without `asks`.
  * - `asks` tells the model what to choose.
  * - `from` says whose words a section may hold, because no tool or file states a rule or the next step.
- * - `names`: headings that models write although they were asked for tags, in the language of the conversation. In lower
- *   case, separated by `|`.
+ * - `names`: headings that models write although they were asked for tags, in the language of the conversation. In
+ *   lower case, separated by `|`.
  */
 export const SECTIONS = {
   goal: {
@@ -108,15 +108,12 @@ export type Sections = ReadonlyMap<Section, string>;
 const names = Object.keys(SECTIONS) as Section[];
 const headings = new Map<string, Section>(names.map((name) => [SECTIONS[name].heading, name]));
 
-/** Sections that the model writes, in their order. */
+/** Those that the model writes. */
 export const ASKED_SECTIONS: readonly Section[] = names.filter((name) => 'asks' in SECTIONS[name]);
 
 const HEADING_MARKS = /^[ \t]{0,3}#{1,6}[ \t]+/gm;
 
-/**
- * Returns sections with text, in their order. A body has no headings of its own, so that it cannot open a section when the
- * summary is read again.
- */
+/** A body has no headings, so that it opens no section when the summary is read again. */
 export function orderSections(bodies: ReadonlyMap<Section, string>): Sections {
   const read = names.map((name): [Section, string] => [
     name,
@@ -125,7 +122,7 @@ export function orderSections(bodies: ReadonlyMap<Section, string>): Sections {
   return new Map(read.filter(([, written]) => written !== ''));
 }
 
-/** Reads the sections of a stored summary, which `renderSections` wrote, without those that code wrote. */
+/** Reads a stored summary, without the sections that code wrote. */
 export function readSections(text: string): Sections {
   const bodies = new Map<Section, string>();
   let section: Section | undefined;
@@ -145,8 +142,7 @@ export function renderSections(sections: Sections): string {
 }
 
 /**
- * Takes whole lines up to the token limit. The section with the fewest tokens so far gives the next line, so that one long
- * list does not displace the others.
+ * The section with the fewest tokens so far gives the next line, so that one long list does not displace the others.
  */
 export function fitSections(
   counter: Pick<TokenCounter, 'countSync'>,
@@ -172,7 +168,7 @@ export function fitSections(
   return orderSections(new Map(open.map(({ name, taken }) => [name, taken.join('\n')])));
 }
 
-/** Names of the sections that only code may write, as a model might spell them. */
+/** Sections that only code may write, as a model might spell them. */
 const CODE_WRITTEN = /^(?:artifacts?|side effects?|lines from the log)(?![\p{L}\p{N}])/u;
 
 const sectionOf = new Map(
@@ -183,7 +179,6 @@ const sectionOf = new Map(
   }),
 );
 
-/** @returns undefined if no section has that name */
 export function sectionNamed(name: string): Section | undefined {
   return sectionOf.get(foldName(name));
 }
@@ -192,7 +187,6 @@ export function isCodeWritten(name: string): boolean {
   return CODE_WRITTEN.test(foldName(name));
 }
 
-/** Removes marks of headings and lists, numbers before a name, and brackets around it. */
 function foldName(name: string): string {
   return name
     .replace(/[#*_:：【】[\]«»<>]+/gu, ' ')

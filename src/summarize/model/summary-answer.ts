@@ -3,14 +3,14 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { ASKED_SECTIONS, isCodeWritten, orderSections, type Section, type Sections, sectionNamed } from './sections.ts';
 
-/** Names a section's tag: `goal-k3f9`. The mark is new in each request, so text of the conversation cannot hold the tag. */
+/** E.g. `goal-k3f9`. The mark is new in each request, so that the conversation cannot hold the tag. */
 export function tagOf(section: Section, mark: string): string {
   return `${section}-${mark}`;
 }
 
 const TAG = /<(\/?)([\p{L}_ ]{1,39})(?:-(\w{1,16}))?>/giu;
 
-/** Removes the tags around sections, so that only the text counts that the model wrote. */
+/** Only the text counts that the model wrote. */
 export function withoutTags(text: string, mark: string): string {
   return text.replace(TAG, (tag, _, name: string, given?: string) =>
     given === mark && sectionNamed(name) !== undefined ? '' : tag,
@@ -18,9 +18,8 @@ export function withoutTags(text: string, mark: string): string {
 }
 
 /**
- * Reads the sections of a model's answer. If the answer has the tags of its request, only these tags open and close
- * sections. Otherwise headings, plain tags or the keys of a JSON object name them, in one of ten languages. An answer with
- * other headings is read as the state of the work.
+ * Reads an answer by the tags of its request. Without them, headings, plain tags or JSON keys name the sections, in one
+ * of ten languages. An answer with other headings is read as the state of the work.
  */
 export function readAnswerSections(text: string, mark: string): Sections {
   const marked = readMarked(text, mark);
@@ -36,7 +35,7 @@ export function readAnswerSections(text: string, mark: string): Sections {
   return new Map();
 }
 
-/** Headings that show that a text in another language is a summary and no answer to the conversation. */
+/** A text with so many headings is a summary in another language, and no answer to the conversation. */
 const MIN_HEADINGS = 2;
 
 function readMarked(text: string, mark: string): Sections | undefined {
@@ -64,7 +63,7 @@ function mapBodies(bodies: ReadonlyMap<Section, string>, map: (body: string) => 
   return new Map([...bodies].map(([section, body]) => [section, map(body)]));
 }
 
-/** Leaves out lines that are only the tag of a section, which a model may add without its mark. */
+/** A model may add a tag without its mark. */
 function withoutTagLines(body: string): string {
   return body
     .split('\n')
@@ -108,13 +107,13 @@ function writeValue(value: unknown): string {
 
 interface Heading {
   readonly name: string;
-  /** Text behind the name in the same line. */
+  /** Behind the name in the same line. */
   readonly rest: string;
 }
 
 type HeadingFinder = (line: string) => Heading | undefined;
 
-/** Characters of the longest name of a section. Longer lines are no headings. */
+/** Longer lines are no headings. */
 const MAX_NAME_CHARS = 80;
 const NUMBER = /^\d{1,2}[.)、]/;
 
@@ -151,7 +150,6 @@ function findLabel(line: string): Heading | undefined {
   return candidates.find((label) => label && (sectionNamed(label.name) !== undefined || isCodeWritten(label.name)));
 }
 
-/** Splits a line at the end of a name. */
 function splitAt(said: string, mark: string): Heading | undefined {
   const at = said.indexOf(mark);
   return at < 1 || at > MAX_NAME_CHARS
@@ -159,7 +157,6 @@ function splitAt(said: string, mark: string): Heading | undefined {
     : { name: said.slice(0, at), rest: said.slice(at + mark.length).trim() };
 }
 
-/** Splits a line from the closing tag at its end. */
 function splitClosing(line: string): { readonly said: string; readonly isClosed: boolean } {
   const said = line.trimEnd();
   const at = said.lastIndexOf('</');
@@ -167,7 +164,7 @@ function splitClosing(line: string): { readonly said: string; readonly isClosed:
   return { said: isClosed ? said.slice(0, at) : line, isClosed };
 }
 
-/** @returns the sections, and the number of headings, also of those that name no section */
+/** @returns headings: also of those that name no section */
 function readHeadings(
   text: string,
   findHeading: HeadingFinder,
@@ -199,10 +196,7 @@ function readHeadings(
   return { sections: orderSections(new Map([...bodies].map(([name, said]) => [name, said.join('\n')]))), headings };
 }
 
-/**
- * Maximum length of a text that can count as a refusal. A longer text may start like a refusal and still be a summary:
- * "I cannot log in" is a user's goal.
- */
+/** A longer text may begin like a refusal: "I cannot log in" is a user's goal. */
 const MAX_REFUSAL_CHARS = 400;
 const TASK = '(?:help|assist|summari[sz]e|comply|provide|process|continue|write|create|do (?:that|this|so))';
 const REFUSALS = [
@@ -219,7 +213,7 @@ const REFUSALS = [
   /^(?:申し訳|すみません)/,
 ];
 
-/** @returns why a model's answer cannot be used as a summary, or undefined if the answer may be a summary */
+/** @returns undefined if the answer may be a summary */
 export function findAnswerFault(
   { content, toolCalls, end }: ModelAnswer,
   answerTokens: number,

@@ -4,7 +4,7 @@ import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { EvidenceLine } from './evidence.ts';
 import { describeAttachments } from './pictures.ts';
 
-/** A message as text for the model. Only `body` is ever clipped, so that every message keeps its closing tag. */
+/** Only `body` is ever clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
   readonly seq: number;
   readonly open: string;
@@ -12,13 +12,10 @@ export interface TranscriptMessage {
   readonly close: string;
 }
 
-/**
- * Matches the tags that turnfold puts around messages and summaries. Such tags are escaped in messages, so that a
- * message cannot open or close such a tag.
- */
+/** turnfold's own tags, which a message cannot open or close. */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request|evidence)\b)/gi;
 
-/** @param firstSeq log number (seq) of the first message. The numbers have no gaps. */
+/** @param firstSeq of the first message. The numbers have no gaps */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
   const calls = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id, call])));
   return messages.map((message, position) => {
@@ -42,12 +39,11 @@ export function renderUserRequest(text: string): string {
   return `<user_request>\n${breakTags(text)}\n</user_request>`;
 }
 
-/** Renders a line of the log that a summary must not lose, with the names for which the line was chosen. */
+/** With the names for which the line was chosen. */
 export function renderEvidenceLine({ text, terms }: EvidenceLine): string {
   return breakTags(`${text} [${terms.join(', ')}]`);
 }
 
-/** @param lines rendered by `renderEvidenceLine` */
 export function renderEvidence(lines: readonly string[]): string {
   return ['<evidence>', ...lines, '</evidence>'].join('\n');
 }
@@ -76,7 +72,7 @@ function breakTags(text: string): string {
 
 export interface TranscriptPart {
   readonly messages: readonly TranscriptMessage[];
-  /** Tokens of the part, without the tags around the whole text. */
+  /** Without the tags around the whole text. */
   readonly tokens: number;
 }
 
@@ -85,20 +81,14 @@ interface Counted {
   readonly tokens: number;
 }
 
-/** Tokens of the line breaks around a message, and tokens that joining the texts may add. */
+/** Line breaks around a message, and tokens that joining may add. */
 const SEAM_TOKENS = 4;
-/**
- * Share of a clipped message that is kept from its start. The rest is kept from its end, where error messages usually
- * are.
- */
+/** From the start of a clipped message. The end usually has the error. */
 const HEAD_SHARE = 0.6;
 const OMISSION = '\n[… left out …]\n';
 const OMISSION_TOKENS = 10;
 
-/**
- * Splits messages into parts of at most `maxTokens`. A tool call and its results stay in one part. If call and results
- * are larger than a part, their largest messages are clipped.
- */
+/** A tool call and its results stay in one part. The largest messages of a round above the limit are clipped. */
 export async function splitTranscript(
   counter: TokenCounter,
   { messages, firstSeq }: { readonly messages: readonly Message[]; readonly firstSeq: number },
@@ -124,9 +114,7 @@ export async function splitTranscript(
   return parts;
 }
 
-/**
- * Returns for each message whether a part may start there: all earlier tool calls must have their results before it.
- */
+/** A part may start where all earlier calls have their results. */
 function findBorders(messages: readonly Message[]): boolean[] {
   const resultAt = new Map(messages.map(({ toolCallId }, position) => [toolCallId, position]));
   let reach = -1;
@@ -171,7 +159,7 @@ function sumTokens(counted: readonly Counted[]): number {
   return counted.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** Returns the size to which larger items are clipped so that all items fit. Small items leave room to large ones. */
+/** The size of a clipped item, if all are to fit. Small items leave room to large ones. */
 function fairShare(sizes: readonly number[], budget: number): number {
   let left = budget;
   let share = budget;

@@ -3,19 +3,17 @@ import { readOutcome } from '../../compaction/evidence/outcome.ts';
 import type { Message } from '../../domain/message.ts';
 import { READ_ONLY_NAME } from '../model/effects.ts';
 
-/** Parts of a source that place its results behind their calls. */
 interface CallSource {
   readonly ledger: Ledger;
   readonly calls: CallPlaces;
 }
 
-/** Calls of a source with their results. */
 export interface CallPlaces {
   /** First fragment of each call, by the index of its result's message. */
   readonly headOf: ReadonlyMap<number, number>;
-  /** First fragments of calls that changed something or failed, and the last lines of failed results. */
+  /** Calls that changed something or failed, and the last lines of failed results. */
   readonly effects: ReadonlySet<number>;
-  /** Status of each failed call, by the index of its result's message. */
+  /** By the index of the result's message. */
   readonly failures: ReadonlyMap<number, string>;
 }
 
@@ -23,7 +21,6 @@ export interface CallPlaces {
 const MIN_ERROR_TERMS = 2;
 
 export function findCalls({ fragments, superseded }: Ledger, messages: readonly Message[]): CallPlaces {
-  /** First fragments of the parts of each message. */
   const firstOf = new Map<number, number[]>();
   const lastOf = new Map<number, number>();
   for (const [index, { message, partIndex, start, terms }] of fragments.entries()) {
@@ -59,15 +56,15 @@ export function findCalls({ fragments, superseded }: Ledger, messages: readonly 
   return { headOf, effects, failures };
 }
 
-/** First fragment of the call that a fragment of a result answers. */
+/** The call that a fragment of a result answers. */
 export function headFor({ ledger, calls }: CallSource, index: number): number | undefined {
   const { message, part } = ledger.fragments[index] as Fragment;
   return part === 'result' ? calls.headOf.get(message) : undefined;
 }
 
 /**
- * Fragment that is shown with a fragment: its owner, or the call of a result. A call that names all that the owner names
- * stands for the owner.
+ * The fragment to show beside another: its owner, or the call of a result. A call that names all that the owner names
+ * stands for it.
  */
 export function leadFor(source: CallSource, index: number): number | undefined {
   const { fragments } = source.ledger;

@@ -9,14 +9,14 @@ import {
   UPPER,
 } from '../../compaction/evidence/characters.ts';
 
-/** Characters of a word that are one token in most cases. */
+/** A word up to this length is one token in most cases. */
 const WORD_CHARS = 7;
 const CHARS_PER_NEXT_TOKEN = 6;
 const CHARS_PER_CAPITALS_TOKEN = 2.6;
 
 /**
- * Estimates the tokens of a line, at a tenth of the cost of an exact count. On recorded conversations, the sums are
- * within 12 % of the exact ones. Chosen lines are counted exactly afterwards.
+ * Estimates tokens at a tenth of the cost of a count. On recorded conversations, sums are within 12 %. Chosen lines are
+ * counted exactly afterwards.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -28,7 +28,7 @@ export function estimateTokens(text: string): number {
   return tokens;
 }
 
-/** A run is a word with at most its first letters in capitals, or characters of one class. */
+/** A word with at most its first letters in capitals, or characters of one class. */
 function endOfRun(text: string, start: number): number {
   const first = classOf(text.charCodeAt(start));
   let end = start + 1;

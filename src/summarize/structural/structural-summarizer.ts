@@ -18,14 +18,14 @@ export interface StructuralSummarizerOptions {
 
 /** Fewer tokens hold no call with its outcome. */
 const MIN_TOKENS = 24;
-/** Texts that are written until one fits and fills its room. */
+/** Until a text fits and fills its room. */
 const MAX_TRIES = 5;
 const MIN_FILL = 0.96;
-/** Tokens of a mark before the first fragment of a message. */
+/** Before the first fragment of a message. */
 const MARK_TOKENS = 2;
-/** Tokens of a gap, with the blank before it and one to spare. */
+/** With the blank before it, and one to spare. */
 const GAP_TOKENS = 3;
-/** Share of the room for calls that changed something or failed, before all else. */
+/** Of the room, for calls that changed something or failed. */
 const EFFECTS_SHARE = 0.2;
 
 /**
@@ -55,7 +55,7 @@ export function createStructuralSummarizer({ counter }: StructuralSummarizerOpti
   };
 }
 
-/** Share of the room that a repeated try aims at. */
+/** Of the room, for a repeated try. */
 const AIM = 0.985;
 const MAX_GROWTH = 2;
 const LONGEST_LINE_TOKENS = 2_000;
@@ -64,10 +64,10 @@ function refuse(why: string): SummaryAnswer {
   return { status: 'refused', why };
 }
 
-/** Maximum bytes of a UTF-16 unit in UTF-8. */
+/** Of a UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 
-/** Counts the tokens of messages. Reads no further than `limit`. */
+/** Reads no further than `limit`. */
 async function countUpTo(counter: Counter, messages: readonly Message[], limit: number): Promise<number> {
   let tokens = 0;
   for (const { content, toolCalls = [] } of messages) {
@@ -90,7 +90,7 @@ async function runInTurns<Result>(work: Interruptible<Result>, signal: AbortSign
   }
 }
 
-/** Writes the start of the best line, or of the newest one if no line is better than others. */
+/** The start of the best line, or of the newest if none is better. */
 async function writeOneLine(
   counter: Counter,
   source: SummarySource,
@@ -105,7 +105,7 @@ async function writeOneLine(
   return cutBetweenValues(await counter.clipStart(text, maxTokens - GAP_TOKENS));
 }
 
-/** Places between two values of a line. A part of a value would be another value. */
+/** A part of a value would be another value. */
 const BETWEEN_VALUES = /[,;]|\s(?=[\w."'-]+\s?[:=])/g;
 
 function cutBetweenValues(text: string): string {

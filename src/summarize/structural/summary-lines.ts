@@ -1,25 +1,24 @@
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
 import { GAP, type RecordLine, writeLines } from '../../compaction/evidence/record-lines.ts';
-import { MARK, SPEAKER_MARKS, markSpeaker } from '../../compaction/evidence/summary-records.ts';
+import { MARK, markSpeaker, SPEAKER_MARKS } from '../../compaction/evidence/summary-records.ts';
 import { headFor } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 import { foldRecord } from './text.ts';
 
-/** turnfold's own tags. Data cannot open or close them. */
+/** Data cannot open or close turnfold's own tags. */
 const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
 
-/** One fragment of the source, as a summary shows it. */
 export interface ShownFragment extends Fragment {
   readonly index: number;
-  /** How a failed call ended: `exit code 1`. `stopped` for what the agent said until its turn was canceled. */
+  /** Of a failed call: `exit code 1`. `stopped`: the agent said it until its turn was canceled. */
   readonly status: string | undefined;
-  /** True for a text of an earlier summary, whose lines have marks of their own. */
+  /** Lines of an earlier summary have marks of their own. */
   readonly isSummary: boolean;
-  /** Set for words of a user or the system: their mark with the number of their message, and what the message has around them. */
+  /** For words of a user or the system. */
   readonly person?: { readonly mark: string; readonly isCutBefore: boolean; readonly isCutBehind: boolean };
 }
 
-/** Renders fragments, which stand together by their texts. Lines of one text share a mark. */
+/** Lines of one text share a mark. */
 export function renderLines(shown: readonly ShownFragment[]): string {
   const lines: string[] = [];
   for (let from = 0, to = 0; from < shown.length; from = to) {
@@ -45,7 +44,7 @@ function fold(text: string): string {
   return foldRecord(text).replace(OWN_TAG, '&lt;');
 }
 
-/** A text that begins like a mark gets the mark of its own part, so that data cannot pose as another's words. */
+/** A text that begins like a mark gets its part's own mark, so that data cannot pose as another's words. */
 function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: boolean): string {
   const { part, owner, status, person } = first;
   const text = line.trimStart();
@@ -56,7 +55,7 @@ function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: b
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
-/** Puts chosen fragments in the order of events, each result behind its call. A failed call never stands without its status. */
+/** In the order of events, each result behind its call. A failed call never stands without its status. */
 export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
   const { ledger, calls } = source;
   const placed = chosen.map((index) => ({ at: headFor(source, index) ?? index, shown: showFragment(source, index) }));

@@ -11,22 +11,22 @@ import { type CallPlaces, findCalls } from './call-places.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { foldLine } from './text.ts';
 
-/** Fragments that a summary may be made of, each named by its index in the ledger. */
+/** Fragments that a summary may be made of, by their indexes in the ledger. */
 export interface SummarySource {
   readonly ledger: Ledger;
-  /** Messages of the ledger: the user's request, the messages to summarize, and those that follow. */
+  /** The user's request, the messages to summarize, and those that follow. */
   readonly messages: readonly Message[];
-  /** Log number (seq) of the first message of the ledger, if the numbers had no gaps. */
+  /** Log number (seq) of the first message, if the numbers had no gaps. */
   readonly firstSeq: number;
-  /** Value of each term, by its index. */
+  /** By term. */
   readonly values: Float64Array;
-  /** Tokens of each fragment: estimates, until a fragment is counted. */
+  /** Estimates, until a fragment is counted. */
   readonly tokens: Float64Array;
-  /** Fragments that stay in the context beside the summary. */
+  /** They stay in the context beside the summary. */
   readonly shown: readonly number[];
-  /** 1 for each fragment that may be chosen. */
+  /** 1: may be chosen. */
   readonly isOpen: Uint8Array;
-  /** Last fragment of the messages to summarize, or −1. */
+  /** Last fragment to summarize, or −1. */
   readonly newest: number;
   readonly calls: CallPlaces;
 }
@@ -94,7 +94,7 @@ function openOwners(fragments: readonly Fragment[], shown: readonly number[], is
   }
 }
 
-/** Characters before a fragment that show whether a copy has this fragment, and not another with the same text. */
+/** Before a fragment, to tell it from another with the same text in a copy. */
 const CONTEXT_CHARS = 60;
 
 function isCopied({ start, end }: Fragment, message: Message | undefined, userTexts: string): boolean {
@@ -104,27 +104,26 @@ function isCopied({ start, end }: Fragment, message: Message | undefined, userTe
 
 /** Shorter lines of results, such as `status: paid`, may be said of several things. */
 const MIN_REPEATED_CHARS = 24;
-/** A line `key: value` in the words of the agent. A longer value is a sentence. */
+/** `key: value` in the agent's words. A longer value is a sentence. */
 const STATED_VALUE =
   /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
-/** Keys of a result: `"status":`, `status: `, `status=`. */
+/** In a result: `"status":`, `status: `, `status=`. */
 const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
-/** Both patterns need one of these characters. Most lines have none. */
+/** Most lines have none, and match neither pattern. */
 const SEPARATOR = /[:=：]/;
-/** An argument value that may name what a call is about: one word, such as a path or the id of an order. */
+/** One word that may name what a call is about, such as a path or an order's id. */
 const NAME = /^\S{1,200}$/;
 
-/** Messages of a source, and those among them that will not stay in the context as they are. */
 interface StaleSource {
   readonly messages: readonly Message[];
   readonly fragments: readonly Fragment[];
-  /** Decides whether the lines of a message stay, so that another line need not repeat them. */
+  /** Lines that stay need not be repeated. */
   readonly mayStay: (message: number) => boolean;
 }
 
 /**
- * Finds the fragments that later ones make useless: repeated lines, and values that a later line of the same key
- * replaces. Users' lines stay where they were first, other lines where they are last.
+ * Finds fragments that later ones make useless: repeated lines, and values that a later line of the same key replaces.
+ * Users' lines stay where they were first, others where they are last.
  * @returns 1 for each useless fragment, by its index
  */
 function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptible<Uint8Array> {
@@ -171,11 +170,11 @@ function keysOf(isResult: boolean, text: string): string[] {
   return key === undefined ? [] : [key];
 }
 
-/** Last message that gives each key of a subject a value. Messages are read from the last to the first. */
+/** The last message with each key of a subject. Messages are read backwards. */
 class NewestValues {
   readonly #messageOf = new Map<string, Map<string, number>>();
 
-  /** Notes the keys of a line. @returns true if each has a value in a later message */
+  /** @returns true if each key has a value in a later message */
   areReplaced(subject: string, keys: readonly string[], message: number): boolean {
     const messageOf = this.#messageOf.get(subject) ?? new Map<string, number>();
     this.#messageOf.set(subject, messageOf);
@@ -189,7 +188,7 @@ class NewestValues {
   }
 }
 
-/** Returns the one-word values of the arguments behind each result, by the index of its message. */
+/** The one-word arguments behind each result, by the index of its message. */
 function findSubjects(messages: readonly Message[]): Map<number, string> {
   const subjectOf = new Map<string, string>();
   const subjects = new Map<number, string>();
@@ -209,10 +208,10 @@ function describeSubject({ arguments: text }: ToolCall): string {
   return names.toSorted().join(' ');
 }
 
-/** Lines around an earlier summary. */
+/** Around an earlier summary. */
 const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
 
-/** Returns a line without the signs that a summary adds. */
+/** Without the signs that a summary adds. */
 function withoutMark(line: string): string {
   const bare = line.replace(MARK, '');
   return bare.endsWith(GAP) ? bare.slice(0, -GAP.length).trimEnd() : bare;

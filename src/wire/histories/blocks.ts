@@ -16,8 +16,8 @@ interface BlockTarget {
 type BlockReader = (block: Block, target: BlockTarget) => void;
 
 /**
- * Readers of content blocks by their type: of Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain.
- * The types of one format mean the same in the others, or do not exist there.
+ * By the type of a block, in Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. A type
+ * of one format means the same in the others, or does not exist there.
  */
 const READERS: Readonly<Record<string, BlockReader>> = {
   text: readText,
@@ -70,10 +70,9 @@ const READERS: Readonly<Record<string, BlockReader>> = {
   'step-start': (_block, { draft }) => draft.endStep(),
 };
 
-/** Characters of an unknown type that an error quotes. */
 const TYPE_CHARACTERS = 80;
 
-/** Blocks without content for a model, which are left out with a note. */
+/** Without content for a model. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   'source',
   'source-url',
@@ -85,7 +84,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'compaction_trigger',
 ]);
 
-/** Reads a block into a draft. @throws invalid_input with the path, for a block of an unknown type */
+/** @throws invalid_input with the path, for a block of an unknown type */
 export function readBlock(given: unknown, target: BlockTarget): void {
   const { at, notes } = target;
   if (typeof given === 'string') return target.draft.addText(given);
@@ -106,7 +105,7 @@ function findReader(type: string): BlockReader | undefined {
   return type.startsWith('tool-') && !LEFT_OUT.has(type) ? readUiTool : undefined;
 }
 
-/** Returns true if a message with such a block is in a format whose blocks hold calls or results. */
+/** True for blocks of a format that has calls or results in its blocks. */
 export function holdsCallBlock(blocks: readonly unknown[]): boolean {
   return blocks.some(
     (block) =>
@@ -126,13 +125,13 @@ function readSearchResult({ title, source, content }: Block, { draft }: BlockTar
   draft.addText([title, source, texts].filter((text) => typeof text === 'string' && text !== '').join('\n'));
 }
 
-/** The text of a block. Fine-tuning files have it in `value`. An aborted answer may have none. */
+/** Fine-tuning files have the text in `value`. An aborted answer may have null. */
 function textIn({ text, value, data }: Block): string | undefined {
   const given = [text, value, data].find((one) => typeof one === 'string');
   return given ?? (text === null ? '' : undefined);
 }
 
-/** A call of LangChain. Fine-tuning files have it as JSON in `value`. */
+/** LangChain's. Fine-tuning files have the call as JSON in `value`. */
 function readToolCall(block: Block, { draft, at }: BlockTarget): void {
   const { id, name, args, arguments: given } = block;
   const calls = name === undefined ? readCallText(block['value'], `${at}.value`) : [{ name, arguments: args ?? given }];
@@ -140,7 +139,7 @@ function readToolCall(block: Block, { draft, at }: BlockTarget): void {
     draft.addCall({ id: idOf(id), name: toText(call['name']), arguments: writeArguments(call['arguments']) });
 }
 
-/** Reads calls that a fine-tuning file has as JSON: `{"name", "arguments"}`, or a list of them. */
+/** A fine-tuning file has JSON: `{"name", "arguments"}`, or a list of them. */
 export function readCallText(text: unknown, at: string): readonly Block[] {
   const read: unknown = typeof text === 'string' ? parseJson(text) : text;
   const calls = Array.isArray(read) ? read : [read];
@@ -171,8 +170,8 @@ function readMedia(block: Block, { draft }: BlockTarget): void {
 }
 
 /**
- * Returns a picture or a file of the AI SDK or of LangChain in turnfold's own form. The data of the AI SDK may be an address.
- * @returns undefined for other forms, of which requests can be made as they are
+ * Returns media of the AI SDK or LangChain in turnfold's own form. The AI SDK may have an address as its data.
+ * @returns undefined for other forms, which requests can hold as they are
  */
 function ownMedia({ type, image, data, base64, url, ...block }: Block): Block | undefined {
   const given = image ?? data ?? base64 ?? url;
@@ -197,7 +196,7 @@ function readToolResult({ tool_use_id: id, content, is_error: isError }: Block, 
   draft.addResult({ id: idOf(id), isError: isError === true, ...readContents(content) });
 }
 
-/** The result of a tool in the AI SDK: version 4 has `result`, later ones have a typed `output`. */
+/** Version 4 of the AI SDK has `result`, later ones a typed `output`. */
 function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
   const { toolCallId, toolName, output, result, isError } = block;
   const typed = isMapping(output) && typeof output['type'] === 'string' ? output : undefined;
@@ -206,7 +205,7 @@ function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
   draft.addResult({ id: idOf(toolCallId), name: toText(toolName), isError: isFailed, ...readContents(value) });
 }
 
-/** A call of a UIMessage of version 4, with its result if it has one. */
+/** A UIMessage of version 4 has a call and its result in one part. */
 export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, 'draft'>): void {
   const { toolCallId, toolName, args, state, result } = invocation;
   const id = idOf(toolCallId);
@@ -214,7 +213,7 @@ export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, '
   if (state === 'result') draft.addResult({ id, ...readContents(result) });
 }
 
-/** A call of a UIMessage from version 5 on, with its result if it has one. */
+/** So has a UIMessage from version 5 on. */
 function readUiTool(block: Block, { draft }: BlockTarget): void {
   const { type, toolName, toolCallId, state, input, rawInput, output, errorText, approval } = block;
   const id = idOf(toolCallId);
@@ -234,7 +233,7 @@ export interface ReadContents {
   readonly parts?: readonly unknown[];
 }
 
-/** Reads the content of a result: a text, a list of blocks, or any other value as JSON. */
+/** Reads a text, a list of blocks, or any other value as JSON. */
 export function readContents(value: unknown): ReadContents {
   if (value === undefined || value === null) return { content: '' };
   if (typeof value === 'string') return { content: value };
@@ -252,7 +251,7 @@ function isReadableBlock(block: unknown): boolean {
   );
 }
 
-/** Encrypted contents of search results can be read by their provider only. */
+/** Only their provider can read encrypted search results. */
 function dropEncrypted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropEncrypted);
   if (!isMapping(value)) return value;
@@ -260,7 +259,6 @@ function dropEncrypted(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, member]) => [name, dropEncrypted(member)]));
 }
 
-/** Writes the arguments of a call as the text of a JSON object. */
 export function writeArguments(given: unknown): string {
   if (given === undefined || given === null || given === '') return '{}';
   if (typeof given === 'string') return given;

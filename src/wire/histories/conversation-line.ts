@@ -12,24 +12,20 @@ export interface ConversationLine {
   readonly messages: readonly Message[];
 }
 
-/** Bounds of a line: a conversation of 500,000 messages. */
+/** For a conversation of 500,000 messages. */
 export const LINE_BOUNDS = { maxDepth: 200, maxValues: 10_000_000 };
 
 const idSchema = z.object({ id: z.string().min(1).optional() });
 const messagesSchema = z.object({ messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES) });
 
-/**
- * A conversation whose id has been read, but not yet its messages. Errors in the messages can then name the
- * conversation.
- */
+/** Errors in the messages, which are read later, can name the conversation. */
 export interface OpenedConversation {
   readonly id: string;
   readonly readHistory: (options?: HistoryOptions) => ReadHistory;
 }
 
 /**
- * Reads the conversation id from one line of a conversation file.
- * @param number line number from 1, used as the conversation id if the line has none
+ * @param number line number from 1, which is the id if the line has none
  * @throws invalid_input with the field
  */
 export function openConversationLine(line: string, number: number): OpenedConversation {

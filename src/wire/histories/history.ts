@@ -4,29 +4,27 @@ import { type HistoryNote, HistoryNotes } from './notes.ts';
 import { readMessagesInSlices } from './read-messages.ts';
 import { repairCallsInSlices } from './repair-calls.ts';
 
-/** A history in turnfold's format, each of whose calls has one result, with notes of what was changed to get there. */
+/** In turnfold's format: each call has one result. */
 export interface ReadHistory {
   readonly messages: readonly Message[];
   readonly notes: readonly HistoryNote[];
 }
 
 export interface HistoryOptions {
-  /** True: a history that would have to be repaired is refused. */
+  /** Refuses a history that would have to be repaired. */
   readonly isStrict?: boolean | undefined;
 }
 
-/** Messages as another program wrote them. */
 export interface ForeignHistory {
-  /** Each in one of the formats that `readMessagesInSlices` reads. */
+  /** In formats that `readMessagesInSlices` reads. */
   readonly messages: readonly unknown[];
-  /** Path of each message in its file. Default: `messages[0]` and so on. */
+  /** In its file. Default: `messages[0]` and so on. */
   readonly places?: readonly string[];
-  /** Notes of the importer. */
   readonly notes?: readonly HistoryNote[];
 }
 
 /**
- * Reads the messages of a whole conversation, in any format that turnfold knows, and repairs them.
+ * Reads and repairs a whole conversation, in any known format.
  * @throws invalid_input with the path of what turnfold does not know, or of what a strict reader does not repair
  */
 export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOptions = {}): Interruptible<ReadHistory> {

@@ -3,22 +3,21 @@ import { joinPartTexts } from '../../domain/parts.ts';
 import type { RawFormat, RawItem } from '../../domain/raw-items.ts';
 import type { HistoryNotes } from './notes.ts';
 
-/** Model of recorded items that are kept, but not sent to any model: signatures and encrypted texts fit only their request. */
+/** Kept, but sent to no model: signatures and encrypted texts fit only their request. */
 const IMPORTED = 'imported';
 
-/** Memory that the messages of one history share while they are read. */
 export interface ReadingContext {
   readonly notes: HistoryNotes;
   readonly callNames: CallNames;
 }
 
-/** Names calls without ids. A result without an id belongs to the first call without one that has its name, or to the first of all. */
+/** Names calls without ids. A result without one belongs to the first such call of its name, or to the first of all. */
 export class CallNames {
   #count = 0;
   #open: { readonly id: string; readonly name: string }[] = [];
   readonly #taken = new Set<string>();
 
-  /** Keeps an id of the history from being given to a call without one. */
+  /** Reserves an id of the history. */
   take(id: string): void {
     this.#taken.add(id);
   }
@@ -31,7 +30,7 @@ export class CallNames {
     return id;
   }
 
-  /** @returns undefined if no call without an id waits for a result */
+  /** @returns undefined if no such call is open */
   nameResult(name: string | undefined): string | undefined {
     const call = this.#open.find((open) => open.name === name) ?? this.#open[0];
     this.#open = this.#open.filter((open) => open !== call);
@@ -47,7 +46,7 @@ export interface DraftCall {
 
 export interface DraftResult {
   readonly id?: string | undefined;
-  /** Name of the tool, for a result without an id. */
+  /** For a result without an id. */
   readonly name?: string | undefined;
   readonly content: string;
   readonly parts?: readonly unknown[] | undefined;
@@ -57,8 +56,8 @@ export interface DraftResult {
 type Speech = 'system' | 'user' | 'assistant';
 
 /**
- * Collects what one foreign message holds. Some formats put texts, calls and results into one message. Here they become
- * several: the calls with the text before them, their results, and the text after them.
+ * Collects a foreign message, which may hold texts, calls and results. They become several messages: the calls with the
+ * text before them, their results, and the text after them.
  */
 export class MessageDraft {
   readonly #role: Speech;
@@ -72,7 +71,7 @@ export class MessageDraft {
   #items: RawItem[] = [];
   #results: Message[] = [];
 
-  /** @param format format of reasoning items, if the message may have some */
+  /** @param format of reasoning items, if there may be some */
   constructor(role: Speech, context: ReadingContext, format?: RawFormat) {
     this.#role = role;
     this.#context = context;
@@ -85,7 +84,7 @@ export class MessageDraft {
     if (text !== '') this.#parts.push(part ?? { type: 'text', text });
   }
 
-  /** Adds a picture, a file or another content that is not text. */
+  /** Not a text. */
   addPart(part: unknown): void {
     this.#endStep();
     this.#parts.push(part);
@@ -114,12 +113,12 @@ export class MessageDraft {
     });
   }
 
-  /** Ends a step: a call that follows is not parallel to the calls before. */
+  /** A call that follows is not parallel to those before. */
   endStep(): void {
     this.#endStep();
   }
 
-  /** @param isKept true if the message is kept although it is empty */
+  /** @param isKept also if empty */
   finish(isKept = true): Message[] {
     this.#endStep();
     const isFirst = this.#messages.length === 0;

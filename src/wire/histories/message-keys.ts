@@ -4,10 +4,10 @@ import { MAX_CALLS, type Message, messageSchema, toolCallSchema } from '../../do
 import { isMapping, parseInput } from '../../domain/parse.ts';
 import { type Block, isFilled } from './values.ts';
 
-/** Marks of a message that only turnfold has. Messages of other formats may have them, too. */
+/** turnfold's marks of a message, which other formats may have, too. */
 export const MESSAGE_MARKS = ['isError', 'droppable', 'pinned', 'stopped'] as const;
 
-/** Keys that say nothing to a model. A message with other unknown keys is refused. */
+/** Say nothing to a model. Other unknown keys are refused. */
 export const IGNORED: ReadonlySet<string> = new Set(
   (
     'id object index type created created_at createdAt timestamp date time status model logprobs weight loss_weight ' +
@@ -18,13 +18,12 @@ export const IGNORED: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Fields that only turnfold's format has. A message with one of them is in this format. */
+/** Only turnfold's format has these. */
 export const OWN_FIELDS = ['toolCalls', 'toolCallId', 'raw', 'summary'] as const;
 
-/** Fields of chat formats, which turnfold's format does not have. */
+/** turnfold's format has none of these. */
 const FOREIGN_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'toolInvocations', 'name'] as const;
 
-/** Keys with what a model thought. */
 export const REASONING = [
   'reasoning_content',
   'reasoning',
@@ -35,10 +34,10 @@ export const REASONING = [
 
 const CALLS = ['tool_calls', 'function_call', 'toolInvocations'] as const;
 
-/** Keys that say something in an answer alone. */
+/** Only answers have these. */
 export const OF_ANSWERS: readonly string[] = [...CALLS, ...REASONING, 'refusal', 'tool_plan', 'invalid_tool_calls'];
 
-/** LangChain keeps contents that it does not know, and calls in older versions, in the fields of the provider. */
+/** LangChain keeps unknown contents, and older versions calls, in the provider's fields. */
 export function openProviderFields(given: Block): Block {
   const others = given['additional_kwargs'];
   if (!isMapping(others)) return given;
@@ -46,20 +45,17 @@ export function openProviderFields(given: Block): Block {
   return { ...given, ...Object.fromEntries(kept.filter(([key]) => !isFilled(given[key]))) };
 }
 
-/** Arguments that another program exported as an object. A zod record schema would drop the key `__proto__`. */
+/** A zod record schema would drop the key `__proto__`. */
 const argumentsSchema = z
   .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
   .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
 
-/**
- * turnfold's message format, plus two variants that other programs write: arguments as an object, and no content beside
- * tool calls.
- */
+/** turnfold's format, and what other programs write of it: arguments as an object, and no content beside calls. */
 const ownMessageSchema = z
   .strictObject({
     ...messageSchema.shape,
     content: z.string().nullish(),
-    // The second schema copies these two. A copy of 60,000 values takes 20 ms.
+    // The second schema copies both. A copy of 60,000 values takes 20 ms.
     parts: z.unknown().optional(),
     raw: z.unknown().optional(),
     toolCalls: boundedList(toolCallSchema.extend({ arguments: argumentsSchema }).strict(), MAX_CALLS).nullish(),
@@ -72,8 +68,8 @@ const ownMessageSchema = z
   .pipe(messageSchema);
 
 /**
- * Returns true for a message in turnfold's format. A message with a text alone is the same in all formats. A broken message of
- * turnfold must not be read as another format, which would drop its calls.
+ * A message with text alone is the same in all formats. A broken one of turnfold must not be read as another format,
+ * which would drop its calls.
  */
 export function isOwnMessage(value: unknown): boolean {
   if (!isMapping(value)) return false;

@@ -16,10 +16,9 @@ export interface HistoryNote {
   readonly count?: number;
 }
 
-/** Different notes of one history that are listed. */
+/** Different notes that are listed. */
 const MOST_NOTES = 1_000;
 
-/** Collects the notes of one history. */
 export class HistoryNotes {
   readonly #notes = new Map<string, HistoryNote>();
   readonly #isStrict: boolean;
@@ -30,12 +29,11 @@ export class HistoryNotes {
     this.#isStrict = isStrict;
   }
 
-  /** The notes in the order of the work, equal ones once. A history of 500,000 messages may need the same note for each. */
+  /** Equal ones once: a history of 500,000 messages may need the same note for each. */
   get list(): readonly HistoryNote[] {
     return [...this.#notes.values()];
   }
 
-  /** Number of all notes. */
   get count(): number {
     return this.#count;
   }

@@ -19,20 +19,20 @@ import type { HistoryNotes } from './notes.ts';
 import { readCitations } from './sources.ts';
 import { type Block, blocksIn, idOf, isFilled, listOf, toText } from './values.ts';
 
-/** More content parts than a message of any provider has. */
+/** More than a message of any provider has. */
 const MAX_PARTS = 10_000;
 
 const blocksSchema = boundedList(jsonSchema, MAX_PARTS);
 
-/** Messages that were read, with the path of each in the given history. One given message may have become several. */
+/** A given message may have become several. */
 export interface ReadMessages {
   readonly messages: Message[];
   readonly places: string[];
 }
 
 /**
- * Reads messages in turnfold's format, in the chat formats of OpenAI, Ollama and LangChain, with Anthropic's content blocks, or of
- * the AI SDK. A list may mix them, because programs add messages of their own to those of a provider.
+ * Reads messages of turnfold, OpenAI, Ollama, LangChain, Anthropic and the AI SDK. A list may mix them, because
+ * programs add messages of their own.
  * @param places path of each message. Default: `messages[0]` and so on
  * @throws invalid_input with the path of a message, part or key that turnfold does not know
  */
@@ -66,7 +66,6 @@ function readMessage(value: unknown, at: string, context: ReadingContext): Messa
   );
 }
 
-/** Roles by their names in other formats. */
 const ROLES: ReadonlyMap<unknown, 'system' | 'user' | 'assistant' | 'tool'> = new Map([
   ...(['system', 'user', 'assistant', 'tool'] as const).map((role) => [role, role] as const),
   ['developer', 'system'],
@@ -89,12 +88,11 @@ const KNOWN: ReadonlySet<string> = new Set([
 const NO_CONTENT = 'expected a string or a list of content parts';
 const UNKNOWN_KEY = 'turnfold does not know this key of a message. Remove the key';
 
-/** Fields of a call without meaning for a model. */
+/** Say nothing to a model. */
 const CALL_FIELDS: ReadonlySet<string> = new Set(
   'id type index function custom name args arguments input error status requestor'.split(' '),
 );
 
-/** Reads one message of a format other than turnfold's own. */
 class ForeignMessage {
   readonly #given: Block;
   readonly #at: string;
@@ -143,7 +141,7 @@ class ForeignMessage {
   #blocks(): readonly unknown[] {
     const { content, parts } = this.#given;
     if (Array.isArray(content)) return parseInput(blocksSchema, content, `${this.#at}.content`);
-    // A message of the AI SDK from version 4 on has parts. In version 4 it has them as its text, too.
+    // The AI SDK: version 4 has the text of parts as content, too.
     return Array.isArray(parts) ? parseInput(blocksSchema, parts, `${this.#at}.parts`) : [];
   }
 
@@ -184,7 +182,7 @@ class ForeignMessage {
     draft.addText(`${name}: `);
   }
 
-  /** An answer with calls, or one that was aborted, may have no content. */
+  /** An answer that has calls, or was aborted, may have no content. */
   #readText(content: unknown, role: string): string {
     const at = `${this.#at}.content`;
     if (content === undefined && role !== 'assistant') throw fieldError('invalid_input', at, NO_CONTENT);
@@ -193,7 +191,7 @@ class ForeignMessage {
     return toText(content);
   }
 
-  /** Attachments of a message of the AI SDK 4. */
+  /** Of the AI SDK 4. */
   #readAttachments(draft: MessageDraft): void {
     for (const { url, contentType, name } of blocksIn(this.#given['experimental_attachments'])) {
       const type = toText(contentType).startsWith('image/') ? 'image' : 'file';
@@ -201,7 +199,6 @@ class ForeignMessage {
     }
   }
 
-  /** An answer that was spoken. */
   #readAudio(draft: MessageDraft, audio: Block): void {
     if (typeof audio['transcript'] === 'string') draft.addText(audio['transcript']);
     this.#context.notes.add(
@@ -222,7 +219,7 @@ class ForeignMessage {
     const { function_call: call, toolInvocations: invocations } = this.#given;
     const calls = this.#listCalls('tool_calls');
     calls.forEach((given, index) => this.#readCall(draft, given, `${this.#at}.tool_calls[${index}]`));
-    // LangChain has a call whose arguments are no JSON in this list, and maybe as the provider sent it.
+    // LangChain: calls whose arguments are no JSON, maybe also as the provider sent them.
     const ids = new Set(calls.map((given) => (isMapping(given) ? given['id'] : undefined)));
     this.#listCalls('invalid_tool_calls').forEach((given, index) => {
       const isRead = isMapping(given) && given['id'] !== undefined && ids.has(given['id']);
@@ -244,7 +241,7 @@ class ForeignMessage {
     return isFilled(given) ? parseInput(boundedList(jsonSchema, MAX_CALLS), given, `${this.#at}.${field}`) : [];
   }
 
-  /** A call of OpenAI or Ollama has a function, a custom tool of OpenAI an input, a call of LangChain a name and `args`. */
+  /** OpenAI and Ollama have a function, OpenAI's custom tools an input, LangChain a name and `args`. */
   #readCall(draft: MessageDraft, given: unknown, at: string): void {
     if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a tool call');
     const { id, function: called, custom } = given;
@@ -281,7 +278,7 @@ class ForeignMessage {
   }
 }
 
-/** Returns true if the parts have the text, too, maybe in several pieces. */
+/** Maybe in several pieces. */
 function repeats(blocks: readonly unknown[], text: string): boolean {
   const pieces = blocks.map((block) => (isMapping(block) ? toText(block['text']) : ''));
   return pieces.join('').replaceAll(/\s/g, '').includes(text.replaceAll(/\s/g, ''));

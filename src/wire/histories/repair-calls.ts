@@ -6,22 +6,20 @@ import type { HistoryNotes } from './notes.ts';
 
 export interface RepairOptions {
   readonly notes: HistoryNotes;
-  /** Calls of the log without a result, which the messages follow. */
+  /** Open calls of the log before the messages. */
   readonly openCalls?: readonly OpenCall[] | undefined;
-  /** Returns the path of a message in the given history. */
   readonly placeOf: (index: number) => string;
 }
 
-/** A message of a repaired history. */
 export interface RepairedMessage {
   readonly message: Message;
-  /** Index of the message before the repair. For a result that closes a call, the index of the call. -1: a call of the log. */
+  /** Before the repair. Of a result that closes a call: the call's. -1: a call of the log. */
   readonly index: number;
 }
 
 /**
- * Repairs the calls of a history, so that each call has one result behind it. A call that a later message of a user or of the
- * model has passed is closed by a result which says so. The calls at the end may be open.
+ * Repairs a history so that each call has one result behind it. A call that a later user or assistant message has
+ * passed is closed by a result which says so. Calls at the end may be open.
  * @throws orphan_result for a result without a call
  */
 export function* repairCallsInSlices(
@@ -37,12 +35,10 @@ export function* repairCallsInSlices(
   return repair.arrange();
 }
 
-/** A call of the history or of the log before it. */
 interface Call {
   readonly id: string;
   /** Index of its message. -1: a call of the log. */
   readonly from: number;
-  /** Result, and the index of its message. */
   result?: RepairedMessage;
 }
 
@@ -50,11 +46,11 @@ const SECOND_RESULT = 'a second result of a call was left out';
 
 class CallRepair {
   readonly #options: RepairOptions;
-  /** Messages in their order, without results. */
+  /** Without results. */
   readonly #others: RepairedMessage[] = [];
-  /** Calls by the index of their message, in the order of calls. */
+  /** By the index of their message. */
   readonly #calls = new Map<number, Call[]>();
-  /** Calls without a result under each of their ids, in their order. An empty list: all calls with the id have one. */
+  /** Open calls under each of their ids. An empty list: all have results. */
   readonly #open = new Map<string, Call[]>();
   readonly #early: RepairedMessage[] = [];
 
@@ -74,7 +70,6 @@ class CallRepair {
     this.#calls.set(index, calls);
   }
 
-  /** Places each result behind its call, and closes passed calls. */
   arrange(): RepairedMessage[] {
     for (const { message, index } of this.#early) this.#enterEarly(message, index);
     const lastSpeech = this.#others.findLast(({ message }) => speaks(message))?.index ?? -1;
@@ -83,7 +78,7 @@ class CallRepair {
     return arranged;
   }
 
-  /** A history may use one id for two calls of a message. Their results come in the order of the calls. */
+  /** A message may use one id for two calls. Their results come in the order of the calls. */
   #nameCallsApart(message: Message, index: number): Message {
     const { toolCalls } = message;
     if (toolCalls === undefined || new Set(toolCalls.map(({ id }) => id)).size === toolCalls.length) return message;
@@ -157,12 +152,12 @@ class CallRepair {
   }
 }
 
-/** A message after which no result of an earlier call is expected. */
+/** No result of an earlier call is expected behind it. */
 function speaks({ role }: Message): boolean {
   return role === 'user' || role === 'assistant';
 }
 
-/** Takes the first open call of the newest message that has one. */
+/** The first open call of the newest message that has one. */
 function takeOpen(open: Call[]): Call | undefined {
   // Calls at the end may have been answered by another of their ids.
   while (open.length > 0 && open.at(-1)?.result !== undefined) open.pop();

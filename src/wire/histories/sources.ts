@@ -4,7 +4,7 @@ import type { MessageDraft } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 import { type Block, blocksIn, listOf } from './values.ts';
 
-/** Returns a document of Anthropic or Cohere as texts: title, context, contents. A PDF stays one block. */
+/** Returns a document of Anthropic or Cohere as texts. A PDF stays one block. */
 export function openDocument(block: Block): readonly Block[] {
   const { type, title, context, source, document } = block;
   if (type !== 'document') return [block];
@@ -13,7 +13,7 @@ export function openDocument(block: Block): readonly Block[] {
   return [...before.filter(isText).map(asText), ...(blocks ?? [block])];
 }
 
-/** A document of Cohere has fields of its own choice. */
+/** Cohere leaves the fields of a document to its caller. */
 function documentBlocks({ id, data }: Block): readonly Block[] {
   const text = typeof data === 'string' ? data : JSON.stringify(data ?? {});
   return [id, text].filter(isText).map(asText);
@@ -56,7 +56,6 @@ export function readCitations(given: unknown, { draft, notes, at }: CitationTarg
   if (lines.size > 0) draft.addText(joinPartTexts([...lines]));
 }
 
-/** @returns undefined for a source without a name and a text */
 function writeCitation(given: Block): string | undefined {
   const nested = given['url_citation'];
   const { title, document_title, filename, url, cited_text } = isMapping(nested) ? nested : given;

@@ -3,24 +3,23 @@ import { isMapping } from '../../domain/parse.ts';
 /** A JSON object of another program. */
 export type Block = Readonly<Record<string, unknown>>;
 
-/** Returns strings as they are, nothing as an empty text, and other values as JSON. */
+/** Nothing is an empty text, and other values are JSON. */
 export function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** Returns an id or a name as a text. Some programs number their calls. */
+/** Some programs number their calls. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Returns the members of a list. Other values have none. */
+/** Other values have no members. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns the objects in a list. */
 export function blocksIn(value: unknown): readonly Block[] {
   return listOf(value).filter(isMapping);
 }

@@ -9,7 +9,7 @@ import {
   placeIn,
 } from './format.ts';
 
-/** Sessions of pi, `~/.pi/agent/sessions/<folder>/<session>.jsonl`: a tree of entries, whose last entry is the newest. */
+/** `~/.pi/agent/sessions/<folder>/<session>.jsonl`: a tree of entries, whose last entry is the newest. */
 export const pi: HistoryFormat = {
   name: 'pi',
   title: 'a session of pi',
@@ -33,7 +33,7 @@ function readPiSession(records: readonly FileRecord[]): ForeignConversation {
   return messages.finish(isMapping(first?.value) ? first.value['id'] : undefined);
 }
 
-/** Returns the entries from the last one up to the root. Old sessions have no tree. */
+/** From the last entry up to the root. Old sessions have no tree. */
 function findBranch(entries: readonly FileRecord[]): ReadonlySet<FileRecord> {
   const byId = new Map<unknown, FileRecord>();
   for (const entry of entries) if (isMapping(entry.value)) byId.set(entry.value['id'], entry);
@@ -86,7 +86,7 @@ function readPiMessage(message: Block): unknown {
   }
 }
 
-/** Names the blocks of pi as Anthropic does. */
+/** Names blocks as Anthropic does. */
 function readPiContent(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((block: unknown) => {
@@ -99,7 +99,7 @@ function readPiContent(content: unknown): unknown {
   });
 }
 
-/** The output of `opencode export`: the facts of a session, and messages of parts. */
+/** The output of `opencode export`. */
 export const opencode: HistoryFormat = {
   name: 'opencode',
   title: 'a session of opencode',
@@ -130,7 +130,6 @@ function readExport({ value, at }: FileRecord): ForeignConversation {
   return messages.finish(id);
 }
 
-/** Parts that say how an answer was made. */
 const UNSENT_PARTS: ReadonlySet<string> = new Set(['step-finish', 'snapshot', 'patch', 'retry', 'agent', 'compaction']);
 
 function enterExported({ role, summary, error }: Block, parts: unknown, at: string, messages: ForeignMessages): void {
@@ -147,7 +146,7 @@ function enterExported({ role, summary, error }: Block, parts: unknown, at: stri
   if (content.length > 0) messages.add({ role, parts: content }, at);
 }
 
-/** Names a part as the AI SDK does. */
+/** Names parts as the AI SDK does. */
 function readExportedPart(type: string, part: Block): Block {
   const { text, tool, callID, state, description, prompt } = part;
   if (type === 'text') return { type, text };
@@ -171,7 +170,7 @@ function readFile({ mime, url, filename }: Block): Block {
   return { type: 'file', mediaType: mime, url, ...(filename !== undefined && { filename }) };
 }
 
-/** The parts of a result are in turnfold's own form. */
+/** In turnfold's own form, as parts of a result are. */
 function readAttachment(part: Block): Block {
   const { filename, ...file } = readFile(part);
   const type = toText(file['mediaType']).startsWith('image/') ? 'image' : 'file';
@@ -180,7 +179,7 @@ function readAttachment(part: Block): Block {
 
 const AIDER_SESSION = /^# aider chat started at (.+)$/m;
 
-/** The file `.aider.chat.history.md` of aider, with a heading for each session. */
+/** `.aider.chat.history.md`, with a heading for each session. */
 export const aider: HistoryFormat = {
   name: 'aider',
   title: 'a chat history of aider',
@@ -202,7 +201,7 @@ function readAiderSessions(record: FileRecord | undefined): ForeignConversation[
   return sessions.map(({ id, reader }) => reader.finish(id)).filter(({ messages }) => messages.length > 0);
 }
 
-/** Reads one session. Lines with `#### ` are of the user, and lines with `> ` are reports of aider. */
+/** `#### ` begins a line of the user, and `> ` a report of aider. */
 class AiderSession {
   readonly #messages = new ForeignMessages();
   #open: { readonly role: Speaker; readonly lines: string[]; readonly at: string } | undefined;

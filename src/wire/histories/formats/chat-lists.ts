@@ -14,7 +14,7 @@ import { listFormat, partTypes } from './message-lists.ts';
 
 const ANTHROPIC_PART = /^(?:tool_use|tool_result|thinking|redacted_thinking|server_tool_use|.+_tool_result)$/;
 
-/** Bodies of requests to Anthropic, and lists of their messages. */
+/** Bodies of requests, and lists of their messages. */
 export const anthropic: HistoryFormat = listFormat({
   name: 'anthropic',
   title: 'messages of Anthropic',
@@ -24,7 +24,7 @@ export const anthropic: HistoryFormat = listFormat({
 
 const AI_SDK_PART = /^(?:tool-.+|step-start|dynamic-tool|source-(?:url|document)|data-.+)$/;
 
-/** UIMessages and ModelMessages of the AI SDK, from version 4 on. */
+/** UIMessages and ModelMessages from version 4 on. */
 export const aiSdk: HistoryFormat = listFormat({
   name: 'ai-sdk',
   title: 'messages of the AI SDK',
@@ -33,7 +33,7 @@ export const aiSdk: HistoryFormat = listFormat({
     partTypes(messages).some((type) => AI_SDK_PART.test(type)),
 });
 
-/** Fields with which benchmarks and agents describe a step. These fields were not sent to a model. */
+/** Notes of benchmarks and agents about a step, which were not sent to a model. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(
   (
     'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
@@ -42,7 +42,7 @@ const STEP_FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Messages of OpenAI Chat and of programs that write them: lists, fine-tuning files, tau-bench, SWE-agent. */
+/** Lists of OpenAI Chat, fine-tuning files, tau-bench, SWE-agent. */
 export const openaiChat: HistoryFormat = listFormat({
   name: 'openai-chat',
   title: 'messages of OpenAI Chat',
@@ -50,10 +50,7 @@ export const openaiChat: HistoryFormat = listFormat({
   open: () => unwrapStep,
 });
 
-/**
- * Returns true for a line with the messages of one conversation that need no importer.
- * @param format format that the line looks like
- */
+/** True for a line whose messages need no importer. */
 export function isReadByLine({ messages, system }: Block, format: HistoryFormat | undefined): boolean {
   if (format === undefined || system !== undefined) return format === undefined;
   if (format !== openaiChat) return format === aiSdk || format === anthropic;
@@ -111,9 +108,9 @@ const SHARE_GPT_ROLES: Readonly<Record<string, string>> = {
   function_response: 'tool',
 };
 
-/** Authors whose value is a call as JSON. */
+/** Their value is a call as JSON. */
 const CALL_AUTHORS: ReadonlySet<unknown> = new Set(['function_call', 'tool_call']);
-/** A call in the text of an answer, as Hermes and Qwen write it. */
+/** Hermes and Qwen write calls into the text. */
 const CALL_TAGS = ['<tool_call>', '</tool_call>'] as const;
 
 /** Fine-tuning files with `conversations` of `from` and `value`. */
@@ -134,14 +131,13 @@ function readEntry({ value, at }: FileRecord): ForeignConversation {
   if (typeof system === 'string') messages.add({ role: 'system', content: system }, placeIn(at, 'system'));
   for (const { value: message, at: place } of membersOf(conversations, placeIn(at, 'conversations'))) {
     const { from, value: content } = isMapping(message) ? message : {};
-    // A role that is not known is refused by the reader of messages.
+    // The reader of messages refuses unknown roles.
     const role = SHARE_GPT_ROLES[toText(from)] ?? from ?? 'unknown';
     messages.add({ role, ...readValue(from, role, content ?? null, placeIn(place, 'value')) }, place);
   }
   return messages.finish(id);
 }
 
-/** Reads the calls of a message, which are JSON: the whole value, or parts of the text between tags. */
 function readValue(from: unknown, role: unknown, value: unknown, at: string): object {
   if (CALL_AUTHORS.has(from)) return { content: null, tool_calls: readCallText(value, at) };
   if (role !== 'assistant' || typeof value !== 'string') return { content: value };

@@ -2,7 +2,7 @@ import { isMapping } from '../../../domain/parse.ts';
 import { type Block, toText } from '../values.ts';
 import { type FileRecord, type ForeignConversation, ForeignMessages, type HistoryFormat } from './format.ts';
 
-/** Session files of Claude Code, `~/.claude/projects/<folder>/<session>.jsonl`: one record per content block of an answer. */
+/** `~/.claude/projects/<folder>/<session>.jsonl`: one record per content block of an answer. */
 export const claudeCode: HistoryFormat = {
   name: 'claude-code',
   title: 'a Claude Code session',
@@ -22,7 +22,7 @@ interface OpenAnswer {
 
 class SessionReader {
   readonly #messages = new ForeignMessages();
-  /** Answers by the ids of their messages. */
+  /** By message id. */
   readonly #answers = new Map<string, OpenAnswer>();
   readonly #seen = new Set<string>();
 
@@ -50,7 +50,7 @@ class SessionReader {
     this.#messages.add({ role: 'user', content: message['content'] }, at);
   }
 
-  /** @returns name of such records, if they are not part of the conversation */
+  /** @returns the kind of a record that is not part of the conversation */
   #refuse({
     type,
     uuid,
@@ -68,12 +68,11 @@ class SessionReader {
     if (typeof uuid === 'string' && this.#seen.has(uuid)) return 'repeated records';
     if (isMeta === true) return 'meta records, which the program wrote for itself,';
     if (isApiErrorMessage === true) return 'reports of failed requests';
-    // A file that begins with a summary has no messages that the summary stands for.
+    // A file that begins with a summary lacks the messages behind it.
     if (isCompactSummary === true && this.#messages.count > 0) return 'summaries of messages that are in the file';
     return undefined;
   }
 
-  /** A text that the user wrote while the model worked. */
   #enterQueued({ prompt }: Block, at: string): void {
     if (prompt === undefined) return this.#messages.leaveOut('queued commands without a text', at);
     this.#messages.notes.add('mapped', at, 'a text that the user queued is kept as a user message');

@@ -3,7 +3,7 @@ import { type Block, toText } from '../values.ts';
 import type { ForeignMessages, HistoryFormat } from './format.ts';
 import { listFormat, type MessageList } from './message-lists.ts';
 
-/** The file `api_conversation_history.json` of Cline, Roo Code and Kilo Code, and the sessions of newer versions of Cline. */
+/** `api_conversation_history.json` of Cline, Roo Code and Kilo Code, and sessions of newer versions of Cline. */
 export const cline: HistoryFormat = listFormat({
   name: 'cline',
   title: 'a task of Cline',
@@ -23,7 +23,7 @@ function isRecorded({ ts, modelInfo, metrics, content }: Block): boolean {
   return Array.isArray(content) && (typeof ts === 'number' || isMapping(modelInfo) || isMapping(metrics));
 }
 
-/** Fields that Cline and its forks add to messages of Anthropic. */
+/** Not part of Anthropic's messages. */
 const CLINE_FIELDS: ReadonlySet<string> = new Set(
   (
     'ts modelInfo metrics agent sessionId isSummary condenseId condenseParent isTruncationMarker truncationId ' +
@@ -31,14 +31,14 @@ const CLINE_FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** A text with this beginning answers a call, and names the tool. In older versions, the next blocks have the result. */
+/** Answers a call, and names the tool. In older versions, the next blocks have the result. */
 const ANSWER = /^(?:\[(\w+)(?!\w)[^\n]*\] Result:|Tool \[(\w+)\] was not executed)/;
 const DETAILS = '<environment_details>';
 
 class TaskReader {
-  /** Ids of the summaries whose messages are in the file. */
+  /** Summaries whose messages are in the file. */
   readonly #condensed: ReadonlySet<unknown>;
-  /** Calls of the answer before. */
+  /** Of the answer before. */
   #calls: readonly Block[] = [];
 
   constructor({ messages }: MessageList) {
@@ -85,7 +85,6 @@ function nameAnswered(block: unknown): string | undefined {
   return answered ?? refused;
 }
 
-/** Returns the index behind the result that begins with a block. */
 function findEnd(blocks: readonly unknown[], start: number): number {
   if (!textIn(blocks[start]).trimEnd().endsWith('Result:')) return start + 1;
   const next = blocks.findIndex(
@@ -98,7 +97,7 @@ function textIn(block: unknown): string {
   return isMapping(block) && block['type'] === 'text' ? toText(block['text']) : '';
 }
 
-/** A file is sent as a text, and the signature of a thought is a part of the thinking. */
+/** The signature of a thought is a part of the thinking. */
 function readBlock(block: unknown): unknown {
   if (!isMapping(block)) return block;
   const { type, path, content } = block;

@@ -7,7 +7,7 @@ import { gemini } from './gemini.ts';
 import { langchain } from './langchain.ts';
 import { codex, responses } from './responses.ts';
 
-/** All formats. The first that recognizes a file reads it, so those with marks of their own come first. */
+/** The first that recognizes a file reads it, so formats with marks of their own come first. */
 const FORMATS: readonly HistoryFormat[] = [
   claudeCode,
   codex,
@@ -30,7 +30,6 @@ export function findFormat(name: string): HistoryFormat | undefined {
   return FORMATS.find((format) => format.name === name);
 }
 
-/** Returns the format of a file, or undefined if it is in no known format. */
 export function detectFormat(records: readonly FileRecord[]): HistoryFormat | undefined {
   return FORMATS.find((format) => format.recognizes(records));
 }

@@ -2,48 +2,44 @@ import type { ForeignHistory } from '../history.ts';
 import { type HistoryNote, HistoryNotes } from '../notes.ts';
 import { listOf } from '../values.ts';
 
-/** One value of a file: a line of a JSONL file, or the whole document. */
+/** A line of a JSONL file, or the whole document. */
 export interface FileRecord {
   readonly value: unknown;
-  /** Place of the value in the file, e.g. `line 12`. Empty: the value is the whole document. */
+  /** E.g. `line 12`. Empty: the whole document. */
   readonly at: string;
 }
 
 export interface ForeignConversation extends ForeignHistory {
-  /** Id that the file gives the conversation. */
+  /** From the file. */
   readonly id?: string | undefined;
   readonly places: readonly string[];
   readonly notes: readonly HistoryNote[];
 }
 
-/** A file format of another program. */
 export interface HistoryFormat {
   /** Value of the option `--from`. */
   readonly name: string;
-  /** Name for people, with its article: `a Claude Code session`. */
+  /** With its article: `a Claude Code session`. */
   readonly title: string;
   readonly recognizes: (records: readonly FileRecord[]) => boolean;
   /** @throws invalid_input with the place of a record that would lose calls */
   readonly read: (records: readonly FileRecord[]) => ForeignConversation[];
 }
 
-/** Returns the place of a member of a record. */
 export function placeIn(at: string, path: string): string {
   return at === '' ? path : `${at}.${path}`;
 }
 
-/** Returns the members of a list as records. Other values have none. */
 export function membersOf(list: unknown, at: string): FileRecord[] {
   return listOf(list).map((value, index) => ({ value, at: `${at}[${index}]` }));
 }
 
-/** Returns the members of a file that is one list, else its records. */
+/** The members of a file that is one list, else its records. */
 export function listEntries(records: readonly FileRecord[]): readonly FileRecord[] {
   const [first] = records;
   return records.length === 1 && Array.isArray(first?.value) ? membersOf(first.value, first.at) : records;
 }
 
-/** Collects the messages of one conversation, with their places. */
 export class ForeignMessages {
   readonly notes = new HistoryNotes();
   readonly #messages: unknown[] = [];
@@ -58,7 +54,7 @@ export class ForeignMessages {
     this.#places.push(at);
   }
 
-  /** Counts a record that is no message, by its type. */
+  /** Counts a kind of record that is no message. */
   leaveOut(what: string, at: string): void {
     this.notes.add('left_out', at, `${what} are not part of the conversation`);
   }

@@ -34,7 +34,7 @@ function findContents([first]: readonly FileRecord[]): Contents | undefined {
   return { list, at: Array.isArray(value) ? at : placeIn(at, field), system: systemInstruction };
 }
 
-/** The parts of Gemini have no type. */
+/** Unlike others, the parts of Gemini have no type. */
 function isContent(value: unknown): boolean {
   if (!isMapping(value) || !Array.isArray(value['parts']) || value['content'] !== undefined) return false;
   return value['parts'].length > 0 && value['parts'].every((part) => isMapping(part) && part['type'] === undefined);
@@ -53,7 +53,7 @@ function readContents(records: readonly FileRecord[]): ForeignConversation {
   return messages.finish();
 }
 
-/** Returns true for a file in which Gemini CLI recorded a session: one document, or a line of facts and then a record a line. */
+/** A recorded session: one document, or a line of facts and then a record a line. */
 function isGeminiSession([first]: readonly FileRecord[]): boolean {
   return isMapping(first?.value) && typeof first.value['sessionId'] === 'string' && 'projectHash' in first.value;
 }
@@ -71,7 +71,7 @@ function readGeminiSession([first, ...rest]: readonly FileRecord[]): ForeignConv
 
 const SPEAKERS: ReadonlySet<unknown> = new Set(['user', 'gemini', 'model']);
 
-/** Records of a session by their ids, as the lines of its file change them. */
+/** Records by their ids, as later lines change them. */
 class SessionRecords {
   readonly #messages: ForeignMessages;
   #kept = new Map<unknown, FileRecord>();
@@ -95,7 +95,6 @@ class SessionRecords {
     else this.#kept.set(id ?? at, record);
   }
 
-  /** Takes back the messages from one on. */
   #rewind(to: unknown, at: string): void {
     const ids = [...this.#kept.keys()];
     const from = ids.indexOf(to);
@@ -104,8 +103,8 @@ class SessionRecords {
   }
 
   /**
-   * A line has all messages again after results were masked, or after a summary. The messages of the file are whole, so
-   * the line adds only messages that are new.
+   * After results were masked, or after a summary, a line repeats all messages. Those of the file are whole, so only
+   * new ones are added.
    */
   #enterAll(listed: readonly unknown[], at: string): void {
     const records = membersOf(listed, placeIn(at, '$set.messages'));
@@ -116,10 +115,8 @@ class SessionRecords {
   }
 }
 
-/** Reads the records of messages. */
 class RecordReader {
   readonly #messages: ForeignMessages;
-  /** Ids of the calls whose results were read. */
   readonly #answered = new Set<unknown>();
 
   constructor(messages: ForeignMessages) {
@@ -146,7 +143,7 @@ class RecordReader {
     if (kept.length > 0 || parts.length === 0) addAll(readGeminiParts('user', kept, at), at, this.#messages);
   }
 
-  /** @param ids ids of all calls of the record. The result of a call may have those of the others beside it */
+  /** @param ids all calls of the record: the result of one may stand beside another's */
   #enterResult({ id, name, result, status, resultDisplay }: Block, ids: ReadonlySet<unknown>, at: string): void {
     const given = (Array.isArray(result) ? result : [result]).filter((part) => part !== null && part !== undefined);
     const answered = given.filter((part) => answeredId(part) === id || !ids.has(answeredId(part)));
@@ -167,7 +164,7 @@ function listParts(content: unknown): unknown[] {
   return parts.length === 1 ? parts : parts.filter((part) => !isMapping(part) || part['text'] !== '');
 }
 
-/** The parts of an answer. Newer versions have calls and thoughts in the content, too. */
+/** Newer versions have calls and thoughts in the content, too. */
 function answerParts({ thoughts }: Block, parts: readonly unknown[], calls: readonly Block[]): unknown[] {
   const said = parts.filter((part) => !isMapping(part) || part['text'] !== '');
   const ids = new Set(
@@ -199,7 +196,7 @@ function nameResponse(part: unknown, id: unknown): unknown {
 }
 
 /**
- * Reads the parts of a content of Gemini as messages of Anthropic's form.
+ * Reads parts as messages of Anthropic's form.
  * @throws invalid_input with the path of a part that is not known
  */
 function readGeminiParts(role: string, parts: unknown, at: string): unknown[] {
@@ -215,7 +212,6 @@ function readGeminiParts(role: string, parts: unknown, at: string): unknown[] {
   ];
 }
 
-/** Adds the messages of one place. */
 function addAll(read: readonly unknown[], at: string, messages: ForeignMessages): void {
   for (const message of read) messages.add(message, at);
 }
@@ -241,7 +237,7 @@ function readPart(given: unknown, at: string): Block {
   throw fieldError('invalid_input', at, `parts with ${Object.keys(given).join(', ') || 'no key'} are not known`);
 }
 
-/** A result has the name of its tool, and an id only in newer files. */
+/** Only newer files have ids of calls. */
 function readResponse({ id, name, response }: Block): Block {
   const { output, error } = isMapping(response) ? response : { output: response };
   const only = isMapping(response) && Object.keys(response).length === 1;

@@ -3,7 +3,7 @@ import { type Block, blocksIn, toText } from '../values.ts';
 import type { ForeignMessages, HistoryFormat } from './format.ts';
 import { LANGCHAIN_TYPES, listFormat } from './message-lists.ts';
 
-/** Messages of LangChain and LangGraph: `lc` dumps, `type` with its fields or with `data`, and saved states of a graph. */
+/** LangChain and LangGraph: `lc` dumps, `type` with its fields or with `data`, and saved states of a graph. */
 export const langchain: HistoryFormat = listFormat({
   name: 'langchain',
   title: 'messages of LangChain',
@@ -16,7 +16,7 @@ function isType(type: unknown): boolean {
   return typeof type === 'string' && LANGCHAIN_TYPES.has(type);
 }
 
-/** Names of constructors in `lc` dumps, without `Message` or `MessageChunk`. */
+/** Constructors in `lc` dumps, without `Message` or `MessageChunk`. */
 const ROLES: Readonly<Record<string, string>> = {
   human: 'user',
   ai: 'assistant',
@@ -26,10 +26,10 @@ const ROLES: Readonly<Record<string, string>> = {
   function: 'function',
 };
 
-/** Fields of chunks and of dumps, which repeat other fields. */
+/** Chunks and dumps repeat other fields here. */
 const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata'];
 
-/** Returns a message of LangChain in a form that `readMessagesInSlices` reads. @returns undefined for a removal, after a note */
+/** @returns undefined for a removal, after a note */
 export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
   const { kind, fields } = openMessage(given);
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
@@ -52,7 +52,7 @@ function kindOf(name: string): string {
   return name.replace(/Message(?:Chunk)?$/, '').toLowerCase();
 }
 
-/** LangChain has a call twice: as the content block of the provider, and in `tool_calls` or `invalid_tool_calls`. */
+/** A call stands in the provider's content block, and again in `tool_calls` or `invalid_tool_calls`. */
 function dropRepeatedCalls({ content, ...fields }: Block): unknown {
   if (!Array.isArray(content)) return content;
   const ids = new Set(

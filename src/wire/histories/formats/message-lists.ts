@@ -2,17 +2,16 @@ import { isMapping } from '../../../domain/parse.ts';
 import { type Block, blocksIn, toText } from '../values.ts';
 import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, placeIn } from './format.ts';
 
-/** A list of messages in a file, with the record that holds it. */
 export interface MessageList {
   readonly id?: unknown;
   readonly messages: readonly unknown[];
-  /** Place of the list. Messages stand at `<at>[0]` and so on. */
+  /** Messages stand at `<at>[0]` and so on. */
   readonly at: string;
-  /** System prompt beside the messages. */
+  /** Beside the messages. */
   readonly system?: { readonly value: unknown; readonly at: string } | undefined;
 }
 
-/** Paths under which programs keep the messages of a conversation. */
+/** Where programs keep the messages of a conversation. */
 const PATHS: readonly (readonly string[])[] = [
   ['messages'],
   ['values', 'messages'],
@@ -25,7 +24,7 @@ const PATHS: readonly (readonly string[])[] = [
   ['conversation', 'messages'],
 ];
 
-/** Finds the lists of messages in a file, which is one list, or has objects that hold lists. */
+/** A file is one list, or has objects that hold lists. */
 function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   const entries = listEntries(records);
   if (entries.length > 0 && entries.every(({ value }) => isMessage(value))) {
@@ -34,7 +33,7 @@ function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   }
   const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
   const found = lists.filter((list) => list !== undefined);
-  // The states of a graph are all states of one conversation, and the longest has its messages.
+  // All states of a graph are of one conversation, and the longest has its messages.
   const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(value) && isMapping(value['values']));
   if (found.length !== entries.length && !(isGraph && found.length > 0)) return [];
   return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
@@ -73,16 +72,15 @@ function findIn(record: Block, at: string): MessageList | undefined {
 }
 
 interface ListReading extends Pick<HistoryFormat, 'name' | 'title'> {
-  /** Decides by the messages of one list. */
+  /** Asked for each list. */
   readonly recognizes: (messages: readonly Block[], list: MessageList) => boolean;
-  /** Begins to read a list. Default: the messages need no change. */
+  /** Called at the start of a list. Default: the messages need no change. */
   readonly open?: (list: MessageList) => Unwrap;
 }
 
-/** Returns a message in a form that `readMessagesInSlices` reads, or undefined after a note. */
+/** Returns a message that `readMessagesInSlices` reads, or undefined after a note. */
 type Unwrap = (message: Block, at: string, messages: ForeignMessages) => unknown;
 
-/** Makes a format of files that hold lists of messages. */
 export function listFormat({ name, title, recognizes, open }: ListReading): HistoryFormat {
   return {
     name,
@@ -104,7 +102,6 @@ export function listFormat({ name, title, recognizes, open }: ListReading): Hist
   };
 }
 
-/** Returns the types of the content parts of messages. */
 export function partTypes(messages: readonly Block[]): string[] {
   return messages
     .flatMap(({ content, parts }) => [...blocksIn(content), ...blocksIn(parts)])

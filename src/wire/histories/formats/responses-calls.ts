@@ -2,15 +2,13 @@ import { isMapping } from '../../../domain/parse.ts';
 import { type ReadContents, readContents, writeArguments } from '../blocks.ts';
 import { type Block, toText } from '../values.ts';
 
-/** A call of an item of OpenAI Responses. */
 export interface ItemCall {
   readonly name: string;
   readonly arguments: string;
-  /** Result, if the item holds it, too. */
+  /** If the item itself has it. */
   readonly result?: ReadContents & { readonly isError?: boolean };
 }
 
-/** Fields of a call item that are not arguments. */
 const OWN: ReadonlySet<string> = new Set(
   (
     'type id call_id status name output outputs results result error created_by pending_safety_checks ' +
@@ -19,7 +17,7 @@ const OWN: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Call items whose result is in the item itself, with the field of the result. */
+/** Calls with their result in the item itself, and its field. */
 const RESULT_FIELDS: Readonly<Record<string, string>> = {
   mcp_call: 'output',
   web_search_call: 'results',
@@ -28,12 +26,11 @@ const RESULT_FIELDS: Readonly<Record<string, string>> = {
   image_generation_call: 'result',
 };
 
-/** Returns true for an item that is a call of any kind. */
 export function isCallItem(type: string): boolean {
   return type.endsWith('_call') || type === 'program';
 }
 
-/** Returns true for a call whose result is in an item of its own. */
+/** True for a call whose result is an item of its own. */
 export function isOpenCall(type: string): boolean {
   return isCallItem(type) && RESULT_FIELDS[type] === undefined;
 }
@@ -42,7 +39,7 @@ export function isResultItem(type: string): boolean {
   return type.endsWith('_call_output') || type === 'tool_search_output' || type === 'program_output';
 }
 
-/** Reads the call of an item. A tool of the provider has the name of its item: `local_shell` for `local_shell_call`. */
+/** A tool of the provider has the name of its item: `local_shell` for `local_shell_call`. */
 export function readItemCall(type: string, item: Block): ItemCall {
   const name = nameTool(type, item);
   const field = RESULT_FIELDS[type];
@@ -62,14 +59,14 @@ function readArguments(type: string, item: Block): string {
   const given = Object.fromEntries(
     Object.entries(item).filter(([key, value]) => !OWN.has(key) && value !== null && !key.startsWith('_')),
   );
-  // The action of a shell, a computer or a search holds all the arguments.
+  // The action of a shell, a computer or a search holds all arguments.
   const keys = Object.keys(given);
   const [only = ''] = keys;
   const inner = keys.length === 1 ? given[only] : undefined;
   return JSON.stringify(isMapping(inner) ? dropExec(inner) : given);
 }
 
-/** The only type of a local shell's action says nothing. */
+/** `exec` is the only type of a local shell's action. */
 function dropExec({ type, ...action }: Block): Block {
   return type === undefined || type === 'exec' ? action : { type, ...action };
 }
@@ -87,7 +84,7 @@ function readOwnResult(type: string, item: Block, field: string): NonNullable<It
   return { content: '', parts: [image] };
 }
 
-/** Reads the output of a call. A shell has a list of outputs, and a computer a screenshot. */
+/** A shell has a list of outputs, a computer a screenshot. */
 export function readItemOutput(item: Block): ReadContents & { readonly isError: boolean } {
   const output = item['output'] ?? item['tools'] ?? item['result'];
   const isError = item['status'] === 'failed' || (isMapping(output) && output['success'] === false);
@@ -98,7 +95,7 @@ export function readItemOutput(item: Block): ReadContents & { readonly isError: 
   return { ...readContents(content !== undefined && success !== undefined ? content : output), isError };
 }
 
-/** Parts of an output have the types of inputs. */
+/** Outputs have the types of inputs. */
 function named(output: unknown): unknown {
   if (!Array.isArray(output)) return output;
   return output.map((part: unknown) =>

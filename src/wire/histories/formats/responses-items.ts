@@ -7,7 +7,7 @@ import type { HistoryNotes } from '../notes.ts';
 import { type Block, idOf, toText } from '../values.ts';
 import { isCallItem, isResultItem, readItemCall, readItemOutput } from './responses-calls.ts';
 
-/** Items of OpenAI Responses that hold nothing for a model, or that only the provider can read. */
+/** Without content for a model, or readable by the provider only. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
   item_reference: 'references to items that the file does not hold',
   mcp_list_tools: 'lists of the tools of a server',
@@ -28,29 +28,26 @@ const ROLES: Readonly<Record<string, 'system' | 'user' | 'assistant'>> = {
   assistant: 'assistant',
 };
 
-/** A message that was read from items, with the index of the first of them. */
+/** With the place of its first item. */
 export interface ItemMessage {
   readonly message: Message;
   readonly at: string;
 }
 
-/** An answer whose items are being read. */
 interface OpenAnswer {
   readonly draft: MessageDraft;
-  /** Place of its first item. */
   readonly at: string;
   hasText: boolean;
   hasCalls: boolean;
 }
 
 /**
- * Reads items of OpenAI Responses one by one. The reasoning, the text and the parallel calls of one answer are separate
- * items, and become one message.
+ * Reads items one by one. An answer's reasoning, text and parallel calls are separate items, and become one message.
  */
 export class ItemReader {
   readonly #context: ReadingContext;
   readonly #read: ItemMessage[] = [];
-  /** Calls that have no id of a call, without a result so far. */
+  /** Open calls without the id of a call. */
   readonly #unnamed: { readonly type: string; readonly id: string }[] = [];
   #draft: OpenAnswer | undefined;
 
@@ -76,7 +73,6 @@ export class ItemReader {
     this.#context.notes.add('left_out', at, `${what} are left out`);
   }
 
-  /** Returns the messages of all items so far. */
   finish(): ItemMessage[] {
     this.#endAnswer();
     return this.#read;
@@ -102,7 +98,7 @@ export class ItemReader {
     content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
   }
 
-  /** A text that another agent sent. Some of these texts can be read by the provider only. */
+  /** The provider alone can read some texts of other agents. */
   #readAgentMessage({ author, content }: Block, at: string): void {
     this.#endAnswer();
     const { notes } = this.#context;
@@ -149,7 +145,7 @@ export class ItemReader {
     this.#addResult(id, readItemOutput(item), at);
   }
 
-  /** A call that the provider ran itself, and its result, may have ids of their own only. */
+  /** A call that the provider ran, and its result, may have only ids of their own. */
   #nameResult({ type: given }: Block): string | undefined {
     const type = toText(given).replace(/(?:_call)?_output$/, '');
     const at = this.#unnamed.findIndex((call) => call.type === type);

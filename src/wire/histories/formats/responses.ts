@@ -11,7 +11,7 @@ import {
 } from './format.ts';
 import { ItemReader } from './responses-items.ts';
 
-/** Items of OpenAI Responses: a list, one per line, or the body of a request or a response. */
+/** A list of items, one per line, or the body of a request or a response. */
 export const responses: HistoryFormat = {
   name: 'openai-responses',
   title: 'a list of OpenAI Responses items',
@@ -36,7 +36,7 @@ function isItemOrMessage(value: unknown): boolean {
   return isResponsesItem(value) || (isMapping(value) && typeof value['role'] === 'string');
 }
 
-/** Types of items that no list of messages has. */
+/** No list of messages has these types. */
 function isResponsesItem(value: unknown): boolean {
   if (!isMapping(value)) return false;
   const type = toText(value['type']);
@@ -49,7 +49,6 @@ function holdsInputParts(content: unknown): boolean {
   return blocksIn(content).some(({ type }) => /^(?:input|output)_text$/.test(toText(type)));
 }
 
-/** A request has instructions and its input. A response has its output, too. */
 function readBody({ value, at }: FileRecord): ForeignConversation {
   const { id, instructions, input, output } = value as Record<string, unknown>;
   const items = (given: unknown, field: string): FileRecord[] =>
@@ -72,7 +71,7 @@ function readItems(
   return messages.finish(id);
 }
 
-/** Rollouts of Codex, `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: Responses items among other records. */
+/** `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: items among other records. */
 export const codex: HistoryFormat = {
   name: 'codex',
   title: 'a Codex rollout',
@@ -89,7 +88,7 @@ function isRolloutRecord({ type, payload, record_type: state }: Block): boolean 
   return isMapping(payload) && (type === 'session_meta' || type === 'response_item' || type === 'turn_context');
 }
 
-/** Rollouts before records had a payload: a line about the session, and then the items. */
+/** Older rollouts have no payload: a line about the session, and then the items. */
 function isOldRollout([first, ...rest]: readonly FileRecord[]): boolean {
   if (!isMapping(first?.value)) return false;
   const { id, timestamp, instructions, type } = first.value;
@@ -116,11 +115,11 @@ function readRollout(records: readonly FileRecord[]): ForeignConversation {
   return readItems(items.list, id, messages);
 }
 
-/** The items of a rollout, without those that the user took back. */
+/** Without the items that the user took back. */
 class RolloutItems {
   readonly list: FileRecord[] = [];
   readonly #messages: ForeignMessages;
-  /** Indexes of the texts that users wrote, each the beginning of a turn. */
+  /** Indexes of the users' texts, each the start of a turn. */
   readonly #turns: number[] = [];
 
   constructor(messages: ForeignMessages) {
@@ -140,7 +139,7 @@ class RolloutItems {
     this.#messages.leaveOut(`records of type ${type}`, at);
   }
 
-  /** The event of a text comes behind its item. Other messages of the role are facts that Codex adds. */
+  /** The event of a text comes behind its item. Codex adds facts in the same role. */
   #beginTurn(): void {
     const index = this.list.findLastIndex(({ value }) => isMapping(value) && value['role'] === 'user');
     if (index > (this.#turns.at(-1) ?? -1)) this.#turns.push(index);
@@ -152,7 +151,7 @@ class RolloutItems {
       this.#messages.leaveOut('messages that were taken back', at);
   }
 
-  /** A rollout that continues another one begins with the messages that a summary left. */
+  /** A rollout that continues another begins with the messages that a summary left. */
   #enterSummary({ replacement_history: history }: Block, at: string): void {
     if (this.list.length > 0 || !Array.isArray(history))
       return this.#messages.leaveOut('summaries of messages that are in the file', at);

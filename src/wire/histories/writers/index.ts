@@ -4,7 +4,6 @@ import { langchainWriter, openaiChatWriter } from './openai-chat.ts';
 import { responsesWriter } from './openai-responses.ts';
 import type { HistoryWriter } from './writer.ts';
 
-/** Formats of other programs in which a conversation can be written. */
 export const WRITERS: readonly HistoryWriter[] = [
   anthropicWriter,
   responsesWriter,

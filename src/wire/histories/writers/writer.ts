@@ -14,10 +14,8 @@ import { isMapping } from '../../../domain/parse.ts';
 import { type Part, readParts } from '../../../domain/parts.ts';
 import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../../domain/raw-items.ts';
 
-/** A JSON object of another program's format. */
 export type Written = Record<string, unknown>;
 
-/** Writes the messages of a conversation in the format of another program. */
 export interface HistoryWriter {
   /** Value of the option `--to`. */
   readonly name: string;
@@ -96,13 +94,13 @@ function anthropicData({ mediaType, base64 }: Data): Written {
   return { type: 'base64', media_type: mediaType, data: base64 };
 }
 
-/** Writes the parts of a message, in order. The text of a message without parts is one part. */
+/** A message without parts has its text as one. */
 export function writeParts(message: Message, format: keyof typeof PARTS): Written[] {
   const table: PartTable = PARTS[format];
   return exportedParts(message).map((part) => (table[part.kind] as (part: WrittenPart) => Written)(part));
 }
 
-/** Writes the content of a message: its text, or its parts if it has others. */
+/** The text, or the parts if there are others. */
 export function writeContent(message: Message, format: keyof typeof PARTS): string | Written[] {
   return isPlain(message) ? message.content : writeParts(message, format);
 }
@@ -119,19 +117,19 @@ export function isPlain(message: Message): boolean {
   return exportedParts(message).every(({ kind }) => kind === 'text');
 }
 
-/** Returns the arguments of a call as an object. Other JSON stands under the key `input`. */
+/** Other JSON stands under the key `input`. */
 export function inputOf({ arguments: text }: ToolCall): Written {
   const value = readJsonText(text);
   return isMapping(value) ? { ...value } : { input: value ?? text };
 }
 
-/** Returns the model's thinking in a message, as far as it was recorded in this format. */
+/** As far as it was recorded in this format. */
 export function thinkingOf(message: Message, format: RawFormat): RawItem[] {
   const raw = readRawItems(message);
   return raw?.format === format ? raw.items.filter(isThinking) : [];
 }
 
-/** Joins neighbouring results: formats with content blocks put the results of parallel calls into one message. */
+/** Formats with content blocks put the results of parallel calls into one message. */
 export function joinResults(messages: readonly Message[]): Message[][] {
   const groups: Message[][] = [];
   for (const message of messages) {
