@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { withTenant } from '../../inspector/src/parts/tenant-option.ts';
-import { commandOf } from '../../inspector/src/version/change-commands.ts';
+import { commandOf, withTenant } from '../../inspector/src/parts/commands.ts';
 
 const commands = [
   commandOf('c-17', { kind: 'restore', version: 3, newer: 'drop' }),

@@ -2,7 +2,7 @@ import '../trial/strip.css';
 import { useState } from 'preact/hooks';
 import type { AnswerBody } from '../../../src/api/contract/client.ts';
 import type { ContextAnswer } from '../../../src/api/contract/contexts.ts';
-import { exactNumber } from '../parts/figures.tsx';
+import { counted, exactRange } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { useAnswer } from '../shell/use-answer.ts';
 import { ShownText } from '../version/shown-text.tsx';
@@ -11,25 +11,21 @@ import { SourceList } from '../version/source-list.tsx';
 export type Diff = AnswerBody<'diff'>;
 type Change = Diff['changes'][number];
 
-/** Changes that are listed before a person asks for more. Two versions may differ in thousands of ranges. */
+/** Two versions may differ in thousands of ranges. */
 const FIRST = 50;
 
 interface ChangeListProps {
   readonly conversation: string;
   readonly changes: readonly Change[];
-  /** Numbers of the compared versions. Absent for a proposal, whose texts are elsewhere. */
   readonly before?: number | undefined;
   readonly after?: number | undefined;
 }
 
-/** Ranges of messages that two versions show differently. An opened one shows both sides. */
 export function ChangeList({ conversation, changes, before, after }: ChangeListProps) {
   const [count, setCount] = useState(FIRST);
   return (
     <section class="change-list" aria-label="Changes">
-      <h3>
-        {exactNumber(changes.length)} {changes.length === 1 ? 'range' : 'ranges'} of messages changed
-      </h3>
+      <h3>{counted(changes.length, 'range')} of messages changed</h3>
       {changes.slice(0, count).map((change) => (
         <ChangeRow key={change.from} {...{ conversation, change, before, after }} />
       ))}
@@ -62,7 +58,7 @@ function ChangeRow({ conversation, change, before, after }: ChangeRowProps) {
     <details class="card change-row" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary>
         <span class="number change-range">
-          {from === to ? `Message ${exactNumber(from)}` : `Messages ${exactNumber(from)}–${exactNumber(to)}`}
+          {from === to ? 'Message' : 'Messages'} {exactRange(change)}
         </span>
         <Side kind={change.before} /> <span aria-label="becomes">→</span>{' '}
         <Side kind={change.after} isOther={change.after === change.before} />
@@ -108,7 +104,6 @@ interface ShownProps {
   readonly to: number;
 }
 
-/** How one version shows the range. */
 function Shown({ conversation, number, kind, from, to }: ShownProps) {
   const isShown = kind !== 'raw' && kind !== 'evicted';
   const path = ['conversations', conversation, 'versions', number];

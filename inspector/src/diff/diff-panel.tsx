@@ -21,7 +21,6 @@ interface DiffPanelProps {
   readonly after: string;
 }
 
-/** Shows the changes between the contexts of two versions. */
 export function DiffPanel({ conversation, before: one, after: other }: DiffPanelProps) {
   const [before, after] = [Number(one), Number(other)];
   const versions = useLiveAnswer<Versions>(['conversations', conversation, 'versions']);

@@ -1,16 +1,12 @@
 import type { Run } from '../trial/plan-strip.ts';
 
-/** How a version shows a range of the log. */
 interface ShownRange {
   readonly kind: string;
   readonly from: number;
   readonly to: number;
 }
 
-/**
- * Divides the log up to `head` into runs that a version shows in the same way. Strips of two versions align if both end
- * at the same `head`. Messages after the segments of the version are shown unchanged.
- */
+/** Divides the log up to `head` into runs. A version shows messages after its segments unchanged. */
 export function versionRuns(segments: readonly ShownRange[], head: number): Run<string>[] {
   const runs: Run<string>[] = [];
   const add = (kind: string, from: number, to: number): void => {

@@ -11,7 +11,6 @@ import type { Version, Versions } from '../shell/answers.ts';
 import { useLiveAnswer } from '../shell/live-conversation.ts';
 import { linkTo } from '../shell/router.ts';
 
-/** The kept versions of a conversation, newest first, two of which can be compared. */
 export function VersionsPanel({ conversation }: { readonly conversation: string }) {
   const versions = useLiveAnswer<Versions>(['conversations', conversation, 'versions']);
   return (

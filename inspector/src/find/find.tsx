@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
-import { exactNumber } from '../parts/figures.tsx';
+import { counted, exactNumber, exactRange } from '../parts/figures.tsx';
 import { IconSearch } from '../parts/icons.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { TypedField } from '../parts/typed-field.tsx';
@@ -15,11 +15,9 @@ import { type Hit, hitsOf, readAhead } from './hits.ts';
 
 interface FindProps {
   readonly conversation: string;
-  /** Kept versions, the oldest first. */
   readonly versions: readonly Version[];
 }
 
-/** Finds a word in all that the kept versions summarized, evicted or shortened, the newest version first. */
 export function Find({ conversation, versions }: FindProps) {
   const word = settings.value.get('find') ?? '';
   const numbers = useMemo(() => versions.map(({ number }) => number).toReversed(), [versions]);
@@ -45,12 +43,10 @@ export function Find({ conversation, versions }: FindProps) {
 interface HitsProps {
   readonly conversation: string;
   readonly word: string;
-  /** Number of versions to search. */
   readonly versions: number;
   readonly search: Search;
 }
 
-/** Hits that are listed before a person asks for more. */
 const FIRST = 50;
 
 function Hits({ conversation, word, versions, search: { hits, searched, isDone, error, retry } }: HitsProps) {
@@ -59,7 +55,7 @@ function Hits({ conversation, word, versions, search: { hits, searched, isDone, 
     <>
       <p class="hint" role="status">
         {isDone
-          ? `${exactNumber(hits.length)} ${hits.length === 1 ? 'hit' : 'hits'} for “${word}”, ${searched} of ${versions} versions searched`
+          ? `${counted(hits.length, 'hit')} for “${word}”, ${searched} of ${versions} versions searched`
           : `Searching for “${word}”, ${searched} of ${versions} versions so far…`}
       </p>
       {error !== undefined && <ErrorNote error={error} onRetry={retry} />}
@@ -106,7 +102,7 @@ function HitRow({ conversation, word, hit }: HitRowProps) {
 }
 
 function describe({ fate, isKept, from, to }: Hit): string {
-  const range = from === to ? `message ${exactNumber(from)}` : `messages ${exactNumber(from)}–${exactNumber(to)}`;
+  const range = `${from === to ? 'message' : 'messages'} ${exactRange({ from, to })}`;
   switch (fate) {
     case 'summarized':
       return `the summary of ${range} ${isKept ? 'has it' : 'leaves it out'}`;
@@ -120,7 +116,6 @@ function describe({ fate, isKept, from, to }: Hit): string {
 interface Progress {
   readonly word: string;
   readonly hits: readonly Hit[];
-  /** Number of versions that were searched so far. */
   readonly searched: number;
   readonly isDone: boolean;
   readonly error?: TurnfoldError;
@@ -130,10 +125,6 @@ interface Search extends Progress {
   readonly retry: () => void;
 }
 
-/**
- * Searches the reports of versions for a word. Another word cancels the requests of the one before.
- * @param versions in the order of the hits
- */
 function useFind(conversation: string, word: string, versions: readonly number[]): Search {
   const [round, setRound] = useState(0);
   const [progress, setProgress] = useState<Progress>(startOf(''));

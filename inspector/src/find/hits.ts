@@ -1,14 +1,12 @@
 import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 
-/** A word in messages that a version summarized, evicted or shortened. */
 export interface Hit {
   readonly version: number;
   readonly fate: 'summarized' | 'evicted' | 'shortened';
-  /** The word as the messages have it. It may be longer than the wanted one. */
+  /** The word as the messages have it, which may be longer than the wanted one. */
   readonly text: string;
   /** Last message of the range that holds the word. */
   readonly seq: number;
-  /** True if the context still shows the word for this range, e.g. in the summary. */
   readonly isKept: boolean;
   readonly from: number;
   readonly to: number;
@@ -17,7 +15,7 @@ export interface Hit {
 /** Reports that are read at the same time. Each one reads messages of the log. */
 const AT_ONCE = 3;
 
-/** Lists the hits of a report that was read with `find`: the nearest words first, and lost ones before kept ones. */
+/** Lists the nearest words first, and lost ones before kept ones. */
 export function hitsOf({ version, parts, evicted, shortened }: ReportAnswer, word: string): Hit[] {
   const ranges = [
     ...parts.map((range) => ({ ...range, fate: 'summarized' as const })),
@@ -39,16 +37,13 @@ export function hitsOf({ version, parts, evicted, shortened }: ReportAnswer, wor
   );
 }
 
-/**
- * Returns 0 if the wanted word contains the found text, 1 if the found text contains the word, and else 2. The route
- * leaves out marks around a word, so the found text for `#W123` is `W123`.
- */
+/** 0 is nearest. The route leaves out marks around a word, so it finds `W123` for `#W123`. */
 function distance(text: string, word: string): number {
   if (word.includes(text)) return 0;
   return text.includes(word) ? 1 : 2;
 }
 
-/** Reads reports in the given order, at most `AT_ONCE` at the same time. The first failure ends the search. */
+/** Yields in the order of `versions`. The first failure ends the search. */
 export async function* readAhead<Value>(
   versions: readonly number[],
   read: (version: number) => Promise<Value>,
@@ -58,7 +53,7 @@ export async function* readAhead<Value>(
   for (;;) {
     while (started.length < AT_ONCE && waiting.length > 0) {
       const answer = read(waiting.shift() ?? 0);
-      // The generator awaits no promise after the first failure. A later rejection must not count as unhandled.
+      // Nothing awaits it after the first failure, and its rejection must not count as unhandled.
       answer.catch(() => undefined);
       started.push(answer);
     }

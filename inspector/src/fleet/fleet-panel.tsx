@@ -7,10 +7,8 @@ import { BASE } from '../shell/client.ts';
 import { useAnswer, usePulse } from '../shell/use-answer.ts';
 import { FailingWebhooks, QuarantinedRecords, Queues, Workers } from './tables.tsx';
 
-/** Pause between two readings, each of which asks Redis for its clients. */
 const PULSE_MS = 5_000;
 
-/** Workers, queues and the last hour of the whole deployment. */
 export function FleetPanel() {
   const answer = useAnswer<Fleet>(['fleet']);
   usePulse(answer.reload, PULSE_MS);
@@ -102,7 +100,6 @@ function summarizeWaits(waits: readonly (number | null)[]): string {
 
 interface CountBarsProps extends Pick<MinuteBarsProps, 'title' | 'at' | 'isBad'> {
   readonly minutes: readonly number[];
-  /** Name of one of the counted things, and of several: `job`, `jobs`. */
   readonly unit: readonly [one: string, many: string];
 }
 
@@ -114,7 +111,6 @@ function CountBars({ minutes, unit: [one, many], ...rest }: CountBarsProps) {
 
 type Finding = Fleet['findings'][number];
 
-/** Findings that need a person, the worst first. Checks that are well hide behind one line. */
 function Findings({ findings }: { readonly findings: readonly Finding[] }) {
   const troubles = [...findings.filter(isWrong), ...findings.filter(({ state }) => state === 'warning')];
   const good = findings.filter(({ state }) => state === 'ok');
@@ -161,13 +157,10 @@ function isWrong({ state }: Finding): boolean {
 
 interface MinuteBarsProps {
   readonly title: string;
-  /** One number for each minute, oldest first. null: the server noted none in this minute. The last minute still runs. */
+  /** Oldest first. null: the server noted none in this minute. */
   readonly minutes: readonly (number | null)[];
-  /** Time of the last minute. */
   readonly at: number;
-  /** Sentence about all minutes. */
   readonly summary: string;
-  /** Names a number with its unit. */
   readonly describe: (value: number) => string;
   readonly isBad?: true;
 }
@@ -176,7 +169,7 @@ const MINUTE_MS = 60_000;
 const [WIDTH, HEIGHT, FOOT] = [300, 84, 14];
 const TOP = 4;
 
-/** Shows the minutes of the last hour as bars. A line would also show values between two minutes, which do not exist. */
+/** Bars, because a line would show values between two minutes. */
 function MinuteBars({ title, minutes, at, summary, describe, isBad }: MinuteBarsProps) {
   const most = Math.max(1, ...minutes.map((value) => value ?? 0));
   const step = WIDTH / Math.max(1, minutes.length);

@@ -80,7 +80,6 @@ const QUARANTINED: readonly Column<Quarantined>[] = [
   { name: 'Why', cell: ({ why }) => <span class="plain-text">{why}</span> },
 ];
 
-/** Records that a person has to repair or drop. Nothing is shown if there is none. */
 export function QuarantinedRecords({ quarantined }: Pick<Fleet, 'quarantined'>) {
   if (quarantined.length === 0) return null;
   return (
@@ -113,7 +112,6 @@ const WEBHOOKS: readonly Column<Webhook>[] = [
   },
 ];
 
-/** Webhooks that receive nothing, or missed events. Nothing is shown if all are well. */
 export function FailingWebhooks({ webhooks }: Pick<Fleet, 'webhooks'>) {
   if (webhooks.length === 0) return null;
   return (

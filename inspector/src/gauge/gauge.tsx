@@ -4,7 +4,6 @@ import { placeTicks, type Tick } from './ticks.ts';
 
 type GaugeWindow = BreakdownAnswer['window'];
 
-/** The window of the model as a bar: the parts of the context, the free rest, and what is reserved for the answer. */
 export function Gauge({ breakdown }: { readonly breakdown: BreakdownAnswer }) {
   const { window, thresholds, categories } = breakdown;
   const span = spanOf(breakdown);
@@ -61,7 +60,7 @@ export function Gauge({ breakdown }: { readonly breakdown: BreakdownAnswer }) {
   );
 }
 
-/** Tokens at the right end of the bar. Without a known window, the bar ends behind its last mark. */
+/** Without a known window, the bar ends behind its last mark. */
 function spanOf({ window, thresholds }: BreakdownAnswer): number {
   if (window.maxTokens !== undefined) return Math.max(window.maxTokens, window.usedTokens, 1);
   const marks = [window.usedTokens, window.providerTokens ?? 0, ...thresholds.map(({ tokens }) => tokens)];
@@ -119,7 +118,6 @@ function difference(provider: number, own: number): string {
 interface ThresholdTickProps {
   readonly tick: Tick;
   readonly left: string;
-  /** True if the context has reached the threshold. The goal of a compaction is no threshold. */
   readonly isReached: boolean;
 }
 
@@ -152,7 +150,6 @@ function describe({ window: { usedTokens, maxTokens, freeTokens }, categories }:
 type Category = BreakdownAnswer['categories'][number]['name'];
 type Threshold = BreakdownAnswer['thresholds'][number]['name'];
 
-/** Words for the parts of a request. */
 export const CATEGORY_NAMES: Readonly<Record<Category, string>> = {
   system: 'System prompt',
   tools: 'Tools',
@@ -166,7 +163,6 @@ export const CATEGORY_NAMES: Readonly<Record<Category, string>> = {
   masked: 'Masked results',
 };
 
-/** Words for the effect of a threshold. */
 const THRESHOLD_NAMES: Readonly<Record<Threshold, string>> = {
   maxTokens: 'goal',
   tokenThreshold: 'compacts',

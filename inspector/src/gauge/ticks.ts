@@ -3,16 +3,13 @@ import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 type Threshold = BreakdownAnswer['thresholds'][number];
 
 export interface Tick extends Threshold {
-  /** Row of its label, from 0. */
   readonly row: number;
-  /** True if the label stands left of its tick, so that it stays inside. */
   readonly isAtEnd: boolean;
 }
 
-/** Share of the bar that a label takes. */
 const LABEL_SHARE = 0.1;
 
-/** Gives each threshold a row for its label, so that labels of near thresholds do not cover each other. */
+/** Gives each label a row, so that labels of near thresholds do not cover each other. */
 export function placeTicks(thresholds: readonly Threshold[], span: number): Tick[] {
   // From the right: a label in a lower row then passes below the ticks at its right, and no tick crosses it.
   const sorted = thresholds.toSorted((one, other) => other.tokens - one.tokens);

@@ -1,7 +1,7 @@
 import './list.css';
 import { useState } from 'preact/hooks';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { Ago, exactNumber } from '../parts/figures.tsx';
+import { Ago, counted, exactNumber } from '../parts/figures.tsx';
 import { IconSearch } from '../parts/icons.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -12,7 +12,7 @@ import { type Query, readRoute } from '../shell/client.ts';
 import { linkTo, replaceSettings, settings } from '../shell/router.ts';
 import { usePulse, useReading } from '../shell/use-answer.ts';
 
-/** Pause between two readings of the shown page. A page without filters is one request. */
+/** A page without filters is one request. */
 const PULSE_MS = 2_000;
 
 const COLUMNS: readonly Column<ListedConversation>[] = [
@@ -48,11 +48,9 @@ const COLUMNS: readonly Column<ListedConversation>[] = [
   },
 ];
 
-/** All conversations, in pages, read again while a person looks at them. */
 export function ConversationList() {
   const { id = '', agent = '', state = '' } = Object.fromEntries(settings.value);
   const filter = { id, agent, state };
-  // Cursors of the pages before this one, so that a person can go back.
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const after = cursors.at(-1);
   const query = { idContains: id || undefined, agent: agent || undefined, state: state || undefined };
@@ -85,7 +83,7 @@ export function ConversationList() {
             <div class="page-foot">
               <p>
                 {cursors.length > 0 && `Page ${cursors.length + 1} · `}
-                {exactNumber(conversations.length)} {conversations.length === 1 ? 'conversation' : 'conversations'}
+                {counted(conversations.length, 'conversation')}
                 {next !== undefined && ', more on the next page'}
               </p>
               <p class="keys-hint">
@@ -138,7 +136,6 @@ interface Filter {
 
 interface FiltersProps {
   readonly filter: Filter;
-  /** Agents of the shown page, as suggestions. */
   readonly agents: readonly string[];
   readonly onChange: (changes: Partial<Filter>) => void;
 }
@@ -164,12 +161,10 @@ function Filters({ filter: { id, agent, state }, agents, onChange }: FiltersProp
   );
 }
 
-/** Rows of a page. */
 const PAGE_ROWS = 50;
-/** A server examines about 2,000 conversations a request, so a page of a rare state takes several. Then the page ends. */
+/** A server examines about 2,000 conversations a request, so a page of a rare state takes several requests. */
 const MAX_REQUESTS = 5;
 
-/** Reads one page of the list. The page is full, unless the list ends or the search is long. */
 async function readPage(query: Query, first: string | undefined, signal: AbortSignal): Promise<ConversationPage> {
   const conversations: ConversationPage['conversations'] = [];
   let after = first;
@@ -191,7 +186,6 @@ const TONES: Readonly<Record<ListedConversation['state'], Tone>> = {
   failed: 'bad',
 };
 
-/** State of a conversation, and what it waits for. */
 function StateTag({ row: { state, waitsFor, isForking } }: { readonly row: ListedConversation }) {
   return (
     <>
@@ -204,7 +198,7 @@ function StateTag({ row: { state, waitsFor, isForking } }: { readonly row: Liste
 const NEXT = new Set(['j', 'ArrowDown']);
 const PREVIOUS = new Set(['k', 'ArrowUp']);
 
-/** Moves the focus among the elements with `data-row` of a list: j and k as in an editor, or the arrows. */
+/** Moves the focus among the elements with `data-row`. */
 function moveAmongRows(event: KeyboardEvent): void {
   const { key, currentTarget, target } = event;
   const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;

@@ -1,9 +1,9 @@
 import type { AccessAnswer } from '../../../src/api/contract/server.ts';
 import { useAnswer } from '../shell/use-answer.ts';
+import { withTenant } from './commands.ts';
 import { CopyButton } from './copy-button.tsx';
-import { withTenant } from './tenant-option.ts';
 
-/** A command to copy, for the tenant of the key. It shows once the tenant is known. */
+/** Shows nothing until the tenant of the key is known. */
 export function CommandLine({ command }: { readonly command: string }) {
   const { value } = useAnswer<AccessAnswer>(['access']);
   if (value === undefined) return null;

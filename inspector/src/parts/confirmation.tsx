@@ -6,20 +6,15 @@ import { Dialog } from './dialog.tsx';
 import { ErrorNote } from './error-note.tsx';
 
 interface ConfirmationProps {
-  /** Name of the change, and label of the button that makes it. */
   readonly title: string;
-  /** Command line that makes the same change. */
   readonly command: string;
-  /** True while the change lacks a field. */
   readonly isIncomplete?: boolean;
   /** @throws TurnfoldError, which the dialog shows */
   readonly send: () => Promise<void>;
   readonly onClose: () => void;
-  /** Description of the change, and its fields. */
   readonly children: ComponentChildren;
 }
 
-/** Says what a change will do, shows the command for it, and makes it after a click. */
 export function Confirmation({ title, command, isIncomplete = false, send, onClose, children }: ConfirmationProps) {
   const [isSending, setIsSending] = useState(false);
   const [error, setError] = useState<TurnfoldError>();

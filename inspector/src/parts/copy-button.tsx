@@ -3,7 +3,6 @@ import { IconCheck, IconCopy } from './icons.tsx';
 
 interface CopyButtonProps {
   readonly text: string;
-  /** Name of the copied thing, e.g. `the conversation id`. */
   readonly what: string;
 }
 
@@ -11,7 +10,7 @@ const SHOWN_MS = 1_500;
 
 type Outcome = 'copied' | 'refused';
 
-/** Copies a text. Without the right to use the clipboard, e.g. over plain HTTP, the button says so. */
+/** A browser refuses the clipboard to pages over plain HTTP. */
 export function CopyButton({ text, what }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<Outcome>();
   useEffect(() => {

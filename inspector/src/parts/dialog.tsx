@@ -4,16 +4,12 @@ import { IconClose } from './icons.tsx';
 
 interface DialogProps {
   readonly title: ComponentChildren;
-  /** Buttons at the foot, e.g. of a confirmation. */
   readonly actions?: ComponentChildren;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/**
- * A dialog above the page. The browser keeps the focus inside, closes the dialog at Escape, and returns the focus to
- * where it was.
- */
+/** The browser keeps the focus inside, closes the dialog at Escape, and gives the focus back. */
 export function Dialog({ title, actions, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -26,7 +22,6 @@ export function Dialog({ title, actions, onClose, children }: DialogProps) {
     if (target === dialog.current) onClose();
   };
   return (
-    // The key Escape does for a keyboard what a click beside the dialog does for a mouse.
     <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose} onClick={closeAtBackdrop}>
       <div class="dialog-page">
         <header class="dialog-head">

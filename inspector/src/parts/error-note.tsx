@@ -1,10 +1,8 @@
 interface ErrorNoteProps {
   readonly error: { readonly message: string; readonly code: string };
-  /** Absent: another try would change nothing. */
   readonly onRetry?: () => void;
 }
 
-/** Shows an error in the words of the server, with its code. */
 export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
   return (
     <div class="error-note" role="alert">

@@ -1,6 +1,6 @@
 const exact = new Intl.NumberFormat('en-US');
 
-/** Writes a number of tokens in at most five characters: `812`, `9.3k`, `128k`, `1.2M`. */
+/** At most five characters: `812`, `9.3k`, `128k`, `1.2M`. */
 export function shortTokens(tokens: number): string {
   if (tokens < 1_000) return String(Math.round(tokens));
   if (tokens < 999_500) return `${trim(tokens / 1_000)}k`;
@@ -15,9 +15,13 @@ export function exactNumber(value: number): string {
   return exact.format(value);
 }
 
-/** A count with the name of the counted things: `1 turn`, `2 turns`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${exactNumber(count)} ${count === 1 ? one : many}`;
+}
+
+/** `7`, `1,204–1,377`. */
+export function exactRange({ from, to }: { readonly from: number; readonly to: number }): string {
+  return from === to ? exactNumber(from) : `${exactNumber(from)}–${exactNumber(to)}`;
 }
 
 export function shortBytes(bytes: number): string {
@@ -25,7 +29,7 @@ export function shortBytes(bytes: number): string {
   return bytes < 999_500 ? `${trim(bytes / 1_000)} kB` : `${trim(bytes / 1_000_000)} MB`;
 }
 
-/** Writes a duration: `41 ms`, `2.4 s`, `3 min`, `5 h`, `2 d`. */
+/** `41 ms`, `2.4 s`, `3 min`, `5 h`, `2 d`. */
 export function shortDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${trim(ms / 1_000)} s`;
@@ -33,14 +37,13 @@ export function shortDuration(ms: number): string {
   return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
 
-/** Writes millionths of a US dollar: `$0.0042`, `$1.37`. */
+/** `$0.0042`, `$1.37`. */
 export function shortPrice(microdollars: number): string {
   const dollars = microdollars / 1_000_000;
   if (dollars === 0) return '$0';
   return `$${dollars.toFixed(dollars < 0.01 ? 5 : dollars < 1 ? 4 : 2)}`;
 }
 
-/** A number of tokens, short to read. The exact figure is in its title. */
 export function Tokens({ value, unit = '' }: { readonly value: number; readonly unit?: string }) {
   return (
     <span class="number" title={`${exact.format(value)} tokens`}>
@@ -50,7 +53,30 @@ export function Tokens({ value, unit = '' }: { readonly value: number; readonly 
   );
 }
 
-/** A time of this day as a clock shows it, and an older one with its date. The title is the time of UTC. */
+interface UsageProps {
+  readonly microdollars?: number | undefined;
+  readonly inputTokens: number;
+  readonly cachedTokens?: number | undefined;
+  readonly outputTokens: number;
+}
+
+/** `$0.0042, 9.3k in (8k cached), 312 out`. */
+export function Usage({ microdollars, inputTokens, cachedTokens, outputTokens }: UsageProps) {
+  return (
+    <>
+      {microdollars !== undefined && `${shortPrice(microdollars)}, `}
+      <Tokens value={inputTokens} /> in
+      {cachedTokens !== undefined && (
+        <>
+          {' '}
+          (<Tokens value={cachedTokens} /> cached)
+        </>
+      )}
+      , <Tokens value={outputTokens} /> out
+    </>
+  );
+}
+
 export function Time({ at }: { readonly at: number }) {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();
@@ -64,7 +90,6 @@ export function Time({ at }: { readonly at: number }) {
   );
 }
 
-/** How long ago something happened, for lists that are read again and again. */
 export function Ago({ at }: { readonly at: number }) {
   const iso = new Date(at).toISOString();
   return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Drawings of 16 × 16 in the colour of the text. Their meaning is always in words beside them or in a label. */
+/** The meaning of an icon is always in words beside it or in a label. */
 function Icon({ children }: { readonly children: ComponentChildren }) {
   return (
     <svg

@@ -4,12 +4,11 @@ import { ErrorNote } from './error-note.tsx';
 
 interface LoadedProps<Value> {
   readonly answer: Answer<Value>;
-  /** Name of the loaded thing, for a screen reader: `the versions`. */
   readonly what: string;
   readonly children: (value: Value) => ComponentChildren;
 }
 
-/** Shows an answer, its error above the last good value, or that it is loading. */
+/** Shows an error above the last good value. */
 export function Loaded<Value>({ answer: { value, error, reload }, what, children }: LoadedProps<Value>) {
   return (
     <>
@@ -20,7 +19,7 @@ export function Loaded<Value>({ answer: { value, error, reload }, what, children
   );
 }
 
-/** Grey lines where an answer will be. They appear after a moment, so that a fast answer does not flicker. */
+/** The lines appear after a moment, so that a fast answer does not flicker. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <div class="loading" role="status">

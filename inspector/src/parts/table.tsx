@@ -3,21 +3,18 @@ import type { ComponentChildren } from 'preact';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Figures stand at the right, so that their digits align. */
   readonly isNumber?: true;
-  /** True for a column that a narrow screen does without. */
   readonly isMinor?: true;
 }
 
 interface TableProps<Row> {
-  /** Name of the table, for a screen reader. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
 }
 
-/** A table of few rows. The first column names the row. Links and buttons are in its cells. */
+/** The first column names the row. */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (
     <div class="table-frame" role="region" aria-label={caption} tabIndex={0}>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Meaning of a tag. The words of the tag say the same, because colour alone reaches not everyone. */
+/** The words of a tag say the same, because not everyone sees its colour. */
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'note' | 'accent';
 
 interface TagProps {
@@ -9,7 +9,6 @@ interface TagProps {
   readonly children: ComponentChildren;
 }
 
-/** A word or two about a thing, e.g. its state. */
 export function Tag({ tone = 'plain', title, children }: TagProps) {
   return (
     <span class={`tag tag-${tone}`} {...(title !== undefined && { title })}>

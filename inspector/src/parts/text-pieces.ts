@@ -1,7 +1,7 @@
 /** Characters of a piece. A browser lays out this many in about a millisecond. */
 const PIECE = 4_000;
 
-/** Splits a text into pieces behind the ends of lines. Only a line that is longer than a piece is split itself. */
+/** Splits a text behind the ends of lines, and a line only if it is longer than a piece. */
 export function splitText(text: string): string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length; ) {
@@ -17,7 +17,6 @@ function endOfPiece(text: string, from: number): number {
   if (most >= text.length) return text.length;
   const line = text.lastIndexOf('\n', most - 1) + 1;
   if (line > from) return line;
-  // Both halves of a character stay together.
   return isHighHalf(text.charCodeAt(most - 1)) ? most + 1 : most;
 }
 

@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Pause after the last key before a search is sent. */
 const TYPING_MS = 200;
 
 interface TypedFieldProps {
@@ -11,7 +10,6 @@ interface TypedFieldProps {
   readonly onChange: (text: string) => void;
 }
 
-/** A text field that reports its text once a person pauses. */
 export function TypedField({ label, value, maxLength, suggestions, onChange }: TypedFieldProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);

@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { CommandLine } from '../parts/command-line.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
-import { Tokens } from '../parts/figures.tsx';
+import { counted, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { isTurnfoldError, newOperation, sendChange, type TurnfoldError } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
@@ -13,11 +13,9 @@ import { approvalCommand, type Decision, editsOf, type Proposal, rangeOfField } 
 interface ProposalFormProps {
   readonly conversation: string;
   readonly proposal: Proposal;
-  /** Reads the proposal again. */
   readonly reload: () => void;
 }
 
-/** The texts of a proposal, which a person may edit, and the decision. */
 export function ProposalForm({ conversation, proposal, reload }: ProposalFormProps) {
   const [drafts, setDrafts] = useState<ReadonlyMap<string, string>>(new Map());
   const decision = useDecision(conversation, proposal, reload);
@@ -73,7 +71,7 @@ function DecisionButtons({ conversation, edits, decision, isOff, refusal }: Deci
   const hint = useId();
   const { sending, approve, reject } = decision;
   const edited = Object.keys(edits).length;
-  const approveLabel = edited === 0 ? 'Approve' : `Approve with ${edited} ${edited === 1 ? 'edit' : 'edits'}`;
+  const approveLabel = edited === 0 ? 'Approve' : `Approve with ${counted(edited, 'edit')}`;
   return (
     <div class="card decision">
       <button
@@ -121,15 +119,12 @@ function DecisionButtons({ conversation, edits, decision, isOff, refusal }: Deci
 interface ProposedSummaryProps {
   readonly conversation: string;
   readonly summary: Proposal['summaries'][number];
-  /** Text of the person. Undefined until they type. */
   readonly draft: string | undefined;
-  /** Why the server refused the text. */
   readonly error: TurnfoldError | undefined;
   readonly isOff: boolean;
   readonly onEdit: (text: string) => void;
 }
 
-/** The text of one proposed summary beside its sources. */
 function ProposedSummary(props: ProposedSummaryProps) {
   const { conversation, summary, draft, error, isOff, onEdit } = props;
   const { range, tokens, model, text } = summary;
@@ -179,30 +174,26 @@ function ProposedSummary(props: ProposedSummaryProps) {
   );
 }
 
-/** Time in ms that the server waits for a worker to act on the decision. */
+/** The server waits so long for a worker to act on the decision. */
 const WAIT_MS = 15_000;
 
-/** A decision that a person takes, and its outcome so far. */
 interface Deciding {
   readonly sending: 'approve' | 'reject' | undefined;
-  /** Why the server or a worker refused the decision. */
   readonly error: TurnfoldError | undefined;
   /** True if the decision is stored and no worker has acted on it. */
   readonly isPending: boolean;
   readonly approve: (edits: Readonly<Record<string, string>>) => void;
   readonly reject: (reason: string) => void;
-  /** Asks what became of the stored decision. */
   readonly lookAgain: () => void;
 }
 
-/** A decision as it was sent. A repeated one changes nothing, and gets the outcome. */
+/** A repeated decision changes nothing, and gets the outcome. */
 interface Sent {
   readonly verdict: 'approve' | 'reject';
   readonly body: object;
   readonly operation: string;
 }
 
-/** Sends the decision on a proposal. After an approval, the page of the new version opens. */
 function useDecision(conversation: string, proposal: Proposal, reload: () => void): Deciding {
   const [sending, setSending] = useState<Deciding['sending']>();
   const [error, setError] = useState<TurnfoldError>();

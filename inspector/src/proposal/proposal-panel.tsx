@@ -12,7 +12,6 @@ import { Fact } from '../version/version-facts.tsx';
 import { ProposalForm } from './proposal-form.tsx';
 import type { Proposal, Proposals } from './proposals.ts';
 
-/** The compaction that waits for a decision. */
 export function ProposalPanel({ conversation }: { readonly conversation: string }) {
   const proposals = useLiveAnswer<Proposals>(['conversations', conversation, 'proposals']);
   return (
@@ -84,7 +83,6 @@ function ShownProposal({ conversation, proposal, reload }: ShownProposalProps) {
   );
 }
 
-/** Says that a compaction waits for a decision, if one does. */
 export function ProposalNote({ conversation }: { readonly conversation: string }) {
   const { value } = useLiveAnswer<Proposals>(['conversations', conversation, 'proposals']);
   const [proposal] = value?.proposals ?? [];

@@ -7,17 +7,16 @@ import { isServiceError, isTurnfoldError, TurnfoldError } from '../../../src/dom
 import { accessKey, keyWanted } from './key.tsx';
 
 /**
- * Requests of the page, by the request layer of `turnfold/http-client`.
+ * The requests of the page, sent by the request layer of `turnfold/http-client`.
  *
- * The page takes `Transport` and leaves out the methods above it. They bring zod and the contract's schemas, which a
- * page of 60 kB cannot carry. Most of them take no abort signal, and the page cancels each request that nobody awaits.
- * So a panel names a path of the OpenAPI document here, and takes the type of its answer from the contract.
+ * The page takes `Transport`, and not the methods above it. Those bring zod and the schemas of the contract, while the
+ * whole page is smaller than zod. Most of them take no abort signal, but a panel that goes away cancels its requests.
+ * So a panel names a path of the OpenAPI document, and takes the type of its answer from `src/api/contract`.
  *
- * `deadlineMs: 0` turns the retries of `Transport` off. The page shows an outage at once and reads again every two
- * seconds. Only a stream is repeated here, behind the last event that it received.
+ * `deadlineMs: 0` turns the retries of `Transport` off. The page shows an outage at once, and most panels read again
+ * every two seconds. Only `followEvents` repeats a request, because a stream has to continue behind its last event.
  *
- * A 401 is handled in one place, `sendWithKey`: the form for the key then replaces every panel, and no panel has to
- * know the status of an error.
+ * `sendWithKey` handles the status 401 for all panels: the form for the key replaces the panel.
  */
 
 export { isServiceError, isTurnfoldError, type TurnfoldError };
@@ -49,10 +48,7 @@ export async function readRoute<Answer>(path: Path, query: Query, signal?: Abort
   return await send<Answer>({ method: 'GET', path: path.map(String), query, signal, tenant: undefined });
 }
 
-/**
- * Sends a change. A repeated call with the same `operation` changes nothing.
- * @throws TurnfoldError, or the reason of the signal
- */
+/** Sends a change. A repeated call with the same `operation` changes nothing. */
 export async function sendChange<Answer>(
   path: Path,
   body: object,
@@ -82,7 +78,7 @@ async function send<Answer>(call: HttpCall): Promise<Answer> {
   }
 }
 
-/** Converts a failure into the error that the page shows. Without any answer, it has the words of the page. */
+/** Returns the error of an answer as it is. Without an answer, the error has the words of the page. */
 function explain(thrown: unknown): unknown {
   const failure = toFailure(thrown);
   const error = failure instanceof PassingFailure ? failure.error : failure;
@@ -111,13 +107,10 @@ interface ReceivedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Pauses before a cut stream is opened again, in ms. The last one repeats. */
+/** Pauses before a cut stream is opened again. The last one repeats. */
 const PAUSES_MS = [500, 1_000, 2_000, 5_000, 15_000];
 
-/**
- * Follows a stream of server-sent events, and continues behind the last event after a cut.
- * @param onCut gets the failure, or nothing if the server ended the stream. What it throws ends the iteration
- */
+/** @param onCut gets the failure, or undefined if the server ended the stream. What it throws ends the iteration */
 export async function* followEvents(
   path: Path,
   signal: AbortSignal,

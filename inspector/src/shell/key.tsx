@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** The key stays in this tab, and ends with it. */
 const ITEM = 'turnfold.key';
 
 /** Access key that every request carries. Empty for a server without keys. */
@@ -21,7 +20,6 @@ export function forgetKey(): void {
   accessKey.value = '';
 }
 
-/** Asks for the access key once. The key stays in this tab. */
 export function KeyForm({ why }: { readonly why: string }) {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);

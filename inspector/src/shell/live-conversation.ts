@@ -5,20 +5,18 @@ import { followEvents, type Path, type Query, type TurnfoldError } from './clien
 import { accessKey } from './key.tsx';
 import { type Answer, useAnswer, usePulse } from './use-answer.ts';
 
-/** A conversation as it is now. */
 interface LiveConversation {
   readonly description: Conversation | undefined;
   readonly openTurns: OpenTurns | undefined;
   readonly error: TurnfoldError | undefined;
-  /** Changes with each event of the conversation, and whenever its log grows. Panels read again when it changes. */
+  /** Another text after each event, and whenever the log has grown. */
   readonly change: string;
   readonly reload: () => void;
 }
 
-/** A running turn appends messages without events, so the head is asked for as well. */
+/** A running turn appends messages without events, so the head is read by time as well. */
 const PULSE_MS = 2_000;
 const OPEN_TURNS = 5;
-/** Follows a conversation while it is on the page, with one stream and two small requests every two seconds. */
 export function useLiveConversation(conversation: string): LiveConversation {
   const path = ['conversations', conversation];
   const description = useAnswer<Conversation>(path);
@@ -56,7 +54,6 @@ export function useLiveConversation(conversation: string): LiveConversation {
 
 export const LiveConversationContext = createContext<LiveConversation | undefined>(undefined);
 
-/** The conversation of the page, for a panel below its head. */
 export function useConversation(): LiveConversation {
   const live = useContext(LiveConversationContext);
   if (live === undefined) throw new Error('the panel is not below the head of a conversation');

@@ -14,7 +14,6 @@ export const place = computed(() => {
     .map(decodePart);
 });
 
-/** Settings behind the `?` of the hash, e.g. filters of a list. */
 export const settings = computed(() => new URLSearchParams(hash.value.split('?')[1] ?? ''));
 
 function decodePart(part: string): string {
@@ -25,17 +24,15 @@ function decodePart(part: string): string {
   }
 }
 
-/** Writes the hash of a page, e.g. `linkTo('c', 'shop', 'v', 3)`. */
 export function linkTo(...parts: readonly (string | number)[]): string {
   return `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
 }
 
-/** Writes the hash of the context of a conversation, with one message of the log marked. */
 export function linkToMessage(conversation: string, seq: number): string {
   return `${linkTo('c', conversation)}?seq=${seq}`;
 }
 
-/** Changes the settings behind the `?` without an entry in the history. An empty value removes a setting. */
+/** Adds no entry to the history. An empty value removes a setting. */
 export function replaceSettings(changes: Readonly<Record<string, string>>): void {
   const next = new URLSearchParams(settings.value);
   for (const [name, value] of Object.entries(changes)) {
@@ -48,14 +45,13 @@ export function replaceSettings(changes: Readonly<Record<string, string>>): void
   hash.value = location.hash;
 }
 
-/** Path parameters of a pattern: `/c/:conversation/v/:version` has `conversation` and `version`. */
+/** `/c/:conversation/v/:version` has `conversation` and `version`. */
 export type ParamsOf<Pattern extends string> = Pattern extends `${string}:${infer Name}/${infer Rest}`
   ? Record<Name, string> & ParamsOf<Rest>
   : Pattern extends `${string}:${infer Name}`
     ? Record<Name, string>
     : object;
 
-/** Compares a place with a pattern. @returns the parameters, or undefined if the place has another form */
 export function matchPlace(pattern: string, parts: readonly string[]): Record<string, string> | undefined {
   const wanted = pattern.split('/').filter((part) => part !== '');
   if (wanted.length !== parts.length) return undefined;

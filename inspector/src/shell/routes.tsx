@@ -1,35 +1,27 @@
 import type { ComponentType } from 'preact';
 import type { ParamsOf } from './router.ts';
 
-/** A page of the inspector. Its code is loaded when a person first opens the page. */
+/** A page, whose code is loaded when a person first opens it. `vite.config.ts` groups the pages into files. */
 export interface Panel {
-  /** Form of the hash. With `:conversation`, the shell draws the head of the conversation above the panel. */
+  /** Form of the hash. With `:conversation`, the head of the conversation stands above the panel. */
   readonly pattern: string;
-  /** Name in the title of the document, and for a screen reader. */
   readonly title: string;
-  /** Label of the tab under the head of a conversation. Absent: the panel is reached by links only. */
+  /** Absent: only links lead to the panel. */
   readonly tab?: string;
   /** Pattern of the panel whose tab is marked instead. */
   readonly under?: string;
   readonly load: () => Promise<ComponentType<Record<string, string>>>;
 }
 
-interface PanelFacts {
-  readonly title: string;
-  readonly tab?: string;
-  readonly under?: string;
-}
-
-/** The component gets the parameters of the pattern as props, e.g. `{ conversation, version }`, all of them texts. */
+/** The component gets the parameters of the pattern as props, all of them strings. */
 function definePanel<Pattern extends string>(
   pattern: Pattern,
-  facts: PanelFacts,
+  facts: Pick<Panel, 'title' | 'tab' | 'under'>,
   load: () => Promise<ComponentType<ParamsOf<Pattern>>>,
 ): Panel {
   return { pattern, ...facts, load: load as Panel['load'] };
 }
 
-/** Every page. A new panel is a line here. */
 export const panels: readonly Panel[] = [
   definePanel(
     '/',

@@ -13,7 +13,6 @@ import { linkTo, matchPlace, place } from './router.ts';
 import { type Panel, panels } from './routes.tsx';
 import { ThemeSwitch } from './theme.tsx';
 
-/** The whole page: its head, and the panel that the hash names. */
 export function Shell() {
   return (
     <>
@@ -92,7 +91,6 @@ function CurrentPanel() {
   );
 }
 
-/** Components whose code has been loaded, so that a panel shows at once the next time. */
 const known = new Map<Panel, ComponentType<Record<string, string>>>();
 
 function LoadedPanel({ panel, params }: { readonly panel: Panel; readonly params: Record<string, string> }) {
@@ -125,12 +123,10 @@ function LoadedPanel({ panel, params }: { readonly panel: Panel; readonly params
 
 interface ConversationFrameProps {
   readonly conversation: string;
-  /** The panel below, which marks its tab. */
   readonly panel: Panel;
   readonly children: ComponentChildren;
 }
 
-/** The head of a conversation, with its tabs. Panels draw only what is below. */
 function ConversationFrame({ conversation, panel: shown, children }: ConversationFrameProps) {
   const live = useLiveConversation(conversation);
   const { description, openTurns, error, reload } = live;
@@ -155,7 +151,7 @@ function ConversationFrame({ conversation, panel: shown, children }: Conversatio
           {tabs.map((panel) => (
             <a
               key={panel.pattern}
-              href={linkTo(...placeOf(panel.pattern, conversation))}
+              href={`#${panel.pattern.replace(':conversation', encodeURIComponent(conversation))}`}
               aria-current={panel === shown ? 'page' : panel.pattern === shown.under ? 'true' : undefined}
             >
               {panel.tab}
@@ -198,9 +194,4 @@ function Facts({ description: { conversation, agent, head, turns, size, passId }
       </span>
     </p>
   );
-}
-
-function placeOf(pattern: string, conversation: string): string[] {
-  const parts = pattern.split('/').filter((part) => part !== '');
-  return parts.map((part) => (part === ':conversation' ? conversation : part));
 }

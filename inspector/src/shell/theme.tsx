@@ -16,12 +16,6 @@ function readChoice(): Theme | undefined {
   return stored === 'light' || stored === 'dark' ? stored : undefined;
 }
 
-/** The theme in use. */
-function currentTheme(): Theme {
-  return chosen.value ?? system.value;
-}
-
-/** Follows the system until a person chooses a theme. */
 export function applyTheme(): void {
   const theme = chosen.value;
   if (theme === undefined) delete document.documentElement.dataset['theme'];
@@ -29,7 +23,7 @@ export function applyTheme(): void {
 }
 
 export function ThemeSwitch() {
-  const other = currentTheme() === 'dark' ? 'light' : 'dark';
+  const other = (chosen.value ?? system.value) === 'dark' ? 'light' : 'dark';
   const choose = (): void => {
     chosen.value = other;
     localStorage.setItem(ITEM, other);

@@ -2,19 +2,21 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Path, type Query, readRoute, type TurnfoldError } from './client.ts';
 import { accessKey } from './key.tsx';
 
-/** State of a request. During a repeated request, the value before it stays. */
+/**
+ * How panels read: `useAnswer` for one route, `useReading` for several requests that make one value.
+ *
+ * A panel reads whole answers again, and no answer is cached. `usePulse` repeats a read by time, `useLiveAnswer` of
+ * `live-conversation.ts` after each change of the conversation. While a read repeats, its last value stays on the page.
+ */
 export interface Answer<Value> {
   readonly value: Value | undefined;
   readonly error: TurnfoldError | undefined;
   readonly isLoading: boolean;
-  /** Reads again. If a request is in flight, its answer may be outdated, so the next request waits for it. */
+  /** Reads again, but not before a request in flight has its answer, which may be outdated. */
   readonly reload: () => void;
 }
 
-/**
- * Reads a route whenever its path, its query or the key changes.
- * @param path undefined: nothing is read yet
- */
+/** @param path undefined: nothing is read yet */
 export function useAnswer<Value>(path: Path | undefined, query: Query = {}): Answer<Value> {
   const request = path === undefined ? undefined : JSON.stringify([path, query]);
   return useReading(request, (signal) => readRoute<Value>(path ?? [], query, signal));
@@ -27,9 +29,8 @@ interface Outcome<Value> {
 }
 
 /**
- * Calls `read` whenever `request` or the key changes. Its signal aborts when another request takes its place, and when
- * the component goes away.
- * @param keepsValue true: the value of one request stays until the next one has its answer
+ * Calls `read` whenever `request` or the key changes.
+ * @param keepsValue true: the value stays until another request has its answer
  */
 export function useReading<Value>(
   request: string | undefined,

@@ -11,7 +11,6 @@ import { describeVersion, Timeline } from './timeline.tsx';
 
 const NONE: Versions['versions'] = [];
 
-/** The knowledge of the agent: how full its window is, the parts of it, and the fate of each message. */
 export function ContextPanel({ conversation }: { readonly conversation: string }) {
   const { description } = useConversation();
   const shown = readNumber('version');
@@ -66,7 +65,6 @@ interface VersionChoiceProps {
   readonly shown: number | undefined;
 }
 
-/** Shows the log as an earlier version showed it. */
 function VersionChoice({ versions, shown }: VersionChoiceProps) {
   return (
     <label class="version-choice">

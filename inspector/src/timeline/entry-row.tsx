@@ -5,25 +5,20 @@ import type { OutlineEntry } from './outline-pages.ts';
 
 interface EntryRowProps {
   readonly seq: number;
-  /** Absent while its page is loading. */
   readonly entry: OutlineEntry | undefined;
-  /** The entry behind it, which says whether its tool round ends here. */
   readonly next: OutlineEntry | undefined;
 }
 
-/** Category of the context that an entry belongs to, for its colour. */
 function categoryOf({ role, calls }: OutlineEntry): string {
   if (role === 'assistant') return calls === undefined ? 'assistant' : 'calls';
   if (role === 'tool') return 'results';
   return role === 'summary' ? 'summaries' : role;
 }
 
-/** Name of an author. A result of a tool is named by what it is. */
 function nameOf({ role }: OutlineEntry): string {
   return role === 'tool' ? 'result' : role;
 }
 
-/** Place of an entry in its tool round: a call with all its results is one block. */
 function placeInRound(entry: OutlineEntry, next: OutlineEntry | undefined): string {
   const isInside = entry.role === 'tool';
   const isLast = next?.role !== 'tool';
@@ -38,14 +33,13 @@ const STATE_WORDS: Readonly<Partial<Record<OutlineEntry['state'], string>>> = {
   clipped: 'clipped',
 };
 
-/** Reasons for which the messages of a turn leave the context when the turn is settled. */
+/** Why the messages of a turn left the context when the turn was settled. */
 export const LEFT_WORDS: Readonly<Record<NonNullable<OutlineEntry['left']>, string>> = {
   refused: 'refused by the provider',
   too_large: 'too large for the model',
   rolled_back: 'rolled back',
 };
 
-/** Content of the row of one message. */
 export function EntryRow({ seq, entry, next }: EntryRowProps) {
   if (entry === undefined) {
     return (
@@ -91,7 +85,6 @@ export function EntryRow({ seq, entry, next }: EntryRowProps) {
 interface StateMarkProps {
   readonly words: string;
   readonly by: number | undefined;
-  /** True for a message that the context still shows, in another form. */
   readonly isShown: boolean;
 }
 

@@ -15,14 +15,12 @@ interface MessageDialogProps {
   readonly conversation: string;
   readonly seq: number;
   readonly entry: OutlineEntry | undefined;
-  /** Shows the message before (-1) or behind (1) this one. */
   readonly onMove: (by: -1 | 1) => void;
   readonly onClose: () => void;
 }
 
 type Item = MessagePage['items'][number];
 
-/** One message of the log, whole, as text. */
 export function MessageDialog({ conversation, seq, entry, onMove, onClose }: MessageDialogProps) {
   const answer = useAnswer<MessagePage>(['conversations', conversation, 'messages'], {
     after: seq - 1,
@@ -138,17 +136,12 @@ function Raw({ title, value }: { readonly title: string; readonly value: unknown
 
 interface LongTextProps {
   readonly text: string;
-  /** Name of the text for the copy button, e.g. `the text of the message`. */
   readonly what: string;
 }
 
-/** Characters that are shown at once. */
 const SHOWN_CHARACTERS = 50_000;
 
-/**
- * A text of any length, as text. It is drawn in pieces, and the browser lays out only the pieces in view. As a whole, one
- * line of a million characters took 7 s.
- */
+/** The browser lays out only the pieces in view. As a whole, one line of a million characters took 7 s. */
 function LongText({ text, what }: LongTextProps) {
   const [isWhole, setWhole] = useState(text.length <= SHOWN_CHARACTERS);
   const pieces = useMemo(() => splitText(isWhole ? text : text.slice(0, SHOWN_CHARACTERS)), [text, isWhole]);

@@ -4,21 +4,15 @@ import { isTurnfoldError, type Path, readRoute, type TurnfoldError } from '../sh
 
 export type OutlineEntry = OutlineEntryAnswer;
 
-/** Entries of one request. A screen shows about 30. */
+/** A screen shows about 30. */
 const PAGE = 200;
 
 interface Page {
   readonly entries: readonly OutlineEntry[];
-  /** Head of the log when the page was read. */
   readonly head: number;
 }
 
-/**
- * Pages of an outline, read when they are shown. A page that scrolled away before its answer came is canceled, so that
- * a fast scroll does not become a storm of requests.
- */
 export class OutlinePages {
-  /** Changes with each page that was read. */
   readonly revision = signal(0);
   readonly error = signal<TurnfoldError | undefined>(undefined);
   readonly #path: Path;
@@ -27,7 +21,6 @@ export class OutlinePages {
   readonly #inFlight = new Map<number, AbortController>();
   #head = 0;
 
-  /** @param version decides the states. Absent: the live one */
   constructor(conversation: string, version: number | undefined) {
     this.#path = ['conversations', conversation, 'outline'];
     this.#version = version;
@@ -38,12 +31,11 @@ export class OutlinePages {
     return this.#pages.get(number)?.entries[seq - 1 - number * PAGE];
   }
 
-  /** Reports the length of the log. Only the page where it grew is read again, because entries never change. */
   grow(head: number): void {
     this.#head = head;
   }
 
-  /** Reads the missing pages of a range. Pages elsewhere that are still in flight are canceled. */
+  /** Reads the missing pages of a range, and cancels pages elsewhere. The last page may have grown meanwhile. */
   need(from: number, to: number): void {
     if (to < from || from < 1) return;
     const [first, last] = [pageOf(Math.max(1, from)), pageOf(Math.max(1, Math.min(to, this.#head)))];

@@ -1,4 +1,4 @@
-/** A version in the timeline: its divider stands behind the message that was the last one when it was made. */
+/** Row of a version. It stands behind `head`, the last message when the version was made. */
 export interface Divider {
   readonly version: number;
   readonly head: number;
@@ -8,13 +8,8 @@ export type Row =
   | { readonly kind: 'message'; readonly seq: number }
   | { readonly kind: 'version'; readonly version: number };
 
-/**
- * Numbers the rows of a timeline: every message of the log, with a row for each version between them. The number of
- * messages does not matter, so that a log of any length scrolls.
- */
 export class RowIndex {
   readonly #head: number;
-  /** Sorted by place. */
   readonly #dividers: readonly Divider[];
 
   constructor(head: number, dividers: readonly Divider[]) {
@@ -47,7 +42,7 @@ export class RowIndex {
     return [seqs[0] ?? 0, seqs.at(-1) ?? 0];
   }
 
-  /** Counts the dividers for which `isBefore` holds. It holds for the first ones only, so a binary search finds the end. */
+  /** @param isBefore holds for the first dividers only, so a binary search finds their number */
   #countDividers(isBefore: (divider: Divider, order: number) => boolean): number {
     let [low, high] = [0, this.#dividers.length];
     while (low < high) {

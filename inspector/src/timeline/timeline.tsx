@@ -2,7 +2,7 @@ import './timeline.css';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
-import { exactNumber, shortDuration, shortTokens } from '../parts/figures.tsx';
+import { counted, shortDuration, shortTokens } from '../parts/figures.tsx';
 import type { Version } from '../shell/answers.ts';
 import { linkTo, replaceSettings } from '../shell/router.ts';
 import { EntryRow } from './entry-row.tsx';
@@ -11,22 +11,30 @@ import { OutlinePages } from './outline-pages.ts';
 import { type Divider, type Row, RowIndex } from './row-index.ts';
 import { ROW_PX, useVirtualWindow, type VirtualWindow } from './virtual-window.ts';
 
+/**
+ * The timeline: a row for each message of the log, and one for each version between them.
+ *
+ * A log may have 10,000 messages, so only the rows in view are elements. Three files share the work:
+ * - `row-index.ts` numbers the rows. It needs the length of the log and the places of the versions, and no message.
+ * - `virtual-window.ts` decides which rows are drawn. All rows have one height, so no row has to be measured.
+ * - `outline-pages.ts` reads the drawn messages, 200 in a request, and cancels pages that were scrolled away.
+ *
+ * The list takes the focus as one element, and the keys move its active row. A focused row would lose the focus when
+ * it is scrolled away, because it is then no element any more.
+ */
 interface TimelineProps {
   readonly conversation: string;
   readonly head: number;
-  /** Number of the live version. */
   readonly live: number;
   readonly versions: readonly Version[];
-  /** Version whose view of the log is shown. Absent: the live one. */
+  /** Version whose view of the log is shown (the live one). */
   readonly shown: number | undefined;
-  /** Message to mark and show. */
   readonly marked: number | undefined;
 }
 
-/** Pause before pages are asked for, so that a fast scroll asks only for where it ends, in ms. */
+/** Pause before pages are read, so that a fast scroll reads only its end. */
 const SETTLE_MS = 60;
 
-/** The log: every message, what the context shows of it, and the versions between. */
 export function Timeline({ conversation, head, live, versions, shown, marked }: TimelineProps) {
   const pages = useMemo(() => new OutlinePages(conversation, shown), [conversation, shown, live]);
   useEffect(() => () => pages.close(), [pages]);
@@ -93,7 +101,7 @@ function placeDivider({ number, measuredAt }: Version): Divider {
 }
 
 function usePages(pages: OutlinePages, rows: RowIndex, view: VirtualWindow): void {
-  // Reading the signal draws the rows again with each page. A page may be too short, if the log grew meanwhile.
+  // Reading the signal draws the rows again with each page.
   const revision = pages.revision.value;
   const [from, to] = rows.seqsBetween(view.first, view.last);
   useEffect(() => {
@@ -183,7 +191,6 @@ function RowContent({ row, pages, versions }: { row: Row; pages: OutlinePages; v
   return <div class="divider">{version !== undefined && <span>{describeVersion(version)}</span>}</div>;
 }
 
-/** Words for what made a version, e.g. `token threshold`. */
 function describeCause({ cause, reasons }: Pick<Version, 'cause' | 'reasons'>): string {
   const words = reasons.map((reason) => reason.replaceAll('_', ' '));
   if (cause === 'pass' && words.length > 0) return words.join(', ');
@@ -193,8 +200,7 @@ function describeCause({ cause, reasons }: Pick<Version, 'cause' | 'reasons'>): 
 /** The line of a version in the timeline: `v12 · 143 messages → 9.3k · token threshold · 41 ms`. */
 export function describeVersion(version: Version): string {
   const { number, archived, tokensBefore, tokensAfter, durationMs } = version;
-  const left =
-    archived > 0 ? `${exactNumber(archived)} ${archived === 1 ? 'message' : 'messages'}` : shortTokens(tokensBefore);
+  const left = archived > 0 ? counted(archived, 'message') : shortTokens(tokensBefore);
   const parts = [`v${number}`, `${left} → ${shortTokens(tokensAfter)}`, describeCause(version)];
   if (version.cause === 'pass') parts.push(shortDuration(durationMs));
   return parts.join(' · ');

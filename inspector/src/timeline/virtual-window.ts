@@ -1,15 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Height of every row in px, as in timeline.css. */
+/** As in timeline.css. */
 export const ROW_PX = 30;
-/** Rows above and below the visible ones, so that a scroll does not show blank space at once. */
 const MARGIN_ROWS = 12;
 /** A list this near to its end stays at its end while it grows. */
 const END_PX = 2 * ROW_PX;
 
 export interface VirtualWindow {
   readonly frame: { readonly current: HTMLDivElement | null };
-  /** First row to draw, and the row behind the last one. */
   readonly first: number;
   readonly last: number;
   readonly rowsPerPage: number;
@@ -18,7 +16,6 @@ export interface VirtualWindow {
   readonly scrollToEnd: () => void;
 }
 
-/** Draws only the visible rows of a long list whose rows have one height. It starts at the end, and stays there. */
 export function useVirtualWindow(count: number): VirtualWindow {
   const frame = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);

@@ -1,4 +1,16 @@
-/** The fate of a message in a compaction. `gone`: an earlier compaction took it out of the context. */
+/**
+ * From a plan to the blocks of a strip: `planRuns` → `layOutRuns` → one rectangle for each block.
+ *
+ * A plan names ranges, and a strip shows the whole log. So the log is divided into runs of neighbouring messages with
+ * one fate. The blocks of the strip, its legend and the list of changed ranges all follow from the runs.
+ *
+ * A strip has at most 240 blocks, so that a log of 10,000 messages does not make 10,000 elements. Each column of the
+ * strip has the kind with the most weight in it.
+ *
+ * The strip of the present context stands above the one of the plan. Both leave out the same messages, so that they align.
+ */
+
+/** `gone`: an earlier compaction took the message out of the context. */
 export type PlanAction = 'protect' | 'keep' | 'mask' | 'summarize' | 'evict' | 'gone';
 
 export const PLAN_ACTIONS: readonly PlanAction[] = ['protect', 'keep', 'mask', 'summarize', 'evict', 'gone'];
@@ -8,7 +20,6 @@ interface Range {
   readonly to: number;
 }
 
-/** The parts of a plan that name messages. Ranges are in the order of the log and do not overlap. */
 interface PlannedRanges {
   readonly summarize: readonly Range[];
   readonly evict: readonly Range[];
@@ -16,35 +27,29 @@ interface PlannedRanges {
   readonly protected: readonly number[];
 }
 
-/** A message, as far as a strip shows it. */
 interface StripEntry {
   readonly seq: number;
   readonly tokens: number;
   readonly state: string;
 }
 
-/** Neighbouring messages that have the same fate. */
 export interface Run<Kind extends string = PlanAction> extends Range {
   readonly kind: Kind;
   readonly messages: number;
   readonly tokens: number;
 }
 
-/** Divides the log into runs of messages with the same fate, in order. */
 export function planRuns(entries: readonly StripEntry[], plan: PlannedRanges): Run[] {
   const isIn = { summarize: walk(plan.summarize), evict: walk(plan.evict), mask: walk(plan.mask) };
   const isProtected = new Set(plan.protected);
   return groupRuns(entries, ({ seq, state }) => {
-    // Each walk must see every position, so no walk may be skipped.
+    // Each walk has to see every position.
     const [summarized, evicted, masked] = [isIn.summarize(seq), isIn.evict(seq), isIn.mask(seq)];
     return fateOf({ summarized, evicted, masked, isProtected: isProtected.has(seq), state });
   });
 }
 
-/**
- * Divides the present context into runs of messages with the same state, for the strip above the strip of a plan. Both
- * strips omit the messages that are `gone` in the plan, so that the strips align. With `hasGone`, both show them.
- */
+/** @param hasGone true: both strips show the messages that are `gone` in the plan */
 export function presentRuns(entries: readonly StripEntry[], plan: readonly Run[], hasGone: boolean): Run<string>[] {
   const isGone = walk(plan.filter(({ kind }) => kind === 'gone'));
   const shown = hasGone ? entries : entries.filter(({ seq }) => !isGone(seq));
@@ -83,7 +88,7 @@ function fateOf({ summarized, evicted, masked, isProtected, state }: Fate): Plan
   return isProtected ? 'protect' : 'keep';
 }
 
-/** Returns a function that finds out whether a position lies in one of the ranges. Call it with ascending positions. */
+/** Returns a test of positions against the ranges. Positions have to ascend. */
 function walk(ranges: readonly Range[]): (seq: number) => boolean {
   let index = 0;
   return (seq) => {
@@ -92,7 +97,6 @@ function walk(ranges: readonly Range[]): (seq: number) => boolean {
   };
 }
 
-/** Messages and tokens of the runs of each kind. A kind without messages is absent. */
 export function sumRuns<Kind extends string>(runs: readonly Run<Kind>[]): ReadonlyMap<Kind, Sum> {
   const sums = new Map<Kind, Sum>();
   for (const { kind, messages, tokens } of runs) {
@@ -107,17 +111,13 @@ interface Sum {
   readonly tokens: number;
 }
 
-/** One rectangle of a strip. `start` and `size` are shares of its width. */
+/** `start` and `size` are shares of the width. */
 interface Block<Kind extends string> {
   readonly kind: Kind;
   readonly start: number;
   readonly size: number;
 }
 
-/**
- * Lays out runs as at most `columns` blocks, so that a log of 10,000 messages does not make 10,000 elements. A column
- * gets the kind that has the most weight in it.
- */
 export function layOutRuns<Kind extends string>(
   runs: readonly Run<Kind>[],
   weigh: (run: Run<Kind>) => number,

@@ -1,8 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
-import { Dialog } from '../parts/dialog.tsx';
-import { exactNumber, shortDuration, shortTokens, Tokens } from '../parts/figures.tsx';
+import { exactNumber, exactRange, shortDuration, shortTokens, Tokens } from '../parts/figures.tsx';
 import { Tag, type Tone } from '../parts/tag.tsx';
-import { SourceList } from '../version/source-list.tsx';
+import { SourceDialog } from '../version/source-list.tsx';
 import { PLAN_ACTIONS, type PlanAction, planRuns, presentRuns, type Run, sumRuns } from './plan-strip.ts';
 import type { TrialPolicy } from './policy-yaml.ts';
 import { Strip } from './strip.tsx';
@@ -28,7 +27,6 @@ const NAMES: Readonly<Record<PlanAction, string>> = {
 
 const tokensOf = ({ tokens }: { readonly tokens: number }): number => tokens;
 
-/** A plan as a strip, in figures, and as a list of the ranges that it changes. */
 export function PlanView({ conversation, plan, run, policy, outline }: PlanViewProps) {
   const [isWhole, setIsWhole] = useState(false);
   const [opened, setOpened] = useState<Run>();
@@ -75,9 +73,7 @@ export function PlanView({ conversation, plan, run, policy, outline }: PlanViewP
       </section>
       <ChangedRuns runs={runs} outline={outline} onOpen={setOpened} />
       {opened !== undefined && (
-        <Dialog title={`Messages ${opened.from}–${opened.to}`} onClose={() => setOpened(undefined)}>
-          <SourceList conversation={conversation} from={opened.from} to={opened.to} />
-        </Dialog>
+        <SourceDialog conversation={conversation} range={opened} onClose={() => setOpened(undefined)} />
       )}
     </>
   );
@@ -115,7 +111,6 @@ interface ChangedRunsProps {
   readonly onOpen: (run: Run) => void;
 }
 
-/** Ranges that are listed. The strip shows all of them. */
 const FIRST = 40;
 
 function ChangedRuns({ runs, outline, onOpen }: ChangedRunsProps) {
@@ -130,9 +125,7 @@ function ChangedRuns({ runs, outline, onOpen }: ChangedRunsProps) {
             <button type="button" class="run-row" title="Show these messages" onClick={() => onOpen(run)}>
               <span class={`legend-key fate-${run.kind}`} aria-hidden="true" />
               <span class="run-name">{NAMES[run.kind]}</span>
-              <span class="number run-range">
-                {run.from === run.to ? exactNumber(run.from) : `${exactNumber(run.from)}–${exactNumber(run.to)}`}
-              </span>
+              <span class="number run-range">{exactRange(run)}</span>
               <span class="number soft run-tokens">{shortTokens(run.tokens)}</span>
               <bdi class="one-line soft run-start">{starts.get(run.from)}</bdi>
             </button>

@@ -1,11 +1,10 @@
 import type { Policy } from '../../../src/domain/policy.ts';
 
-/** Settings of a trial, under the names that a policy has. */
 export type TrialPolicy = Pick<Policy, 'retentionWindow' | 'maskToolResults' | 'scope' | 'keepFirstUser'> & {
   readonly maxTokens: number;
 };
 
-/** Defaults of a policy, as in docs/reference/policy.md. A test compares them with those of turnfold. */
+/** A test compares these with the defaults of turnfold. */
 export const TRIAL_DEFAULTS: Omit<TrialPolicy, 'maxTokens'> = {
   retentionWindow: 6,
   maskToolResults: false,
@@ -21,19 +20,15 @@ const COMMENTS: Readonly<Record<keyof TrialPolicy, string>> = {
   keepFirstUser: 'keep the first user message',
 };
 
-/** Settings of the agent's policy, as a worker recorded them. The page knows only those of a trial. */
+/** The agent's policy, as a worker recorded it. The page knows only the settings of a trial. */
 export type AgentSettings = Readonly<Record<string, unknown>>;
 
-/** The settings with which a trial begins: those of the agent, else the defaults. */
 export function firstTrial(settings: AgentSettings, maxTokens: number): TrialPolicy {
   const own = Object.keys(TRIAL_DEFAULTS).filter((name) => settings[name] !== undefined);
   return { ...TRIAL_DEFAULTS, ...Object.fromEntries(own.map((name) => [name, settings[name]])), maxTokens };
 }
 
-/**
- * Writes a policy as a YAML file for `turnfold worker --policy`: the tried settings, then the other settings of the
- * agent. A value is written as JSON, which YAML reads as the same value.
- */
+/** Writes the file for `turnfold worker --policy`. YAML reads a JSON value as the same value. */
 export function writePolicyYaml(policy: TrialPolicy, settings: AgentSettings = {}): string {
   const names = Object.keys(COMMENTS) as (keyof TrialPolicy)[];
   const tried = names.map((name) => `# ${COMMENTS[name]}\n${toLine(name, policy[name])}`);

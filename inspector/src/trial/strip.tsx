@@ -3,13 +3,12 @@ import { layOutRuns, type Run } from './plan-strip.ts';
 
 interface StripProps<Kind extends string> {
   readonly name: string;
-  /** Content of the strip in words, for a screen reader. */
   readonly summary: string;
   readonly runs: readonly Run<Kind>[];
   readonly weigh: (run: Run<Kind>) => number;
 }
 
-/** A bar as long as the log, with a colour for each fate of messages. A table beside it says the same in words. */
+/** A list beside the bar says the same in words. */
 export function Strip<Kind extends string>({ name, summary, runs, weigh }: StripProps<Kind>) {
   return (
     <div class="strip">

@@ -15,7 +15,6 @@ import { type AgentSettings, firstTrial, type TrialPolicy, writePolicyYaml } fro
 import { useDryRun } from './use-dry-run.ts';
 import { useOutline } from './use-outline.ts';
 
-/** Shows the next compaction under another policy. Nothing is changed. */
 export function TrialPanel({ conversation }: { readonly conversation: string }) {
   const state = useConversation().description;
   const breakdown = useAnswer<BreakdownAnswer>(['conversations', conversation, 'breakdown']);
@@ -73,7 +72,7 @@ function Trial({ conversation, state, breakdown }: TrialProps) {
   );
 }
 
-/** The budget of the policy in use, if a worker has recorded it. Else half of the present context. */
+/** The recorded budget of the policy, else half of the present context. */
 function firstBudget({ thresholds, window: { usedTokens } }: BreakdownAnswer): number {
   const known = thresholds.find(({ name }) => name === 'maxTokens')?.tokens;
   return known ?? Math.max(100, Math.round(usedTokens / 200) * 100);
@@ -81,7 +80,6 @@ function firstBudget({ thresholds, window: { usedTokens } }: BreakdownAnswer): n
 
 interface TrialControlsProps {
   readonly policy: TrialPolicy;
-  /** Tokens of the present context, from which the range of the budget follows. */
   readonly usedTokens: number;
   readonly messages: number;
   readonly error: TurnfoldError | undefined;
@@ -93,10 +91,8 @@ const SCOPES: Readonly<Record<TrialPolicy['scope'], string>> = {
   prefix: 'one summary for everything old',
 };
 
-/** The longest window that the slider offers. The field takes any number. */
 const MAX_WINDOW = 200;
 
-/** Controls of the policy that is tried. */
 function TrialControls({ policy, usedTokens, messages, error, onChange }: TrialControlsProps) {
   const most = Math.max(1_000, Math.ceil((usedTokens * 1.25) / 1_000) * 1_000);
   const faultOf = (...fields: readonly string[]): string | undefined =>
@@ -164,12 +160,11 @@ interface SliderProps {
   readonly min: number;
   readonly max: number;
   readonly step: number;
-  /** Why the server refused the value. */
   readonly error: string | undefined;
   readonly onChange: (value: number) => void;
 }
 
-/** A number by a slider, or exactly by its field. The field also takes numbers beyond the slider. */
+/** The field takes numbers beyond the slider, too. */
 function Slider({ label, hint, unit, value, min, max, step, error, onChange }: SliderProps) {
   const [field, note] = [useId(), useId()];
   const take = (text: string): void => {
@@ -212,7 +207,6 @@ function Slider({ label, hint, unit, value, min, max, step, error, onChange }: S
   );
 }
 
-/** The tried policy as a file for workers. */
 function PolicyFile({ policy, settings }: { readonly policy: TrialPolicy; readonly settings: AgentSettings }) {
   const yaml = writePolicyYaml(policy, settings);
   const address = useMemo(() => URL.createObjectURL(new Blob([yaml], { type: 'application/yaml' })), [yaml]);

@@ -6,13 +6,11 @@ import type { TrialPolicy } from './policy-yaml.ts';
 
 export type Plan = NonNullable<CompactionAnswer['plan']>;
 
-/** Pause after the last change of a control, so that a moved slider does not send a request for each pixel. */
+/** A moved slider must not send a request for each pixel. */
 const PAUSE_MS = 60;
 
 export interface DryRun {
-  /** The last plan. It stays while the next one is made. */
   readonly plan: Plan | undefined;
-  /** Time from the request to its answer. */
   readonly tookMs: number;
   readonly error: TurnfoldError | undefined;
   readonly isRunning: boolean;
@@ -20,10 +18,7 @@ export interface DryRun {
 
 const NOTHING: DryRun = { plan: undefined, tookMs: 0, error: undefined, isRunning: true };
 
-/**
- * Plans the next compaction under a policy, without making it.
- * @param state plans again when the log has grown, or another version is live. Undefined: nothing is planned yet
- */
+/** @param state undefined: nothing is planned yet. A longer log or another version is planned again */
 export function useDryRun(
   conversation: string,
   policy: TrialPolicy,
@@ -37,7 +32,7 @@ export function useDryRun(
     const plan = async (): Promise<void> => {
       const start = performance.now();
       try {
-        // Asks for a compaction as soon as the context is larger than the budget, whatever the thresholds of workers.
+        // The trial compacts as soon as the context exceeds the budget, whatever the thresholds of workers.
         const body = { dryRun: true, policy: { ...policy, tokenThreshold: policy.maxTokens } };
         const path = ['conversations', conversation, 'compact'];
         const answer = await sendChange<CompactionAnswer>(path, body, { signal: leaving.signal });

@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OutlineAnswer, OutlineEntryAnswer } from '../../../src/api/contract/inspection.ts';
 import { readRoute, type TurnfoldError } from '../shell/client.ts';
 
-/** Entries of one request, the most that the route gives. */
 const PAGE = 2_000;
 
 export interface WholeOutline {
@@ -11,14 +10,14 @@ export interface WholeOutline {
   readonly error: TurnfoldError | undefined;
 }
 
-/** An outline with the version that it was read for. Another version may show every message in another way. */
+/** Another version may show every message in another way, so its outline is read anew. */
 interface Read {
   readonly conversation: string;
   readonly version: number;
   readonly entries: readonly OutlineEntryAnswer[];
 }
 
-/** Reads the outline of a whole log, page by page. Messages that were appended since are read alone. */
+/** When the log has grown, only its new messages are read. */
 export function useOutline(conversation: string, head: number | undefined, version = 0): WholeOutline {
   const [read, setRead] = useState<Read>({ conversation, version, entries: [] });
   const [error, setError] = useState<TurnfoldError>();

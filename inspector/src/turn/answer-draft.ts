@@ -1,10 +1,7 @@
 import type { Waiting } from '../../../src/domain/turn.ts';
 
-/** Input of a person for one call, before it is sent. */
 export interface AnswerDraft {
-  /** For an approval: the decision, once the person has taken it. */
   readonly approved?: boolean;
-  /** Result of a tool, or the reason of a denial. */
   readonly text: string;
   readonly isError: boolean;
 }
@@ -18,7 +15,6 @@ type CallAnswer = { readonly hash?: string } & (
   | { readonly approved: false; readonly why?: string }
 );
 
-/** Answers to the calls for which the person has entered something. */
 export function answersOf(
   waiting: Pick<Waiting, 'for' | 'calls'>,
   drafts: ReadonlyMap<string, AnswerDraft>,

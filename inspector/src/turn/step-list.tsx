@@ -12,17 +12,14 @@ import { addPart, type ShownCall, type ShownItem, type ShownStep, type TurnPart 
 
 interface TurnStream {
   readonly items: readonly ShownItem[];
-  /** `open` while the turn may go on, `lost` while the page connects again, `ended` once the turn has settled. */
+  /** `lost`: the page connects again. */
   readonly state: 'open' | 'lost' | 'ended';
   readonly error: TurnfoldError | undefined;
 }
 
 const START: TurnStream = { items: [], state: 'open', error: undefined };
 
-/**
- * Follows a turn from its first part, and connects again behind the last one. Parts that arrive together are shown
- * together, because a long turn has thousands.
- */
+/** Shows parts that arrive together in one frame, because a long turn has thousands. */
 export function useTurnStream(conversation: string, turn: string, onChange: () => void): TurnStream {
   const [stream, setStream] = useState(START);
   const key = accessKey.value;
@@ -72,7 +69,6 @@ interface StepListProps {
 
 type Times = ReadonlyMap<string, RecordedStep>;
 
-/** Steps, waits and compactions of a turn, in order. */
 export function StepList({ conversation, items, steps }: StepListProps) {
   const times: Times = new Map(steps?.steps.map((step) => [step.call ?? `step ${step.step}`, step]));
   return (

@@ -1,6 +1,6 @@
 import type { TurnStepsAnswer } from '../../../src/api/contract/turn-steps.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { exactNumber, shortDuration, shortPrice, Time, Tokens } from '../parts/figures.tsx';
+import { exactNumber, shortDuration, Time, Tokens, Usage } from '../parts/figures.tsx';
 import { Tag, type Tone } from '../parts/tag.tsx';
 import type { ShownTurn } from '../shell/answers.ts';
 import { linkTo } from '../shell/router.ts';
@@ -22,7 +22,6 @@ interface TurnFactsProps {
   readonly steps: TurnStepsAnswer | undefined;
 }
 
-/** State, times, usage, attempts and lease of a turn. */
 export function TurnFacts({ conversation, turn, steps }: TurnFactsProps) {
   const { state, acceptedAt, settledAt, usage, requestTokens, inputSeq, redriveOf, redrivenAs, answer, stopped } = turn;
   const link = (id: string) => <a href={linkTo('c', conversation, 't', id)}>{id}</a>;
@@ -61,15 +60,7 @@ export function TurnFacts({ conversation, turn, steps }: TurnFactsProps) {
           </Fact>
           {usage !== undefined && (
             <Fact name="Usage">
-              {usage.costMicros !== undefined && `${shortPrice(usage.costMicros)}, `}
-              <Tokens value={usage.inputTokens} /> in
-              {usage.cachedTokens !== undefined && (
-                <>
-                  {' '}
-                  (<Tokens value={usage.cachedTokens} /> cached)
-                </>
-              )}
-              , <Tokens value={usage.outputTokens} /> out
+              <Usage {...usage} microdollars={usage.costMicros} />
             </Fact>
           )}
           {steps?.claim !== undefined && <Claim claim={steps.claim} />}

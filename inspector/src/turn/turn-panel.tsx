@@ -19,10 +19,9 @@ import { StepList, useTurnStream } from './step-list.tsx';
 import { TurnFacts } from './turn-facts.tsx';
 import { WaitForm } from './wait-form.tsx';
 
-/** Pause in ms between two reads of the attempts and the lease of an open turn. The stream does not contain them. */
+/** The stream contains neither the attempts nor the lease of an open turn. */
 const PULSE_MS = 2_000;
 
-/** One turn: its steps with their times, what it waits for, and its text while the model writes it. */
 export function TurnPanel({ conversation, turn }: { readonly conversation: string; readonly turn: string }) {
   const path = ['conversations', conversation, 'turns', turn];
   const view = useAnswer<ShownTurn>(path);
@@ -101,7 +100,6 @@ interface TurnActionsProps {
   readonly onChange: () => void;
 }
 
-/** Changes that a person can make to a turn, by its state. */
 function TurnActions({ conversation, turn, onChange }: TurnActionsProps) {
   const isSettled = turn.settledAt !== undefined;
   return (

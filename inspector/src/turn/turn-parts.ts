@@ -1,61 +1,29 @@
+import type { TurnPart as StreamedPart } from '../../../src/api/contract/turn-parts.ts';
 import type { Waiting } from '../../../src/domain/turn.ts';
 
-/** A part of a streamed turn, as in docs/reference/client.md. Other parts are ignored. */
-export type TurnPart =
-  | { readonly type: 'text' | 'reasoning'; readonly step: number; readonly piece: string }
-  | { readonly type: 'tool-call-start'; readonly step: number; readonly call: string; readonly name: string }
-  | { readonly type: 'tool-call-arguments'; readonly step: number; readonly call: string; readonly piece: string }
-  | CallPart
-  | ResultPart
-  | SteeringPart
-  | { readonly type: 'restart'; readonly step: number }
-  | { readonly type: 'wait'; readonly waiting: Waiting }
-  | CompactionPart
-  | { readonly type: 'end' };
+/**
+ * From the parts of a stream to the items that the page shows. `addPart` is pure. A page that connects again keeps its
+ * items, and adds the parts that follow.
+ *
+ * A step shows previews of its calls while the model writes. `isPreview` is true until the step is recorded.
+ * `restart` drops a step with all later ones, because the step runs again. Steering messages, waits and compactions
+ * stand between the steps. A reader that connects again gets the present wait again, so an equal last wait is replaced.
+ * Parts of other types are ignored.
+ */
+type WithoutId<Part> = Part extends unknown ? Omit<Part, 'id'> : never;
 
-interface CallPart {
-  readonly type: 'tool-call';
-  readonly step: number;
-  readonly call: string;
-  readonly name: string;
-  readonly arguments: string;
-}
+export type TurnPart = WithoutId<StreamedPart>;
 
-interface ResultPart {
-  readonly type: 'tool-result';
-  readonly step: number;
-  readonly call: string;
-  readonly content: string;
-  readonly isError: boolean;
-}
+type PartOf<Type extends TurnPart['type']> = Extract<TurnPart, { readonly type: Type }>;
 
-interface SteeringPart {
-  readonly type: 'steering';
-  readonly step: number;
-  readonly turn: string;
-  readonly seq: number;
-  readonly content: string;
-}
-
-interface CompactionPart {
-  readonly type: 'compaction';
-  readonly version: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  readonly archived: number;
-}
-
-/** A tool call of a step. */
 export interface ShownCall {
   readonly call: string;
   readonly name: string;
   readonly arguments: string;
-  /** True until the step is recorded. */
   readonly isPreview: boolean;
-  readonly result?: Pick<ResultPart, 'content' | 'isError'>;
+  readonly result?: Pick<PartOf<'tool-result'>, 'content' | 'isError'>;
 }
 
-/** A model step with its calls. */
 export interface ShownStep {
   readonly kind: 'step';
   readonly step: number;
@@ -64,14 +32,12 @@ export interface ShownStep {
   readonly calls: readonly ShownCall[];
 }
 
-/** One item of a turn, in the order in which the turn went. */
 export type ShownItem =
   | ShownStep
-  | (Omit<SteeringPart, 'type'> & { readonly kind: 'steering' })
-  | (Omit<CompactionPart, 'type'> & { readonly kind: 'compaction' })
+  | (Omit<PartOf<'steering'>, 'type'> & { readonly kind: 'steering' })
+  | (Omit<PartOf<'compaction'>, 'type'> & { readonly kind: 'compaction' })
   | { readonly kind: 'wait'; readonly waiting: Waiting };
 
-/** Adds a part of the stream to what is shown. */
 export function addPart(items: readonly ShownItem[], part: TurnPart): readonly ShownItem[] {
   switch (part.type) {
     case 'text':
@@ -100,7 +66,6 @@ export function addPart(items: readonly ShownItem[], part: TurnPart): readonly S
   }
 }
 
-/** A reader that connects again gets the present wait again. */
 function addWait(items: readonly ShownItem[], waiting: Waiting): readonly ShownItem[] {
   const last = items.at(-1);
   const isKnown = last?.kind === 'wait' && last.waiting.step === waiting.step && last.waiting.since === waiting.since;

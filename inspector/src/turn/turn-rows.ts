@@ -1,4 +1,3 @@
-/** A message of the outline, as far as a list of turns shows it. */
 interface TurnMessage {
   readonly role: string;
   readonly turn?: string | undefined;
@@ -8,10 +7,8 @@ interface TurnMessage {
   readonly calls?: readonly string[] | undefined;
 }
 
-/** A turn in the log. */
 export interface TurnRow {
   readonly turn: string;
-  /** First words of its first message. */
   readonly start: string;
   readonly messages: number;
   readonly calls: number;
@@ -20,7 +17,7 @@ export interface TurnRow {
   readonly to: number;
 }
 
-/** Turns of a part of the log, newest first. Messages that no turn wrote are left out. */
+/** Newest first. Messages that no turn wrote are left out. */
 export function listTurns(messages: readonly TurnMessage[]): TurnRow[] {
   const rows = new Map<string, TurnRow>();
   for (const { turn, at, tokens, start, calls = [] } of messages) {

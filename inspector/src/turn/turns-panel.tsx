@@ -17,11 +17,11 @@ import { listTurns, type TurnRow } from './turn-rows.ts';
 
 type FailedTurns = AnswerBody<'failedTurns'>;
 
-/** Number of latest messages whose turns are listed, and number of failed turns of the tenant to search. */
-const RECENT = 2_000;
-const FAILED = 1_000;
+/** Latest messages, whose turns are listed. */
+const RECENT_MESSAGES = 2_000;
+/** Failed turns of the tenant, among which are those of the conversation. */
+const FAILED_TURNS = 1_000;
 
-/** Open turns of a conversation, and the latest ones in its log. */
 export function TurnsPanel({ conversation }: { readonly conversation: string }) {
   const open = useLiveAnswer<OpenTurns>(['conversations', conversation, 'turns']);
   return (
@@ -74,9 +74,9 @@ function RecentTurns({ conversation, open }: { readonly conversation: string; re
   const head = useConversation().description?.head;
   const outline = useAnswer<OutlineAnswer>(
     head === undefined ? undefined : ['conversations', conversation, 'outline'],
-    { after: Math.max(0, (head ?? 0) - RECENT), limit: RECENT },
+    { after: Math.max(0, (head ?? 0) - RECENT_MESSAGES), limit: RECENT_MESSAGES },
   );
-  const failed = useAnswer<FailedTurns>(['failed-turns'], { limit: FAILED });
+  const failed = useAnswer<FailedTurns>(['failed-turns'], { limit: FAILED_TURNS });
   const failures = useMemo(() => {
     const own = failed.value?.turns.filter((turn) => turn.conversation === conversation) ?? [];
     return new Map(own.map(({ turn, failure }) => [turn, failure.code]));

@@ -22,7 +22,6 @@ const NAMES: Readonly<Record<Waiting['for'], string>> = {
   retry: 'The turn waits before it asks the model again',
 };
 
-/** The wait of a turn, with a form for calls that a person can answer. */
 export function WaitForm({ conversation, turn, waiting, onAnswered }: WaitFormProps) {
   const [drafts, setDrafts] = useState<ReadonlyMap<string, AnswerDraft>>(new Map());
   const [isSending, setIsSending] = useState(false);
@@ -103,7 +102,7 @@ function WaitFoot({ count, isSending, refusal }: WaitFootProps) {
 
 type Call = Waiting['calls'][number];
 
-/** The input that will run. The model's own arguments are hidden behind it, if they differ. */
+/** Shows the input that will run. It may differ from the arguments of the model. */
 function CallInput({ call: { arguments: written, input = written } }: { readonly call: Call }) {
   return (
     <>
@@ -123,7 +122,6 @@ interface DecidedCallProps {
   readonly decision: NonNullable<Call['decision']>;
 }
 
-/** A call that has its answer, while the turn waits for other calls. */
 function DecidedCall({ call, decision: { approved, at, by } }: DecidedCallProps) {
   return (
     <fieldset class="wait-call" disabled>

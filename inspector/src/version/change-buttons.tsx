@@ -1,8 +1,8 @@
 import { useId, useState } from 'preact/hooks';
+import { type ContextChange, commandOf } from '../parts/commands.ts';
 import { Confirmation } from '../parts/confirmation.tsx';
 import { newOperation, type Path, sendChange } from '../shell/client.ts';
 import { linkTo } from '../shell/router.ts';
-import { type ContextChange, commandOf } from './change-commands.ts';
 import { useRefusal } from './use-access.ts';
 
 function labelOf(change: ContextChange): string {
@@ -19,11 +19,9 @@ function labelOf(change: ContextChange): string {
 interface ChangeButtonsProps {
   readonly conversation: string;
   readonly changes: readonly ContextChange[];
-  /** Live version. A restore is off until it is known. */
   readonly live?: number | undefined;
 }
 
-/** Buttons that open the confirmation of a change. Without the right to make changes, they are off and say why. */
 export function ChangeButtons({ conversation, changes, live }: ChangeButtonsProps) {
   const [opened, setOpened] = useState<ContextChange>();
   const refusal = useRefusal('admin');
@@ -57,7 +55,7 @@ export function ChangeButtons({ conversation, changes, live }: ChangeButtonsProp
 interface ChangeDialogProps {
   readonly conversation: string;
   readonly first: ContextChange;
-  /** Live version that the person sees when the dialog opens. A restore is refused if another one is live by then. */
+  /** A restore is refused if another version is live by then. */
   readonly live?: number | undefined;
   readonly onClose: () => void;
 }
@@ -68,10 +66,9 @@ const TITLES: Readonly<Record<ContextChange['kind'], string>> = {
   fork: 'Fork the conversation',
 };
 
-/** Asks for confirmation of a change to the context, and for its fields. */
 function ChangeDialog({ conversation, first, live, onClose }: ChangeDialogProps) {
   const [change, setChange] = useState(first);
-  // One operation for each opened dialog: a second click cannot make the change twice.
+  // A second click cannot make the change twice.
   const [operation] = useState(newOperation);
   const [seen] = useState(live);
   const send = async (): Promise<void> => {

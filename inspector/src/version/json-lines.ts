@@ -1,19 +1,17 @@
-/** Characters of a line that are shown. A line of 1 MB would hold the page, and copying gives the whole text. */
-const LINE = 1_000;
+/** A line of 1 MB would block the page. The copy button gives the whole text. */
+const MAX_CHARACTERS = 1_000;
 
-/** Writes a value as JSON, one line for each member. */
 export function jsonLines(value: unknown): readonly string[] {
   return JSON.stringify(value, null, 2).split('\n');
 }
 
 export function shortenLine(line: string): string {
-  return line.length <= LINE ? line : `${line.slice(0, LINE)}… (${line.length - LINE} more characters)`;
+  return line.length <= MAX_CHARACTERS
+    ? line
+    : `${line.slice(0, MAX_CHARACTERS)}… (${line.length - MAX_CHARACTERS} more characters)`;
 }
 
-/**
- * Finds the next line with a text, without regard to case, from a line on and then from the start.
- * @returns -1 if no line has the text
- */
+/** Searches from a line on, then from the start. Ignores case. @returns -1 if no line has the text */
 export function findLine(lines: readonly string[], wanted: string, from: number): number {
   const text = wanted.toLowerCase();
   if (text === '') return -1;
@@ -28,7 +26,6 @@ interface JsonPiece {
 
 const TOKENS = /(?<key>"(?:[^"\\]|\\.)*"(?=:))|(?<text>"(?:[^"\\]|\\.)*"?)|(?<word>[\w.+-]+)/g;
 
-/** Divides a line of JSON for colours. */
 export function jsonPieces(line: string): JsonPiece[] {
   const pieces: JsonPiece[] = [];
   let end = 0;

@@ -1,15 +1,14 @@
-/** A part of a text. `mark` is the identifier that the part shows. */
 interface TextPiece {
   readonly text: string;
   readonly mark?: string;
 }
 
-/** Identifiers that are looked for in one text. A page with more marks than this is no longer readable. */
-const MARKS = 400;
+/** A text with more marks is no longer readable. */
+const MAX_MARKS = 400;
 
-/** Divides a text at the identifiers in it. If two identifiers begin at one place, the longer one is marked. */
+/** If two identifiers begin at one place, the longer one is marked. */
 export function markText(text: string, identifiers: readonly string[]): TextPiece[] {
-  const wanted = [...new Set(identifiers)].filter((word) => word !== '').slice(0, MARKS);
+  const wanted = [...new Set(identifiers)].filter((word) => word !== '').slice(0, MAX_MARKS);
   if (wanted.length === 0) return text === '' ? [] : [{ text }];
   const words = wanted.toSorted((one, other) => other.length - one.length).map(escapeWord);
   const pieces: TextPiece[] = [];

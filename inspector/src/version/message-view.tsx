@@ -24,7 +24,6 @@ interface MessageViewProps {
   readonly ref?: Ref<HTMLElement>;
 }
 
-/** One message of the log, with its calls. */
 export function MessageView({ conversation, item, marks, chosen, isChosen = false, ref }: MessageViewProps) {
   const { from, tokens, at, turn, message } = item;
   const { role, content, toolCalls = [], isError = false, stopped = false, pinned = false } = message;

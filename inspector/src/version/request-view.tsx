@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ContextAnswer } from '../../../src/api/contract/contexts.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { exactNumber, Tokens } from '../parts/figures.tsx';
+import { counted, exactNumber, Tokens } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Tag } from '../parts/tag.tsx';
 import { replaceSettings, settings } from '../shell/router.ts';
@@ -17,7 +17,6 @@ const FORMATS: Readonly<Record<ContextAnswer['format'], string>> = {
 
 const names = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
 
-/** The context of a version as each provider would get it, with the rules of that provider that it breaks. */
 export function RequestView({ conversation, version }: { readonly conversation: string; readonly version: number }) {
   const wanted = settings.value.get('format');
   const format = names.find((name) => name === wanted) ?? 'anthropic';
@@ -72,7 +71,7 @@ function BrokenRules({ broken, format }: BrokenRulesProps) {
   return (
     <div class="error-note broken-rules" role="note">
       <p>
-        The request breaks {broken.length === 1 ? 'a rule' : `${exactNumber(broken.length)} rules`} of {format}.
+        The request breaks {broken.length === 1 ? 'a rule' : counted(broken.length, 'rule')} of {format}.
       </p>
       <ul>
         {broken.map(({ rule, why }, index) => (
@@ -90,8 +89,7 @@ function Snapshot({ snapshot }: { readonly snapshot: NonNullable<ContextAnswer['
   return (
     <details class="card snapshot">
       <summary>
-        System prompt, {exactNumber(pins.length)} {pins.length === 1 ? 'pin' : 'pins'}, {exactNumber(tools.length)}{' '}
-        {tools.length === 1 ? 'tool' : 'tools'}
+        System prompt, {counted(pins.length, 'pin')}, {counted(tools.length, 'tool')}
       </summary>
       <p class="plain-text" dir="auto">
         {system === '' ? 'No system prompt.' : system}
@@ -110,18 +108,17 @@ function Snapshot({ snapshot }: { readonly snapshot: NonNullable<ContextAnswer['
   );
 }
 
-/** Height of a line in px, as in the style sheet, and lines beyond the visible ones. */
+/** As in version.css. */
 const LINE_PX = 18;
 const OVERSCAN = 20;
 const VISIBLE = 60;
 
 interface JsonViewProps {
   readonly value: unknown;
-  /** Name of the value, for a screen reader: `the request`. */
   readonly what: string;
 }
 
-/** A JSON value of any size. Only the visible lines are elements, so the page has a search of its own. */
+/** Only the visible lines are elements, so the search of the browser would miss the others. */
 function JsonView({ value, what }: JsonViewProps) {
   const lines = useMemo(() => jsonLines(value), [value]);
   const frame = useRef<HTMLDivElement>(null);

@@ -2,21 +2,17 @@ import { useState } from 'preact/hooks';
 import { shortBytes } from '../parts/figures.tsx';
 import { markText } from './marked-text.ts';
 
-/** Characters that are shown at first, and that each click adds. A line of 1 MB at once would hold the page. */
+/** Characters at first, and for each click. A line of 1 MB at once would block the page. */
 const FIRST = 3_000;
 const MORE = 30_000;
-/** If at most this many characters remain, they are shown without a click. */
 const FEW = 1_000;
 
 interface ShownTextProps {
   readonly text: string;
-  /** Identifiers to mark. */
   readonly marks?: readonly string[] | undefined;
-  /** The identifier that a person has chosen, which stands out among the marks. */
   readonly chosen?: string | undefined;
 }
 
-/** A text of any length, as text. */
 export function ShownText({ text, marks = [], chosen }: ShownTextProps) {
   const [shown, setShown] = useState(() => Math.max(FIRST, endOfMark(text, chosen)));
   const end = endOfText(text, Math.max(shown, endOfMark(text, chosen)));
@@ -44,13 +40,13 @@ export function ShownText({ text, marks = [], chosen }: ShownTextProps) {
   );
 }
 
-/** Returns the length of the text up to the first match of an identifier, with some text after the match. */
+/** Length of the text up to the chosen identifier, with some text behind it. */
 function endOfMark(text: string, chosen: string | undefined): number {
   const place = chosen === undefined ? -1 : text.indexOf(chosen);
   return place < FIRST ? 0 : Math.min(place + (chosen?.length ?? 0) + 200, place + MORE);
 }
 
-/** Returns where the shown text ends. The end never splits a surrogate pair. */
+/** Never splits a surrogate pair. */
 function endOfText(text: string, wanted: number): number {
   if (wanted + FEW >= text.length) return text.length;
   return /[\uD800-\uDBFF]/.test(text.charAt(wanted - 1)) ? wanted - 1 : wanted;

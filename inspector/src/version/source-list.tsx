@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Dialog } from '../parts/dialog.tsx';
 import { exactNumber } from '../parts/figures.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { MessagePage } from '../shell/answers.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 import { MessageView } from './message-view.tsx';
 
-/** Number of messages on a page, and number of messages shown before a chosen message. */
-const PAGE = 40;
-const BEFORE = 3;
+const PAGE_MESSAGES = 40;
+/** Messages above a chosen one. */
+const LEAD_MESSAGES = 3;
 
-/** A place in the sources that a person wants to see. Each choice is a new object, so that a repeated one scrolls again. */
+/** Each choice is a new object, so that a repeated choice scrolls again. */
 export interface ChosenSource {
   readonly seq: number;
   readonly mark?: string;
@@ -23,19 +24,19 @@ interface SourceListProps {
   readonly chosen?: ChosenSource | undefined;
 }
 
-/** Messages of a range of the log, a page at a time, because a range may have thousands. */
+/** Reads a page at a time, because a range may have thousands of messages. */
 export function SourceList({ conversation, from, to, marks, chosen }: SourceListProps) {
   const [start, setStart] = useState(from);
   const page = useAnswer<MessagePage>(['conversations', conversation, 'messages'], {
     after: start - 1,
-    limit: Math.min(PAGE, to - start + 1),
+    limit: Math.min(PAGE_MESSAGES, to - start + 1),
   });
   const last = page.value?.items.at(-1)?.to ?? start;
   const target = useRef<HTMLElement>(null);
   useEffect(() => setStart(from), [conversation, from, to]);
   useEffect(() => {
     if (chosen !== undefined && (chosen.seq < start || chosen.seq > last)) {
-      setStart(Math.min(to, Math.max(from, chosen.seq - BEFORE)));
+      setStart(Math.min(to, Math.max(from, chosen.seq - LEAD_MESSAGES)));
     }
   }, [chosen]);
   useEffect(() => {
@@ -52,7 +53,7 @@ export function SourceList({ conversation, from, to, marks, chosen }: SourceList
           type="button"
           class="button"
           disabled={start <= from}
-          onClick={() => setStart(Math.max(from, start - PAGE))}
+          onClick={() => setStart(Math.max(from, start - PAGE_MESSAGES))}
         >
           Earlier
         </button>
@@ -81,5 +82,19 @@ export function SourceList({ conversation, from, to, marks, chosen }: SourceList
         </Loaded>
       </div>
     </div>
+  );
+}
+
+interface SourceDialogProps {
+  readonly conversation: string;
+  readonly range: { readonly from: number; readonly to: number };
+  readonly onClose: () => void;
+}
+
+export function SourceDialog({ conversation, range: { from, to }, onClose }: SourceDialogProps) {
+  return (
+    <Dialog title={`Messages ${from}–${to}`} onClose={onClose}>
+      <SourceList conversation={conversation} from={from} to={to} />
+    </Dialog>
   );
 }

@@ -10,7 +10,6 @@ interface SummaryPartProps {
   readonly part: ReportAnswer['parts'][number];
 }
 
-/** A summary beside the messages that it stands for. */
 export function SummaryPart({ conversation, part }: SummaryPartProps) {
   const { from, to, strategy, tokens, sourceTokens, text, identifiers } = part;
   const [chosen, setChosen] = useState<ChosenSource>();
@@ -49,7 +48,6 @@ export function SummaryPart({ conversation, part }: SummaryPartProps) {
 
 type Identifiers = ReportAnswer['parts'][number]['identifiers'];
 
-/** Identifiers above this number get a field that filters them. */
 const MANY = 12;
 
 interface IdentifierListProps {
@@ -58,7 +56,6 @@ interface IdentifierListProps {
   readonly onChoose: (source: ChosenSource) => void;
 }
 
-/** Identifiers that the summary lost and kept. A click shows where one stood. */
 function IdentifierList({ identifiers, chosen, onChoose }: IdentifierListProps) {
   const { kept, lost, keptCount, lostCount } = identifiers;
   const [wanted, setWanted] = useState('');
@@ -90,7 +87,6 @@ interface ChipsProps extends Pick<IdentifierListProps, 'chosen' | 'onChoose'> {
   readonly entries: Identifiers['kept'];
 }
 
-/** Identifiers that are shown before a person asks for all. */
 const FIRST = 30;
 
 function Chips({ name, tone, count, entries, chosen, onChoose }: ChipsProps) {

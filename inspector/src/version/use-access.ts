@@ -2,10 +2,7 @@ import type { AccessAnswer } from '../../../src/api/contract/server.ts';
 import type { Scope } from '../../../src/domain/access-key.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 
-/**
- * Finds out why the caller may not do something.
- * @returns undefined if the caller may, or if nothing is known yet: then the server decides
- */
+/** @returns why the caller may not do it. Undefined also before the answer: then the server decides */
 export function useRefusal(scope: Scope): string | undefined {
   const { value } = useAnswer<AccessAnswer>(['access']);
   if (value === undefined) return undefined;

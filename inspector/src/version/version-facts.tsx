@@ -1,17 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
-import { Dialog } from '../parts/dialog.tsx';
-import { exactNumber, shortDuration, shortPrice, Time, Tokens } from '../parts/figures.tsx';
+import { exactNumber, exactRange, shortDuration, Time, Tokens, Usage } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
-import { SourceList } from './source-list.tsx';
+import { SourceDialog } from './source-list.tsx';
 
 interface VersionFactsProps {
   readonly conversation: string;
   readonly report: ReportAnswer;
 }
 
-/** Origin, sizes and cost of a version, and the ranges that it shortened or removed. */
 export function VersionFacts({ conversation, report }: VersionFactsProps) {
   const { cause, reasons, at, durationMs, before, after, cost, evicted, shortened } = report;
   return (
@@ -42,17 +40,7 @@ export function VersionFacts({ conversation, report }: VersionFactsProps) {
           {cost === undefined ? (
             <span class="soft">no model wrote a summary</span>
           ) : (
-            <>
-              {cost.microdollars !== undefined && `${shortPrice(cost.microdollars)}, `}
-              <Tokens value={cost.inputTokens} /> in
-              {cost.cachedTokens > 0 && (
-                <>
-                  {' '}
-                  (<Tokens value={cost.cachedTokens} /> cached)
-                </>
-              )}
-              , <Tokens value={cost.outputTokens} /> out
-            </>
+            <Usage {...cost} cachedTokens={cost.cachedTokens || undefined} />
           )}
         </Fact>
         <Ranges name="Evicted" ranges={evicted} conversation={conversation} />
@@ -85,7 +73,7 @@ interface RangesProps {
   readonly conversation: string;
 }
 
-/** Ranges that are listed at first, and that each click adds. A version may have thousands. */
+/** Ranges at first, and for each click. A version may have thousands. */
 const FIRST = 12;
 const MORE = 200;
 
@@ -104,7 +92,7 @@ function Ranges({ name, ranges, conversation }: RangesProps) {
             title="Show these messages"
             onClick={() => setOpened(range)}
           >
-            {range.from === range.to ? exactNumber(range.from) : `${exactNumber(range.from)}–${exactNumber(range.to)}`}
+            {exactRange(range)}
           </button>
         ))}
         {ranges.length > count && (
@@ -114,9 +102,7 @@ function Ranges({ name, ranges, conversation }: RangesProps) {
         )}
       </span>
       {opened !== undefined && (
-        <Dialog title={`Messages ${opened.from}–${opened.to}`} onClose={() => setOpened(undefined)}>
-          <SourceList conversation={conversation} from={opened.from} to={opened.to} />
-        </Dialog>
+        <SourceDialog conversation={conversation} range={opened} onClose={() => setOpened(undefined)} />
       )}
     </Fact>
   );

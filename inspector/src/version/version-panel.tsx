@@ -16,7 +16,6 @@ const VIEWS = { summaries: 'Summaries', request: 'Request' } as const;
 type View = keyof typeof VIEWS;
 const views = Object.keys(VIEWS) as View[];
 
-/** One version: its summaries beside their sources, and the request as each provider would get it. */
 export function VersionPanel({ conversation, version }: { readonly conversation: string; readonly version: string }) {
   const number = Number(version);
   const versions = useLiveAnswer<Versions>(['conversations', conversation, 'versions']);

@@ -1,10 +1,9 @@
-/** A change of what the agent knows. */
 export type ContextChange =
   | { readonly kind: 'restore'; readonly version: number; readonly newer: 'keep' | 'drop' }
   | { readonly kind: 'rollback'; readonly turn: string }
   | { readonly kind: 'fork'; readonly version: number; readonly to: string };
 
-/** Command that makes the same change. Ids need no quotes, because they consist of letters, digits, `_`, `.` and `-`. */
+/** Ids need no quotes, because they consist of letters, digits, `_`, `.` and `-`. */
 export function commandOf(conversation: string, change: ContextChange): string {
   switch (change.kind) {
     case 'restore':
@@ -14,4 +13,9 @@ export function commandOf(conversation: string, change: ContextChange): string {
     case 'fork':
       return `turnfold fork ${conversation} ${change.to === '' ? '<new>' : change.to} --version ${change.version}`;
   }
+}
+
+/** `_` is the tenant that commands take by default. */
+export function withTenant(command: string, tenant: string): string {
+  return tenant === '_' ? command : `${command} --tenant ${tenant}`;
 }
