@@ -1,9 +1,6 @@
 import { type Model, type ModelAnswer, ModelError, type ModelRequest } from '../domain/model.ts';
 
-/**
- * A model request whose caller is notified when the answer starts, even before any text. A model may think for minutes
- * before it writes text.
- */
+/** A request with a listener for the start of the answer. A model may think for minutes before its first text. */
 export interface WatchedRequest extends ModelRequest {
   readonly onEvent?: () => void;
 }
@@ -23,9 +20,8 @@ export const systemDelays: Delays = {
 };
 
 /**
- * Runs a model call that fails with a `retry` error if the model sends no event within `firstEventMs`. The model does
- * not have to react to its abort signal. After the first event, only the caller's deadline applies.
- * @throws ModelError if the call fails or stays silent, or the reason of the request's signal
+ * Runs a model call. Fails with `retry` if the model sends no event within `firstEventMs`.
+ * @throws ModelError, or the reason of the request's signal
  */
 export async function generateUnlessSilent(
   model: Model,
@@ -66,10 +62,7 @@ export async function generateUnlessSilent(
   }
 }
 
-/**
- * Runs a call until the signal aborts. The call does not have to react to the signal.
- * @throws the signal's reason
- */
+/** Runs a call until the signal aborts, even if the call does not react. @throws the signal's reason */
 export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
@@ -85,7 +78,6 @@ export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T
 
 export type PieceListeners = Required<Pick<ModelRequest, 'onText' | 'onReasoning' | 'onToolCall'>>;
 
-/** Wraps the listeners for streamed pieces, so that their errors do not end the model's answer. */
 export function pieceListeners({ onText, onReasoning, onToolCall }: ModelRequest): PieceListeners {
   return {
     onText: pieceNotifier(onText),
@@ -100,19 +92,15 @@ function pieceNotifier<Piece>(listen: ((piece: Piece) => void) | undefined): (pi
     if (piece === '') return;
     try {
       const answer: unknown = listen(piece);
-      // An unhandled rejection of an async listener would end the process.
+      // An unhandled rejection of an async listener would end the process. Other errors are the listener's own.
       if (answer instanceof Promise) answer.catch(() => {});
-    } catch {
-      // The listener's own error.
-    }
+    } catch {}
   };
 }
 
 /**
- * Sends a request to a provider and yields its streamed events. Errors of the provider and of the network become
- * `ModelError`s. Errors of the code that consumes the events are bugs and are thrown unchanged.
- * @throws ModelError if the call fails, or the signal's reason. The signal is checked here, because the SDKs end an
- * aborted stream as if it were complete.
+ * Yields the streamed events of a request. Errors of the code that consumes them are bugs, and stay unchanged.
+ * @throws ModelError, or the signal's reason: the SDKs end an aborted stream as if it were complete
  */
 export async function* streamEvents<Event>(
   send: () => PromiseLike<AsyncIterable<Event>>,

@@ -19,13 +19,12 @@ const FIRST_EVENT_MS = 120_000;
 
 /**
  * Returns a model that tries several models in order.
- * - The chain tries the next model if one is overloaded, rate limited, unreachable or silent, or if its answer is empty.
- * - A model whose gate holds calls is passed over.
- * - The chain also tries the next model if the provider refuses the key, the quota or a setting.
- * - The chain does not try the next model if the request is too large or malformed. The next provider would refuse it
- *   for the same reason.
- * - If all models fail, the chain throws the `retry` error with the earliest retry time, or else the last error.
- * - All models of a chain inside another chain share the time that the outer chain allows for one model.
+ * - It tries the next model after a failure that another provider may not have, after an empty answer, and after
+ *   silence.
+ * - It passes over a model whose gate holds calls.
+ * - It stops at a request that is too large or malformed, which the next provider would refuse as well.
+ * - If all models fail, it throws the `retry` error with the earliest retry time, or else the last error.
+ * - A chain inside another chain has the time of one model.
  */
 export function modelChain(
   models: readonly [Model, ...Model[]],
@@ -37,7 +36,6 @@ export function modelChain(
     async generate(request) {
       const failures: ModelError[] = [];
       for (const [index, model] of models.entries()) {
-        // The last model may be silent for any time: only the caller's deadline ends its call.
         const isLast = index === models.length - 1;
         try {
           const answer = await throughGate(request, model, async () =>
@@ -48,7 +46,7 @@ export function modelChain(
           if (!isLast) refuseEmptyAnswer(answer);
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {
-          // After an abort, the error was caused by the abort and not by the model.
+          // An abort caused this error, not the model.
           if (request.signal.aborted || !isPassedOver(thrown)) throw thrown;
           const error = readModelError(thrown, Date.now());
           failures.push(error);
@@ -64,20 +62,14 @@ function isPassedOver(error: unknown): error is ModelError {
   return isModelError(error, 'retry') || isModelError(error, 'fatal');
 }
 
-/**
- * Returns the `retry` error with the earliest retry time. An error without a time comes first: for such an error the
- * turn waits seconds, while a rate limit may ask for an hour.
- */
+/** An error without a retry time comes first: the turn then waits seconds, while a rate limit may ask for an hour. */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
   return first ?? (failures.at(-1) as ModelError); // the last error: a chain has at least one model
 }
 
-/**
- * Returns a profile with the smallest limits of all models in the chain. `format` is set only if all models have the
- * same format.
- */
+/** The smallest limits of all models. `format` is set only if all models share it. */
 function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));

@@ -11,13 +11,11 @@ import {
 import { parseInput } from '../domain/parse.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 
-/** Options that were checked, with the profile that they change. */
 export interface CheckedOptions {
   readonly options: ModelOptions;
   readonly profile: ModelProfile;
 }
 
-/** A model with its options, as the checks need them. */
 interface Asked {
   readonly options: ModelOptions;
   readonly profile: ModelProfile;
@@ -25,8 +23,7 @@ interface Asked {
 }
 
 /**
- * Checks the options of a model against its profile, so that a mistake stops the worker at its start and not a turn.
- * An ability that the profile does not have is not checked.
+ * Checks options against the profile, so that a mistake stops the worker at its start and not a turn.
  * @throws invalid_config with the field, such as `thinking.type`
  */
 export function checkOptions(given: ModelOptions, profile: ModelProfile, format: WireFormat): CheckedOptions {
@@ -43,7 +40,7 @@ export function checkOptions(given: ModelOptions, profile: ModelProfile, format:
   return { options, profile: { ...profile, outputCapTokens: maxOutputTokens } };
 }
 
-/** Effort of the requests, as far as options and profile say it. Reasoning of OpenAI's models is off with `none`. */
+/** Effort of the requests. `none` turns the reasoning of OpenAI's models off. */
 export function effortOf(
   { effort, thinking }: ModelOptions,
   { abilities }: Pick<ModelProfile, 'abilities'>,
@@ -51,7 +48,6 @@ export function effortOf(
   return effort ?? (thinking?.type === 'off' ? 'none' : abilities?.defaultEffort);
 }
 
-/** True if one effort asks for more work than another. */
 export function isMoreEffort(effort: Effort, than: Effort): boolean {
   return EFFORTS.indexOf(effort) > EFFORTS.indexOf(than);
 }
@@ -63,9 +59,8 @@ export function isForced(choice: ToolChoice): choice is Forced {
 }
 
 /**
- * True if the choice holds for this request. A model that must always call a tool never ends its turn. So a call is
- * forced only in the answer to a message, and not in the answer to a tool result. A call is not forced either if the
- * request lacks the tool, or asks for a summary.
+ * A model that must always call a tool never ends its turn. So a call is forced only in the answer to a message, and
+ * never for a summary.
  */
 export function holdsFor(choice: ToolChoice, { messages, tools, isSummary }: ModelRequest): boolean {
   if (!isForced(choice)) return true;
@@ -74,7 +69,6 @@ export function holdsFor(choice: ToolChoice, { messages, tools, isSummary }: Mod
   return isPresent && messages.at(-1)?.role !== 'tool';
 }
 
-/** Options that only one API has. */
 function checkFormat({ options, format }: Asked): void {
   const { outputCapField, streamOptions, stop } = options;
   if (format !== 'openai-chat') {
@@ -144,7 +138,6 @@ function checkToolChoice({ options, profile, format }: Asked): void {
     throw refuse('toolChoice', "a model that thinks cannot be forced to call a tool. Set thinking to {type: 'off'}");
 }
 
-/** True if an Anthropic model thinks before its answers. */
 function isThinkingOn({ thinking }: ModelOptions, { abilities }: ModelProfile): boolean {
   const type = thinking?.type ?? abilities?.defaultThinking ?? 'off';
   return type === 'adaptive' || type === 'budget';

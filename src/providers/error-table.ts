@@ -1,6 +1,6 @@
 import { type ErrorRow, FORM_ERRORS, SETTING_ERRORS, SIZE_ERRORS } from './request-errors.ts';
 
-/** Errors that only the owner of the account can mend. Waiting and other contents do not help. */
+/** Errors that only the owner of the account can mend. */
 const ACCOUNT_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'fatal',
@@ -60,15 +60,15 @@ const ACCOUNT_ERRORS: readonly ErrorRow[] = [
 ];
 
 /**
- * Errors of the providers, and what each error means for a turn. `findRow` in `provider-errors.ts` compares a failed
- * request with this table in this order:
- * 1. By `decidingTexts`.
- * 2. By error code, otherwise by error type, except unspecific types such as `invalid_request_error`.
- * 3. By HTTP status, except unspecific ones such as 400 and 500.
- * 4. By `texts`, and then by those types and statuses.
+ * What each provider error means for a turn. Providers and gateways report one fact by code, status or text, and their
+ * codes contradict their texts. `findRow` in `provider-errors.ts` therefore compares from specific to general:
+ * 1. `decidingTexts`
+ * 2. the error code, then the type, except broad ones such as `invalid_request_error`
+ * 3. the HTTP status, except broad ones such as 400 and 500
+ * 4. `texts`, and then the broad types and statuses
  *
- * The first matching row is used. A rate limit is therefore not mistaken for an overflow, even if its message says
- * "too many tokens".
+ * The first matching row wins. A rate limit has a code or a status of its own, so the text "too many tokens" does not
+ * make it an overflow.
  */
 export const ERROR_TABLE: readonly ErrorRow[] = [
   ...SIZE_ERRORS,

@@ -1,21 +1,19 @@
 import { StringDecoder } from 'node:string_decoder';
 
-/** Called with each server-sent event. `name` is undefined if the event has no field `event`. */
 type EventTaker = (data: string, name: string | undefined) => void;
 
 /**
- * Parses server-sent events from bytes. The parser calls a function with each event. A promise or an iterator for each
- * event would cost more than the parsing.
+ * Parses server-sent events from bytes, and calls a function with each. A promise or an iterator for each event would
+ * cost more than the parsing.
  */
 export class EventParser {
   readonly #take: EventTaker;
   readonly #decoder = new StringDecoder('utf8');
-  /** Start of a line whose end has not arrived. */
   #rest = '';
   #name: string | undefined;
   #data: string | undefined;
   #isFirst = true;
-  /** True if the last byte was a carriage return, so that a line feed after it belongs to the same line end. */
+  /** The last byte was a carriage return. A line feed after it belongs to the same line end. */
   #mayContinue = false;
 
   constructor(take: EventTaker) {
@@ -26,7 +24,7 @@ export class EventParser {
     this.#read(this.#decoder.write(bytes));
   }
 
-  /** Ends the stream. Some servers leave out the line end after their last event. */
+  /** Some servers leave out the line end after their last event. */
   end(): void {
     this.#read(this.#decoder.end());
     if (this.#rest !== '') this.#read('\n');
@@ -72,7 +70,7 @@ export class EventParser {
   }
 }
 
-/** Returns the value of a line. Undefined if the line is another field, whose name begins with this name. */
+/** Undefined for another field whose name begins with this name. */
 function readValue(line: string, field: string): string | undefined {
   const at = field.length;
   if (line.length === at) return '';

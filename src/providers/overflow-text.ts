@@ -1,14 +1,14 @@
 /**
- * Decides by the meaning of a provider's message whether a request was too long. Providers and gateways write the same
- * fact in hundreds of wordings, so a list of texts is never complete. A sentence states it if it names a size of the
- * input and a limit. Sentences about the output, a rate, the account or a single field do not count.
+ * Decides whether a message says that the request was too long. Providers and gateways use hundreds of wordings, so a
+ * list of texts is never complete. A sentence states it if it names a size of the input and a limit. Sentences about
+ * the output, a rate, the account or a single field do not count.
  */
 export function statesOverflow(message: string): boolean {
   const text = dropQuoted(message).replaceAll(IDENTIFIER, nameIdentifier);
   return text.split(SENTENCE_END).some((sentence) => isOverflow(sentence) && !isOther(sentence));
 }
 
-/** Decides whether a provider refused the number of tokens that an answer may have, which is a setting of the agent. */
+/** True if a provider refused the maximum length of an answer, which is a setting of the agent. */
 export function statesOutputCap(message: string): boolean {
   return message.split(SENTENCE_END).some((sentence) => OUTPUT_CAP.test(sentence) && ABOVE.test(sentence));
 }
@@ -41,18 +41,17 @@ function nameIdentifier(name: string): string {
   return /tokens/i.test(name) ? 'parameter' : 'field';
 }
 
-/** A measure of the input, beside which each word for a limit states an overflow. */
+/** A measure of the input. Each word for a limit beside it states an overflow. */
 const MEASURE =
   /\btokens?\b|\b(?:context|input|prompt|sequence|message|conversation)s?(?: \w+)? (?:length|window|size|limit)s?\b|上下文|输入长度/i;
 const LIMIT =
   /\b(?:exceed\w*|over|overflow\w*|limit\w*|max|maximum|(?:longer|larger|greater|more|bigger|higher|less|fewer) than|at most|up to|too (?:long|large|big|many|much)|beyond|above|only|reduce|shorten|range of|cannot|not enough|reached)\b|<=|[<>≤≥]|超过|超出|超长|最大|上限/i;
 
-/** The input itself, which has a size only beside one of these words. */
+/** The input itself has a size only beside one of these words. */
 const INPUT = /\b(?:prompts?|inputs?|messages|request|conversation|context)\b|提示|输入|请求/i;
 const SIZE =
   /\b(?:too (?:long|large|big)|exceed(?:s|ed|ing)? (?:\w+ ){0,4}(?:length|size|window|limit|context)|(?:reduce|shorten|decrease) (?:\w+ ){0,3}(?:length|size|prompt|input|messages|conversation)|(?:length|size) \w*(?: \w+)? ?exceed\w*|overflow(?:s|ed)?|longer than|cannot fit|does not fit|doesn't fit)\b|超长|过长|too much text/i;
 
-/** Parts of a request that have limits of their own. */
 const PART = /\b(?:image|picture|video|audio|file|document|tool|function|schema)s?\b/i;
 
 function isOverflow(sentence: string): boolean {

@@ -10,15 +10,14 @@ export interface ProbedProvider {
 
 export type ProbeOutcome =
   | { readonly kind: 'answered' }
-  /** The provider answered with an HTTP error status. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unreachable' };
 
 const ANSWER_MS = 10_000;
 
 /**
- * Checks that a provider can be reached and accepts the key. Lists its models, because that call needs the key and
- * costs no tokens. Never throws, and never quotes the provider's message.
+ * Lists the provider's models, because that call needs the key and costs no tokens. Never throws, and never quotes the
+ * provider.
  */
 export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
   const dispatcher = openAgent();

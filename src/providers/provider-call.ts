@@ -20,9 +20,8 @@ import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
 import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
 
 /**
- * Converts a model request into the input of the renderers. The output limit is the window minus our upper bound of the
- * request's tokens. This limit is never below the reserved output, because the upper bound is higher than the
- * provider's count.
+ * The output limit is the window minus our upper bound of the request, but never below the reserved output. The upper
+ * bound is higher than the provider's count.
  */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
@@ -49,10 +48,7 @@ interface AnswerFacts extends Pick<ModelAnswer, 'nextCallAt'> {
   readonly prefix?: string;
 }
 
-/**
- * Adds the provider's verbatim items to an answer, with the model, the context version and the prefix under which they
- * may be sent back.
- */
+/** Adds the provider's verbatim items, with the model, version and prefix under which they may be sent back. */
 export function toModelAnswer(
   { items, ...answer }: AnswerParts,
   { format, id: model }: ModelProfile,
@@ -66,16 +62,14 @@ export function toModelAnswer(
 
 export interface FailedCall {
   readonly signal: AbortSignal;
-  /** Describes the structure of the refused request, without contents. */
   readonly describe: (refusal: string) => string;
 }
 
 /**
- * Returns the SDK options for a request, with an idempotency key as a header. A proxy or provider may answer a repeated
- * request from its cache.
- * - The key covers the step and the body, because a step that is sent again after a compaction is a different request.
- * - The key is hashed, because a conversation id may hold characters that are illegal in headers.
- * - The key is set as a header, because the SDKs do not send their own option for it.
+ * Returns the SDK options with an idempotency key, by which a proxy may answer a repeated request from its cache.
+ * - It covers the body, because a step that is sent again after a compaction is another request.
+ * - It is a hash, because a conversation id may hold characters that are illegal in headers.
+ * - It is a header of our own, because the SDKs do not send their option for it.
  */
 export function callOptions(
   { idempotencyKey, signal }: ModelRequest,
@@ -87,8 +81,8 @@ export function callOptions(
 }
 
 /**
- * Returns the settings of a model's gate. By default each pair of model and key has a gate of its own, because the limits
- * of providers are those of an account. The name holds a short hash of the key, which does not reveal the key.
+ * By default each pair of model and key has a gate, because providers limit accounts. The name holds a short hash of
+ * the key.
  */
 export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: string, baseUrl = ''): GateSettings {
   const account = createHash('sha256').update(`turnfold gate ${baseUrl} ${apiKey}`).digest('hex').slice(0, 8);
@@ -98,8 +92,7 @@ export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: str
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
 
 /**
- * Renders a request body and checks it against the wire rules of its format. A body that the provider would refuse is
- * not sent.
+ * Renders a body and checks it by the wire rules, so that no request is sent that the provider would refuse.
  * @throws ModelError if the body breaks a rule: `overflow` for its size, else `invalid`
  */
 export async function renderChecked<Body>(
@@ -113,7 +106,6 @@ export async function renderChecked<Body>(
   return { ...rendered, describe };
 }
 
-/** @throws ModelError that describes the first violation of a wire rule */
 function checkBody(violations: readonly Violation[], describe: (refusal: string) => string): void {
   const [first] = violations;
   if (first === undefined) return;
@@ -126,21 +118,15 @@ function checkBody(violations: readonly Violation[], describe: (refusal: string)
   });
 }
 
-/** Timeout of the SDK clients. Callers set their own deadline, and the SDKs' default timeout would end long answers. */
+/** The caller has a deadline. The default timeout of the SDKs would end long answers. */
 const NEVER_MS = 2_147_483_647;
 
-/**
- * Opens an HTTP agent without timeouts, because Node's default agent closes a connection after five minutes without
- * data while a model thinks.
- */
+/** Node's default agent closes a connection after five minutes without data, while a model may still think. */
 export function openAgent(): Agent {
   return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 }
 
-/**
- * Options of every SDK client. The SDKs do not retry, because the turn retries: it records each attempt, and frees its
- * worker slot while it waits.
- */
+/** The SDKs do not retry. The turn retries: it records each attempt, and frees its worker slot while it waits. */
 export function commonOptions(dispatcher: Dispatcher) {
   return {
     maxRetries: 0,
@@ -152,8 +138,8 @@ export function commonOptions(dispatcher: Dispatcher) {
 }
 
 /**
- * Removes the headers that an SDK reads from the environment variables `ANTHROPIC_CUSTOM_HEADERS` and
- * `OPENAI_CUSTOM_HEADERS`. These headers would replace our API key, and no SDK option turns them off.
+ * Removes headers from `ANTHROPIC_CUSTOM_HEADERS` and `OPENAI_CUSTOM_HEADERS`. They would replace our API key, and no
+ * SDK option turns them off.
  */
 export function dropForeignHeaders<Client extends object>(client: Client): Client {
   const { _options: options } = client as { readonly _options?: { defaultHeaders?: unknown } };
@@ -162,19 +148,17 @@ export function dropForeignHeaders<Client extends object>(client: Client): Clien
 }
 
 /**
- * The `fetch` of the undici package, because Node bundles a different version that does not accept this package's
- * agent. The cast is safe: the types differ only in iterator methods.
+ * Node bundles another undici, which refuses this package's agent. The cast is safe: the types differ only in iterator
+ * methods.
  */
 const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 
-/** Longest error body that is read. Some servers append the whole request to their error. */
 const ERROR_CHARACTERS = 1_048_576;
 
 /**
- * The `fetch` of the provider SDKs. It gives every response the form of the provider's own API. Gateways and local
- * servers differ from that form in two ways:
+ * The `fetch` of the SDKs. Gateways and local servers differ from the provider's own API in two ways:
  * - An error body has another form, so that the SDK would lose the message.
- * - A request for a stream is answered with status 200 and one JSON body, which holds an error or the whole answer.
+ * - A stream is answered with status 200 and one JSON body: an error, or the whole answer.
  */
 const providerFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -183,7 +167,7 @@ const providerFetch: typeof globalThis.fetch = async (input, init) => {
   return readStream(response, response.body);
 };
 
-/** The text cannot occur inside a string of the body, because JSON escapes the quotes in a string. */
+/** This text cannot occur inside a string of the body, because JSON escapes quotes. */
 function isStreamRequest(body: unknown): boolean {
   return typeof body === 'string' && body.includes('"stream":true');
 }
@@ -202,9 +186,8 @@ async function readError(response: Response): Promise<Response> {
 }
 
 /**
- * Reads the error in a response body. Gemini puts its error into a list. SGLang, Mistral and FastAPI have no field
- * `error`. Ollama and LM Studio have a string in that field, Cloudflare a list in `errors`.
- * @returns undefined if the text is not JSON
+ * Gemini puts its error into a list. SGLang, Mistral and FastAPI have no field `error`. Ollama and LM Studio have a
+ * string in that field, Cloudflare a list in `errors`.
  */
 function readErrorBody(text: string): object | undefined {
   const parsed = readJsonText(text);
@@ -215,7 +198,6 @@ function readErrorBody(text: string): object | undefined {
   return { ...fields, message: [findMessage(error), readCause(fields)].filter((part) => part !== '').join('\n') };
 }
 
-/** Finds the message in an error of any form. */
 function findMessage(error: unknown): string {
   if (typeof error === 'string') return error;
   if (Array.isArray(error)) return error.map(findMessage).join('\n');
@@ -226,14 +208,14 @@ function findMessage(error: unknown): string {
   return typeof found === 'string' ? found : `${findMessage(found)} ${JSON.stringify(found)}`;
 }
 
-/** Returns the error of the provider behind a gateway: `metadata.raw` of OpenRouter. */
+/** The error of the provider behind OpenRouter is in `metadata.raw`. */
 function readCause({ metadata }: Record<string, unknown>): string {
   const raw = isMapping(metadata) ? metadata['raw'] : undefined;
   if (raw === undefined || raw === null) return '';
   return typeof raw === 'string' ? raw : JSON.stringify(raw);
 }
 
-/** Reads a response that its server labels as JSON. It may be a stream nevertheless, which the first byte shows. */
+/** The first byte shows whether a body labeled as JSON is a stream nevertheless. */
 async function readStream(response: Response, body: ReadableStream<Uint8Array>): Promise<Response> {
   const reader = body.getReader();
   const { value: first = new Uint8Array() } = await reader.read();
@@ -251,7 +233,6 @@ async function readStream(response: Response, body: ReadableStream<Uint8Array>):
   return isJsonText ? toStream(await new Response(whole).text()) : new Response(whole, { status, headers });
 }
 
-/** Turns a JSON body into a stream of one event, because the caller asked for a stream. */
 function toStream(text: string): Response {
   const body = readJsonText(text);
   const isError = isMapping(body) && (body['error'] ?? body['errors'] ?? undefined) !== undefined;

@@ -5,45 +5,36 @@ import { readRetryAt } from './rate-limits.ts';
 import type { ErrorRow } from './request-errors.ts';
 
 export interface ProviderFailure {
-  /** HTTP status. Absent if no response came, or if the failure was reported inside a stream. */
+  /** HTTP status. Absent without a response, or for a failure inside a stream. */
   readonly status?: number | undefined;
-  /** Error type. Not validated, because OpenAI-compatible servers also send numbers and other values. */
+  /** Not validated: OpenAI-compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /**
-   * The provider's error message. The message may quote the request, so it is matched against patterns but never shown.
-   */
+  /** May quote the request, so this text is matched against patterns but never shown. */
   readonly message: string;
   readonly headers?: { get(name: string): string | null } | undefined;
 }
 
-/**
- * Matches an error code that is safe to show: an identifier, or four digits as GLM sends them. Any other value could
- * hold message contents or a key.
- */
+/** An error code that is safe to show. Any other value could hold message contents or a key. GLM sends four digits. */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** Error types that are less specific than the provider's message, as are the statuses below. */
+/** The provider's message says more than these types and statuses. */
 const BROAD_NAMES: ReadonlySet<string> = new Set(['invalid_request_error', 'api_error', 'server_error']);
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 400, 404, 422, 500, 502, 503]);
 const STATUS = /^[45]\d\d$/;
-/**
- * Maximum length of an error message that is compared with patterns. Some providers append the whole request to their
- * message.
- */
+/** Some providers append the whole request to their message. */
 const SEARCHED_CHARS = 16_384;
-/** Matches a path in the request, such as `messages[3].content`, in a provider's error message. */
+/** Path in the request, such as `messages[3].content`. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
-/** Matches a word for a size in an error message that names no message. */
 const SIZE_WORD = /\btokens?\b|\b(?:length|limit|window|too (?:long|large|big))\b/i;
 
-/** Matches the ids of Responses items in an error message. */
+/** Ids of Responses items. */
 const ITEM_ID = /\b(?:rs|msg|fc)_\w{1,80}/g;
 
 /**
  * Converts a failed model request into a `ModelError`.
  * @param now ms since epoch
- * @param describe describes the structure of the request. Called only if the provider refused the request as malformed.
+ * @param describe outlines the request, called only if the provider refused it as malformed
  */
 export function classifyFailure(
   failure: ProviderFailure,
@@ -105,10 +96,7 @@ function findByName(names: readonly string[]): ErrorRow | undefined {
   return names.map((name) => ERROR_TABLE.find(({ types }) => types?.includes(name))).find((row) => row !== undefined);
 }
 
-/**
- * Classifies a failure that matches no row of `ERROR_TABLE`. Without a status, the provider accepted the request, but
- * its answer was lost on the way.
- */
+/** Without a status, the provider accepted the request, but its answer was lost on the way. */
 function unknownFailure(status: number | undefined): ErrorRow {
   if (status === undefined) return { kind: 'retry', words: 'the answer did not arrive completely' };
   return status >= 400 && status < 500

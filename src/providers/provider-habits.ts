@@ -11,11 +11,10 @@ import type { ProviderHabits } from '../domain/provider-habits.ts';
 import { isThinking, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 
 /**
- * Habits by the name of a model. A name may hold a maker (`deepseek/deepseek-v4`, `moonshotai/Kimi-K2.6`). The habits of
- * a profile win over these.
+ * Habits by the name of a model, which may hold a maker (`moonshotai/Kimi-K2.6`). Habits of a profile win.
  * - DeepSeek, Kimi, Qwen and MiMo want the reasoning of all answers with calls, unsigned on their Anthropic endpoints.
  * - MiniMax wants all reasoning.
- * - Gemini 3 and newer require a signature on calls, also of other models.
+ * - Gemini 3 and newer require a signature on calls, also on those of other models.
  * - Mistral requires ids of nine letters or digits.
  */
 const HABITS: readonly (readonly [name: RegExp, habits: ProviderHabits])[] = [
@@ -30,7 +29,6 @@ function findHabits({ id, habits }: Pick<ModelProfile, 'id' | 'habits'>): Provid
   return { ...HABITS.find(([name]) => name.test(id))?.[1], ...habits };
 }
 
-/** Requirement of a provider that its refusal names. */
 export type Lesson = 'send_reasoning' | 'drop_reasoning' | 'nine_ids' | 'sign_calls' | 'system_first';
 
 const LESSONS: Readonly<Record<Lesson, ProviderHabits>> = {
@@ -41,7 +39,7 @@ const LESSONS: Readonly<Record<Lesson, ProviderHabits>> = {
   system_first: { takesLaterSystem: false },
 };
 
-/** The habits of one model, which grow with the refusals of its provider. They last as long as the process. */
+/** The habits of one model. They grow with refusals of its provider, and last as long as the process. */
 export class LearnedHabits {
   #habits: ProviderHabits;
 
@@ -53,7 +51,7 @@ export class LearnedHabits {
     return this.#habits;
   }
 
-  /** @returns false if the habits already agree with the lesson, so that another attempt would fail in the same way */
+  /** @returns false if the habits agree with the lesson, so that another attempt would fail in the same way */
   learn(lesson: Lesson): boolean {
     const learned = { ...this.#habits, ...LESSONS[lesson] };
     if (JSON.stringify(learned) === JSON.stringify(this.#habits)) return false;
@@ -66,7 +64,6 @@ export class LearnedHabits {
 export class TeachingError extends ModelError {
   /** `drop_thinking`: the provider refused thinking of the request. */
   readonly lesson: Lesson | 'drop_thinking';
-  /** Ids of items that the provider's message names. */
   readonly itemIds: readonly string[];
 
   constructor(
@@ -84,24 +81,21 @@ export class TeachingError extends ModelError {
   }
 }
 
-/** Refused thoughts that a process remembers for one model. */
 const MAX_REFUSED = 10_000;
 
 /**
- * Sends requests of one model in the form that its provider accepts. After a refusal that names another form, a request
- * is sent again in that form, and later requests have it at once. Failing the turn could block the conversation: before
- * the first compaction, there is no context version to roll back to.
+ * Sends requests of one model in the form that its provider accepts. A refusal that names another form teaches it: the
+ * request is sent again, and later requests have the form at once. Failing the turn could block the conversation,
+ * because before the first compaction there is no version to roll back to.
  */
 export class FormMemory {
   readonly #habits: LearnedHabits;
-  /** Hashes of refused thoughts, oldest first. */
   readonly #refused = new Set<string>();
 
   constructor(habits: LearnedHabits) {
     this.#habits = habits;
   }
 
-  /** @throws the error of the last attempt */
   async send<Request extends ModelRequest, Answer>(
     request: Request,
     ask: (request: Request) => Promise<Answer>,
@@ -122,17 +116,14 @@ export class FormMemory {
     }
   }
 
-  /** @returns true if a retry differs from a request with `habits`. A concurrent request may have learned first. */
+  /** A concurrent request may have learned first. @returns true if a retry differs from a request with `habits` */
   #learn(lesson: Lesson, habits: ProviderHabits, lessons: Set<Lesson>): boolean {
     if (lessons.has(lesson)) return false;
     lessons.add(lesson);
     return this.#habits.learn(lesson) || this.#habits.current !== habits;
   }
 
-  /**
-   * Remembers the refused thoughts of a request. If the refusal names an item, only the thoughts of its message go, else
-   * all thoughts of the request.
-   */
+  /** If the refusal names an item, only the thoughts of its message go, else all thoughts of the request. */
   #forget<Request extends ModelRequest>(request: Request, itemIds: readonly string[]): Request {
     const thoughts = request.messages.map(listThoughts);
     const named = thoughts.filter((_, index) => isNamed(request.messages[index], itemIds));
@@ -144,7 +135,7 @@ export class FormMemory {
     return this.#withoutRefused(request);
   }
 
-  /** Returns the request without thoughts that the provider has refused, or the same object if it has none. */
+  /** Returns the same object if the request has no refused thoughts. */
   #withoutRefused<Request extends ModelRequest>(request: Request): Request {
     if (this.#refused.size === 0) return request;
     const messages = request.messages.map((message) => this.#withoutThoughts(message));

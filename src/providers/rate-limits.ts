@@ -1,23 +1,18 @@
-/** Headers of a response, from any library. */
 export interface ResponseHeaders {
   get(name: string): string | null;
 }
 
-/** Sources of the time at which to retry: the response headers, or the error message if a stream failed. */
 export interface RetryHints {
   readonly headers?: ResponseHeaders | undefined;
   readonly message: string;
-  /** True for a rate limit. The headers with reset times are read only in this case. */
+  /** Headers with reset times are read only for a rate limit. */
   readonly isRateLimit: boolean;
 }
 
 const MAX_WAIT_MS = 3_600_000;
 const DURATION = /(?<![\d.])(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-/**
- * Matches a waiting time in an error message: OpenAI's "try again in 1m2.5s.", Gemini's "retry in 34.07s", Azure's
- * "retry after 26 seconds".
- */
+/** OpenAI: "try again in 1m2.5s.", Gemini: "retry in 34.07s", Azure: "retry after 26 seconds". */
 const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;
 
 interface Limit {
@@ -39,11 +34,7 @@ const LIMITS: readonly Limit[] = [
   })),
 ];
 
-/**
- * Returns the time at which the provider asks us to retry, at most an hour from now.
- * @param now ms since epoch
- * @returns ms since epoch, or undefined if the provider gives no time
- */
+/** Returns the time at which the provider asks us to retry, at most an hour from now. @param now ms since epoch */
 export function readRetryAt({ headers, message, isRateLimit }: RetryHints, now: number): number | undefined {
   const given = (name: string): string | undefined => headers?.get(name) ?? undefined;
   const waitMs =
@@ -63,18 +54,16 @@ function readWait(text: string | undefined, now: number): number | undefined {
   return readNumber(text, 1_000) ?? readDate(text, now);
 }
 
-/** Reads an HTTP date. A bare number is refused, because `Date.parse` would read it as a year. */
+/** A bare number is no date, although `Date.parse` would read it as a year. */
 function readDate(text: string | undefined, now: number): number | undefined {
   const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(date) ? undefined : date - now;
 }
 
-/** Reads the time until a reset: a duration or a date. */
 function readTime(text: string | undefined, now: number): number | undefined {
   return readDuration(text) ?? readDate(text, now);
 }
 
-/** Reads a duration such as `6m0s`, `20ms` or `26 seconds`. */
 function readDuration(text: string | undefined): number | undefined {
   const parts = [...(text ?? '').matchAll(DURATION)];
   if (parts.length === 0) return undefined;
@@ -86,12 +75,10 @@ function msOf(unit: string): number {
 }
 
 /**
- * Returns the time before which the provider would refuse the next call, because this one used up the calls of the account.
- * A limit of tokens is left out, because the next call may need few.
- *
- * Most providers give back calls one by one until the reset, so the next one is allowed after its share of that time.
+ * Returns the time in ms before which the provider would refuse the next call, because this call was the last that the
+ * account had. Token limits do not count, because the next call may need few. Most providers give calls back one by
+ * one, so the next one is allowed after its share of the time until the reset.
  * @param now ms since epoch
- * @returns ms since epoch, or undefined if calls are left or the headers do not say
  */
 export function readNextCallAt(headers: ResponseHeaders, now: number): number | undefined {
   const given = (name: string): string | undefined => headers.get(name) ?? undefined;
@@ -102,7 +89,7 @@ export function readNextCallAt(headers: ResponseHeaders, now: number): number | 
   return waitMs === 0 ? undefined : now + Math.min(MAX_WAIT_MS, waitMs);
 }
 
-/** Returns the latest reset time among the rate limits that are used up, or whose remaining amount is unknown. */
+/** The latest reset among the limits that are used up, or whose remaining amount is unknown. */
 function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
   const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
     .map(({ reset }) => readTime(given(reset), now))

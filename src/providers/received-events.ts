@@ -4,10 +4,9 @@ import type { WatchedRequest } from './answer-stream.ts';
 import { EventParser } from './event-parser.ts';
 import { readNextCallAt } from './rate-limits.ts';
 
-/** Returned by a decoder for the event that marks the end of a stream. */
+/** A decoder returns this for the mark that ends a stream. */
 export const END_MARK = Symbol('end mark');
 
-/** Options of an SDK for one request whose response is read as bytes. */
 interface SendOptions {
   readonly signal: AbortSignal;
   readonly fetchOptions: { readonly dispatcher: Dispatcher };
@@ -16,33 +15,34 @@ interface SendOptions {
 interface StreamedCall<Event> {
   readonly dispatcher: Dispatcher;
   readonly request: Pick<WatchedRequest, 'signal' | 'onEvent'>;
-  /** Sends the request through the provider's SDK. */
   readonly send: (options: SendOptions) => Promise<Response>;
   /**
-   * Decodes one event as the provider's SDK does. Returns undefined for an event that the SDK skips.
+   * Decodes one event as the provider's SDK does. Undefined: the SDK skips the event.
    * @throws the SDK's error for an event that reports an error
    */
   readonly decode: (data: string, name: string | undefined, headers: Headers) => Event | undefined | typeof END_MARK;
-  /** Converts an error of the provider or of the network into a `ModelError`. */
   readonly classify: (error: unknown) => Error;
-  /** Reads one event. Returns true if the answer is complete. */
+  /** Returns true if the answer is complete. */
   readonly take: (event: Event) => boolean;
 }
 
 interface StreamEnd {
-  /** True if the server marked the end of its stream. */
   readonly isMarked: boolean;
 }
 
 interface ReceivedAnswer extends StreamEnd {
-  /** ms since epoch before which the provider would refuse the next call. Absent: it gave no such time. */
+  /** ms since epoch before which the provider would refuse the next call. Absent if the provider gave no such time. */
   readonly nextCallAt: number | undefined;
 }
 
 /**
- * Sends a request through an SDK, and calls `take` with each event of the response at the moment it arrives. The SDK
- * sends the request and reads HTTP errors. The SDK's stream is not used: its iterators and the web stream below them
- * cost more than all other work for an event.
+ * Sends a request through an SDK, and calls `take` with each event of the response when it arrives.
+ *
+ * The SDK sends the request and reads HTTP errors, but its stream is not used. The SDK's iterators and the web stream
+ * below them cost more than all other work for an event. So three parts replace them:
+ * 1. `ResponseBytes` takes the bytes from the HTTP client, by an interceptor of undici.
+ * 2. `EventParser` finds the server-sent events in the bytes.
+ * 3. `EventReading` decodes each event, and ends once: with the answer, the end of the stream, or an error.
  *
  * Errors of the provider and of the network become `ModelError`s. Errors of `take` are bugs and are thrown unchanged.
  * @throws ModelError if the call fails, or the signal's reason
@@ -50,7 +50,7 @@ interface ReceivedAnswer extends StreamEnd {
 export async function receiveEvents<Event>(call: StreamedCall<Event>): Promise<ReceivedAnswer> {
   const { signal } = call.request;
   signal.throwIfAborted();
-  // Each request has its own signal, because an SDK may keep its listener on the signal until the body is collected.
+  // Each request has its own signal: an SDK may keep its listener until the body is collected as garbage.
   const connection = new AbortController();
   const bytes = new ResponseBytes(call.dispatcher);
   const aborted = Promise.withResolvers<never>();
@@ -85,7 +85,7 @@ async function send<Event>(call: StreamedCall<Event>, options: SendOptions): Pro
   }
 }
 
-/** Reads the events of one response. Ends once: with the answer, the end of the stream, or an error. */
+/** Reads the events of one response. */
 class EventReading<Event> implements BytesTaker {
   readonly #call: StreamedCall<Event>;
   readonly #headers: Headers;
@@ -156,26 +156,24 @@ interface BytesTaker {
 }
 
 /**
- * ms that a server has to end a response whose answer is complete. If the server does so, the next request can use the
- * connection. Servers end the response in the packet with the last event, or in the packet after it.
+ * A server has this time to end a complete response, so that the next request can use the connection. Servers end it in
+ * the packet with the last event, or in the next.
  */
 const END_MS = 1_000;
 
 /**
- * Takes the bytes of one response from the HTTP client, before `fetch` makes a web stream of them. The web stream costs
- * more for each chunk than the reading of its events. `fetch` still follows redirects and aborts the connection. After
- * a redirect, the response is the last one.
+ * Takes the bytes of one response before `fetch` makes a web stream of them. `fetch` still follows redirects and aborts
+ * the connection.
  */
 class ResponseBytes {
-  /** Sends one request, and takes the bytes of its response. */
   readonly dispatcher: Dispatcher;
-  /** True if this object takes the bytes. The bytes of an error, and compressed or JSON data, stay in the body. */
+  /** The bytes of an error, and compressed or JSON data, stay in the body. */
   #isTaken = false;
   readonly #early: Uint8Array[] = [];
   #taker: BytesTaker | undefined;
   #end: { readonly error?: Error } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Kept until the response has ended, because undici cancels a response that was collected as garbage. */
+  /** undici cancels a response that was collected as garbage. */
   #response: Response | undefined;
 
   constructor(dispatcher: Dispatcher) {
@@ -184,7 +182,7 @@ class ResponseBytes {
     );
   }
 
-  /** Passes the bytes to the taker: at once the bytes that have arrived, then each chunk when it arrives. */
+  /** Passes the bytes that have arrived at once, then each chunk when it arrives. */
   read(response: Response, taker: BytesTaker): void {
     this.#response = response;
     this.#taker = taker;
@@ -193,13 +191,11 @@ class ResponseBytes {
     if (this.#end !== undefined) this.#finish(this.#end);
   }
 
-  /** Ends the reading of a response whose answer is complete. */
   release(): void {
     this.#taker = undefined;
     if (this.#end === undefined) setTimeout(() => this.abort(), END_MS).unref();
   }
 
-  /** Closes the connection, unless the response has ended. */
   abort(): void {
     this.#taker = undefined;
     if (this.#end === undefined) this.#controller?.abort(new Error('the answer needs no more of the response'));
@@ -232,7 +228,7 @@ class ResponseBytes {
     };
   }
 
-  /** Forgets the response before a redirect. Its callbacks may still arrive later, with its own controller. */
+  /** Forgets the response before a redirect, whose callbacks may still arrive. */
   #begin(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#isTaken = false;

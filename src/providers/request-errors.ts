@@ -2,32 +2,27 @@ import type { ModelErrorKind } from '../domain/model.ts';
 import { statesOutputCap, statesOverflow } from './overflow-text.ts';
 import type { TeachingError } from './provider-habits.ts';
 
-/**
- * A kind of provider error. A failed request matches a row by error code or type, by HTTP status, or by the text of the
- * provider's message.
- */
+/** A kind of provider error, and how failed requests are recognized as this kind. */
 export interface ErrorRow {
   readonly kind: ModelErrorKind;
   /** Description for people, which becomes the error message. */
   readonly words: string;
-  /** Error codes or types by which providers report this kind of error. */
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
-  /** Patterns of the error messages by which providers report this kind of error. */
   readonly texts?: readonly RegExp[];
-  /** Returns true if the meaning of an error message is this kind of error. Used together with `texts`. */
+  /** True if the meaning of a message is this kind. Used together with `texts`. */
   readonly states?: (message: string) => boolean;
-  /** Patterns that are more specific than the error's code and status. */
+  /** Patterns that are more specific than code and status. */
   readonly decidingTexts?: readonly RegExp[];
-  /** True if the error says that the provider refused what the messages say or hold. */
+  /** The provider refused what the messages say or hold. */
   readonly refusesContents?: true;
-  /** True if the provider limits the rate of calls, or is overloaded, so that other calls of the model would fail as well. */
+  /** The provider limits the rate or is overloaded, so other calls of the model would fail as well. */
   readonly isLimit?: true;
   /** The form in which the provider may accept the same request. */
   readonly lesson?: TeachingError['lesson'];
 }
 
-/** Errors that say that a request is too large: its tokens, its bytes or its pictures. */
+/** Errors of a request that is too large. */
 export const SIZE_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'overflow',
@@ -41,13 +36,13 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       '1261', // z.ai
     ],
     decidingTexts: [
-      // OpenAI and Groq: one request above the limit of a minute. Waiting would not help.
+      // OpenAI and Groq: one request above the limit of a minute. Waiting does not help.
       /^(?=[^]*request too large)[^]*(?<!output )tokens per min/i,
     ],
     states: statesOverflow,
     texts: [
-      // OpenAI's limits: 2,048 messages, 10 MB of text. The field is matched, and not the error code, because the same
-      // code for a long id means a malformed request.
+      // OpenAI: 2,048 messages, 10 MB of text. The field is matched, because the same code for a long id means a
+      // malformed request.
       /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
       /too many total text bytes/i, // Bedrock
       /cannot truncate prompt with n_keep/i, // LM Studio
@@ -83,7 +78,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
   },
 ];
 
-/** Errors of the agent's settings. Rolling back to an earlier version of the context would not help. */
+/** Errors of the agent's settings. An earlier version of the context would not help. */
 export const SETTING_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'fatal',
@@ -125,7 +120,7 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
   },
 ];
 
-/** Errors of the form of the messages. Some name the form that the provider accepts. */
+/** Errors of the form of the messages. */
 export const FORM_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'invalid',

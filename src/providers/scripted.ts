@@ -126,7 +126,6 @@ function findDifference(
   return isMet ? undefined : `the text of the last message does not match ${String(content)}`;
 }
 
-/** Streams the text of a scripted answer, then returns the whole answer. */
 async function speak(outcome: ScriptedOutcome, request: ModelRequest): Promise<ModelAnswer> {
   const given = await outcome;
   if (given instanceof Error) throw given;

@@ -99,12 +99,12 @@ function checkModel(model: unknown): void {
   );
 }
 
-/** Factor for models whose tokenizer is not known: that of Claude, whose counts differ most. */
+/** Factor for an unknown tokenizer: that of Claude, whose counts differ most. */
 const UNKNOWN_FACTOR = 1.35;
 
 /**
- * The profile's id has the provider, because answers of one provider's model must not go to the same model of another
- * provider. It has no wire format, so new context versions are checked by the rules of every format.
+ * The id names the provider, because answers of its model must not go to the same model elsewhere. Without a wire
+ * format, new versions are checked by the rules of every format.
  */
 function readProfile(
   { provider, modelId }: AiSdkLanguageModel,
@@ -117,7 +117,7 @@ function readProfile(
     ? { encoding: 'o200k_base' as const, upperBoundFactor: UNKNOWN_FACTOR, windowTokens, outputCapTokens }
     : findProfile(maker, modelId, catalogue);
   const merged = { ...base, ...profile, id: `${provider}/${modelId}` };
-  // Provider packages enforce answer schemas in different ways, so the system prompt asks for the schema instead.
+  // Provider packages enforce answer schemas in different ways, so the system prompt asks for the schema.
   return { ...merged, abilities: { ...merged.abilities, structured: false } };
 }
 
@@ -166,7 +166,7 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
   };
 }
 
-/** The two versions differ only in parts that `writePromptInSlices` already wrote for this model's version. */
+/** `writePromptInSlices` has written the parts in which the two versions differ. */
 async function openStream(
   model: AiSdkLanguageModel,
   sent: LanguageModelV4CallOptions,
@@ -177,10 +177,7 @@ async function openStream(
   return readParts(stream);
 }
 
-/**
- * Throws the errors that a stream reports as parts. The part before the first event of the provider is left out, so
- * that the provider's silence is noticed.
- */
+/** Leaves out the part before the provider's first event, so that a silent provider is noticed. */
 async function* readParts(
   stream: ReadableStream<LanguageModelV4StreamPart>,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
@@ -221,7 +218,7 @@ function nameChoice(given: NonNullable<AiSdkSettings['toolChoice']>): ToolChoice
 
 /**
  * Turns Claude's thinking off if the request could not be answered with it (wire rule A7). The package adds the budget
- * of thinking to the output limit, so the budget is taken off before.
+ * of thinking to the output limit, so the budget is subtracted before.
  */
 function fitThinking(
   given: Required<Pick<Body, 'maxOutputTokens' | 'providerOptions'>> & Pick<Body, 'reasoning'>,
@@ -243,7 +240,6 @@ function fitThinking(
   return { ...kept, maxOutputTokens: maxOutputTokens - budget };
 }
 
-/** @throws ModelError if the model could not answer the request, or the request has too many bytes */
 function checkBody(
   { prompt, tools }: Body,
   { maxRequestBytes }: ModelProfile,

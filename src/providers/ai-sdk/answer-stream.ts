@@ -11,7 +11,7 @@ interface AiSdkAnswer {
   readonly toolCalls: readonly ToolCall[];
   readonly end: NonNullable<ModelAnswer['end']>;
   readonly usage: ModelUsage | undefined;
-  /** Parts of the answer with the provider's metadata, as a later prompt takes them. */
+  /** Parts with the provider's metadata, as a later prompt takes them. */
   readonly items: readonly RawItem[];
 }
 
@@ -19,9 +19,8 @@ type TextPart = Extract<LanguageModelV4StreamPart, { type: `${'text' | 'reasonin
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
 /**
- * Builds an answer from the parts of a stream. Generated files and sources are not kept.
- * @throws ModelError if the stream ends without a whole answer, or with an error that the provider named only by its
- * finish reason
+ * Builds an answer from the parts of a stream, without generated files and sources.
+ * @throws ModelError if the stream ends without a whole answer, or with an error that only its finish reason names
  */
 export async function readAnswerStream(
   parts: AsyncIterable<LanguageModelV4StreamPart>,
@@ -41,9 +40,9 @@ interface OpenBlock {
 class AnswerReader {
   readonly #listeners: PieceListeners;
   readonly #items: object[] = [];
-  /** Open blocks by type and id, because a text and a reasoning may have the same id. */
+  /** A text and a reasoning may have the same id, so the key has the type, too. */
   readonly #open = new Map<string, OpenBlock>();
-  /** Ids of the calls that turnfold runs, in the order in which they started. */
+  /** Calls that turnfold runs, in the order in which they started. */
   readonly #calls: string[] = [];
   #finish: Finish | undefined;
 
@@ -114,7 +113,7 @@ class AnswerReader {
       this.#open.set(key, block);
       this.#items.push(block);
     }
-    // The metadata of a later part of the same block is complete, so it replaces the earlier one.
+    // The metadata of a later part is complete, so it replaces the earlier one.
     Object.assign(block, withOptions(part));
     if (!('delta' in part) || part.delta === '') return;
     block.text += part.delta;
@@ -154,13 +153,11 @@ function writeProviderResult(part: Extract<LanguageModelV4StreamPart, { type: 't
   return { type: 'tool-result', toolCallId, toolName, output, ...withOptions(part) };
 }
 
-/** Reasons of single providers that say more than the unified reason. */
 const RAW_ENDS: Readonly<Record<string, AiSdkAnswer['end']>> = { pause_turn: 'cut_off' };
 
-/** @throws ModelError if the answer is not whole, or did not fit the context window */
 function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUsage | undefined): AiSdkAnswer['end'] {
   const paid = usage && { usage };
-  // Version 3 has no reason `interrupted`. It reports a stream that broke off as `other`, without the provider's reason.
+  // Version 3 has no reason `interrupted`. A broken stream has the reason `other`, without the provider's own.
   const isBroken = reason?.unified === 'interrupted' || (reason?.unified === 'other' && reason.raw === undefined);
   if (reason === undefined || isBroken)
     throw new ModelError('retry', 'the stream ended before the answer was complete', paid);
@@ -180,10 +177,7 @@ function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUs
   }
 }
 
-/**
- * Converts the token usage. Reasoning counts as kept in the context only if a part of it has metadata, without which no
- * provider accepts reasoning back.
- */
+/** Reasoning stays in the context only if a part of it has metadata. No provider accepts reasoning back without. */
 function readUsage(
   { inputTokens, outputTokens }: LanguageModelV4Usage,
   items: readonly RawItem[],

@@ -5,8 +5,8 @@ import type { FailedCall } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
 /**
- * Errors of the AI SDK that no provider caused, by name. Names are compared and not classes, because a process may hold
- * several versions of the AI SDK's packages.
+ * Errors that no provider caused, by name. A process may hold several versions of the packages, so classes do not
+ * match.
  */
 const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_LoadAPIKeyError: 'the API key of the provider is not set',
@@ -18,14 +18,10 @@ const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_UnsupportedModelVersionError: 'the model has another specification version than v3 or v4',
 };
 
-/** Longest error body that is parsed. Some providers append the whole request to their error. */
+/** Some providers append the whole request to their error. */
 const MAX_BODY_CHARACTERS = 65_536;
 
-/**
- * Converts an error of an AI SDK model into a `ModelError`. An error of the call's end is given to the signal first, so
- * that an aborted call throws the signal's reason.
- * @throws the signal's reason if the signal ended the call
- */
+/** Converts an error into a `ModelError`. @throws the signal's reason if the signal ended the call */
 export function classifyAiSdkError(given: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   if (isModelError(given)) return given;
@@ -37,7 +33,7 @@ export function classifyAiSdkError(given: unknown, { signal, describe }: FailedC
   return classifyFailure(readFailure(error), Date.now(), describe);
 }
 
-/** Any other error may quote model output, which must not be matched against the table of provider errors. */
+/** Any other error may quote model output, which must not be matched against the table of errors. */
 function readFailure(error: unknown): ProviderFailure {
   if (typeof error === 'string') return { message: error };
   if (!isMapping(error)) return { message: '' };
@@ -58,7 +54,7 @@ function readFailure(error: unknown): ProviderFailure {
   };
 }
 
-/** Returns true for errors that a provider sent. Names of the gateway's errors begin with `Gateway`. */
+/** Names of the gateway's errors begin with `Gateway`. */
 function isApiError(name: unknown): boolean {
   return name === 'AI_APICallError' || String(name).startsWith('Gateway');
 }
@@ -69,7 +65,7 @@ interface ErrorBody {
   readonly code?: unknown;
 }
 
-/** Reads the error of a response body. Providers nest it differently, and Gemini puts it into a list. */
+/** Providers nest the error differently, and Gemini puts it into a list. */
 function readErrorBody(text: unknown): ErrorBody {
   if (typeof text !== 'string' || text.length > MAX_BODY_CHARACTERS) return {};
   const body = readJsonText(text);

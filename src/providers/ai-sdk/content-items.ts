@@ -7,10 +7,7 @@ import type { ArrangedAssistant, WireCall } from '../../wire/wire-request.ts';
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 export type AssistantPart = AssistantContent[number];
 
-/**
- * Writes an assistant message as content parts. These are the parts of its own provider with their metadata. If the
- * message has none or was edited, they are turnfold's text and calls.
- */
+/** Writes a message as the parts of its own provider with their metadata, or as text and calls if it was edited. */
 export function writeAssistant(item: ArrangedAssistant): AssistantContent {
   const { raw, text, calls } = item;
   if (raw !== undefined && saysTheSame(raw, item)) {
@@ -25,8 +22,7 @@ function writeCall({ id, name, input }: WireCall, providerOptions?: SharedV4Prov
 }
 
 /**
- * Writes the provider's parts in order. Reasoning at the end is left out, because providers refuse reasoning without
- * the item that it belongs to (wire rules A7, R2).
+ * Leaves out reasoning at the end: providers refuse reasoning without the item that it belongs to (wire rules A7, R2).
  */
 function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): AssistantContent {
   const answered = new Set(raw.filter(({ type }) => type === 'tool-result').map(({ toolCallId }) => toolCallId));
@@ -45,18 +41,15 @@ function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): Ass
 }
 
 /**
- * Providers refuse blank texts, and calls of their own tools without a result (wire rule A11). A blank text with
- * metadata stays, because Gemini signs such texts.
+ * Providers refuse blank texts, and calls of their own tools without a result (wire rule A11). Gemini signs blank
+ * texts, so those with metadata stay.
  */
 function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   if (item['providerExecuted'] === true) return answered.has(item['toolCallId']);
   return item.type !== 'text' || item['providerOptions'] !== undefined || !isBlank(String(item['text']));
 }
 
-/**
- * Returns the metadata of a part. An item of OpenAI's Responses API may have its id only behind its reasoning (wire
- * rule R3), so other ids are left out.
- */
+/** An item of OpenAI's Responses API may have its id only behind its reasoning (wire rule R3). */
 function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOptions | undefined {
   const options = item['providerOptions'] as SharedV4ProviderOptions | undefined;
   if (options === undefined || isReasoned) return options;
@@ -64,12 +57,11 @@ function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOption
   return Object.fromEntries(kept.filter(([, own]) => Object.keys(own).length > 0));
 }
 
-/** Returns true for a call that turnfold runs. The provider itself runs the other calls, such as a web search. */
+/** True for a call that turnfold runs. The provider runs the others, such as a web search. */
 export function isAgentCall(item: RawItem): boolean {
   return item.type === 'tool-call' && item['providerExecuted'] !== true;
 }
 
-/** Compares the recorded parts with the logged message, to detect an edit. */
 function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
   const own = raw.filter(isAgentCall);
   const areSameCalls =

@@ -16,7 +16,6 @@ interface AiSdkPromptOptions {
   readonly traits: ProviderTraits;
   readonly habits: Pick<ProviderHabits, 'callIds' | 'takesLaterSystem'>;
   readonly supportedUrls: SupportedUrls;
-  /** True if the prompt gets marks for the provider's prompt cache. */
   readonly hasCacheMarks: boolean;
 }
 
@@ -35,7 +34,7 @@ export interface AiSdkPrompt {
 }
 
 /**
- * Converts a request to the prompt of the AI SDK. Both versions of its specification differ only in the form of files.
+ * Converts a request. The two versions of the specification differ only in the form of files.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* writePromptInSlices(request: WireRequest, options: AiSdkPromptOptions): Interruptible<AiSdkPrompt> {
@@ -71,8 +70,8 @@ export function* writePromptInSlices(request: WireRequest, options: AiSdkPromptO
 }
 
 /**
- * Adds a message. Adjacent assistant messages become one, because Gemini takes a call only behind a user message or
- * results. Claude takes thinking only at the start of a message (wire rule A7).
+ * Joins adjacent assistant messages, because Gemini takes a call only behind a user message or results. Claude takes
+ * thinking only at the start of a message (wire rule A7).
  */
 function addMessage(
   messages: LanguageModelV4Message[],
@@ -90,7 +89,7 @@ function addMessage(
   } else messages.push({ role: 'assistant', content: writeAssistant(item) });
 }
 
-/** Returns the part, or a text in place of a picture or a file that the model cannot fetch. */
+/** Replaces a picture or a file that the model cannot fetch by a text. */
 function fitPart(part: SentPart, { supportedUrls }: AiSdkPromptOptions): SentPart {
   if (part.kind === 'image_url' && !isFetched('image/*', part.url, supportedUrls)) {
     return textPart('(a picture that the model cannot fetch is not shown)');
@@ -147,7 +146,6 @@ function isFetched(mediaType: string, url: string, supported: SupportedUrls): bo
 
 interface WrittenResult {
   readonly result: LanguageModelV4ToolResultPart;
-  /** Pictures that a user message shows after the results. */
   readonly shownLater: readonly SentPart[];
 }
 
@@ -190,8 +188,8 @@ function hidePicture(part: SentPart): SentPart {
 }
 
 /**
- * Marks three prefixes for the provider's cache (wire rule A9). They end with the system text, the previous user message,
- * and the last message.
+ * Marks three prefixes for the provider's cache (wire rule A9): the system text, the previous user message, and the
+ * last message.
  */
 function markPrefixes(
   messages: readonly LanguageModelV4Message[],
@@ -208,8 +206,7 @@ function markPrefixes(
 }
 
 /**
- * Looks at the calls of the current tool loop. User messages directly behind results do not end a loop, because Claude
- * gets them in the message of the results.
+ * User messages directly behind results do not end a tool loop, because Claude gets them in the message of the results.
  */
 function findLacking(items: readonly ArrangedItem[]): LackingThinking {
   const isBehindAnswer = (index: number): boolean => (items[index - 1]?.kind ?? 'assistant') === 'assistant';

@@ -3,11 +3,10 @@ import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sd
 /** Options of one provider, under its own name, as AI SDK models take them. */
 export type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
 
-/** Properties of an AI SDK provider that the specification of its models does not show. */
+/** Properties of a provider that the specification of its models does not show. */
 export interface ProviderTraits {
   /** Options that mark the end of a prefix for the provider's prompt cache. Absent if the provider needs no marks. */
   readonly cacheMark?: SharedV4ProviderOptions;
-  /** Options of every request, unless the caller sets others. */
   readonly defaults: ProviderOptions;
   /** True if the provider binds thinking to the system texts and tools before it (wire rule A8). */
   readonly bindsThinking: boolean;
@@ -19,10 +18,7 @@ export interface ProviderTraits {
   readonly thinkingOptions?: string;
 }
 
-/**
- * Returns the properties of a provider. Its name is compared and not its package, because gateways and custom providers
- * use the names of others.
- */
+/** Compares the name and not the package, because gateways and custom providers use the names of others. */
 export function traitsOf({
   provider,
   modelId,
@@ -49,7 +45,7 @@ export function traitsOf({
   };
 }
 
-/** Merges options by provider. Settings of `over` win. */
+/** Settings of `over` win. */
 export function mergeProviderOptions(base: ProviderOptions, over: ProviderOptions = {}): ProviderOptions {
   const names = new Set([...Object.keys(base), ...Object.keys(over)]);
   return Object.fromEntries([...names].map((name) => [name, { ...base[name], ...over[name] }]));

@@ -51,7 +51,7 @@ export interface AnthropicModelOptions extends AnthropicConnection, ModelOptions
 
 /**
  * A model of Anthropic's Messages API. Answers are streamed, because networks cut connections that are idle during a
- * long answer. Retries and the deadline are the caller's task.
+ * long answer.
  * @throws invalid_config for an option that the model does not accept, with the field
  */
 export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: AnthropicModelOptions): Model {
@@ -105,7 +105,6 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
   return toModelAnswer(readAnthropicAnswer(message), profile, facts, readAnthropicUsage(message.usage));
 }
 
-/** @throws ModelError if the stream ended too early, or the answer reached the end of the context window */
 function checkEnd(message: StreamedAnthropicMessage): void {
   if (message.stop_reason === null) throw new ModelError('retry', 'the stream ended before the answer was complete');
   if (message.stop_reason === 'model_context_window_exceeded') {
@@ -116,10 +115,7 @@ function checkEnd(message: StreamedAnthropicMessage): void {
 
 type BetaMessage = Anthropic.Beta.BetaMessage;
 
-/**
- * Value of the header `anthropic-beta`. Without this header, the API rejects the parameter `compaction` and blocks of
- * that type.
- */
+/** Beta header without which the API rejects the parameter `compaction`, and blocks of that type. */
 const COMPACTION_BETA = 'compact-2026-09-04';
 
 const END = '(end of what is to be compacted)';
@@ -132,10 +128,7 @@ interface AnthropicCaller {
   readonly renderOptions: () => AnthropicOptions;
 }
 
-/**
- * Returns the headers of the model's options, and the beta header that the API requires for a request with a compaction
- * block (wire rule A10).
- */
+/** Adds the beta header for a request with a compaction block (wire rule A10). */
 function headersOf({ extraHeaders = {} }: ModelOptions, hasCompaction: boolean): Record<string, string> {
   const { [BETA_HEADER]: beta, ...others } = lowerNames(extraHeaders);
   const betas = [beta, hasCompaction ? COMPACTION_BETA : undefined].filter((name) => name !== undefined);
@@ -153,11 +146,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/**
- * Asks the API to compact the request that `generate` would send. Both requests start with the same text, so the
- * provider's prompt cache is used.
- * @throws ModelError if the call fails
- */
+/** Asks the API to compact the request that `generate` would send. The same start uses the provider's prompt cache. */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { client, profile, options } = caller;
   const answerable = { ...request, messages: endWithUser(request.messages) };
@@ -175,14 +164,13 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
 }
 
 /**
- * Appends a user message if the last message is from the assistant. Newer models refuse a request that ends with an
- * assistant message (wire rule X4), and the documentation has no exception for compactions.
+ * Newer models refuse a request that ends with an assistant message (wire rule X4). The documentation has no exception
+ * for compactions.
  */
 function endWithUser(messages: readonly Message[]): readonly Message[] {
   return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
 }
 
-/** @throws ModelError if the stream ended too early, or contained no summary */
 function readCompaction(message: BetaMessage, model: string): ModelCompaction {
   // A proxy may answer with an error page in place of a message.
   if (!Array.isArray((message as Partial<BetaMessage> | null)?.content))
@@ -203,7 +191,6 @@ function readCompaction(message: BetaMessage, model: string): ModelCompaction {
   return { text: block.content, usage, raw };
 }
 
-/** Adds the tokens used by the compaction, which the API reports separately from those of the answer. */
 function sumUsage({ iterations, ...answer }: BetaMessage['usage']): AnthropicUsage {
   const passes = [answer, ...(iterations ?? []).filter(({ type }) => type === 'compaction')];
   const sum = (of: (usage: AnthropicUsage) => number | null | undefined): number =>

@@ -5,10 +5,7 @@ import { isMapping } from '../../domain/parse.ts';
 import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
-/**
- * Default address. The client always gets an address, because otherwise it would send the key to an address from an
- * environment variable.
- */
+/** Without an address, the SDK would send the key to one from an environment variable. */
 const BASE_URL = 'https://api.anthropic.com';
 
 export interface AnthropicConnection {
@@ -19,7 +16,7 @@ export interface AnthropicConnection {
 }
 
 /**
- * Decodes an event as the SDK does. The SDK skips events without a name.
+ * Decodes an event as the SDK does, which skips events without a name.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
 export function decodeAnthropicEvent(
@@ -48,7 +45,7 @@ function parseMapping(text: string): Record<string, unknown> {
   }
 }
 
-/** Creates an SDK client that ignores environment variables for the address, the key and the headers. */
+/** Creates a client that ignores environment variables for address, key and headers. */
 export function openAnthropicClient(
   { apiKey, baseUrl = BASE_URL }: AnthropicConnection,
   dispatcher: Dispatcher = openAgent(),
@@ -58,23 +55,20 @@ export function openAnthropicClient(
     apiKey,
     baseURL: baseUrl,
     webhookKey: null,
-    // Without this setting, an environment variable could make the SDK record message contents in its trace spans.
+    // An environment variable could make the SDK record message contents in its spans.
     openTelemetry: { traces: { contentMode: 'metadata_only' } },
   });
   return dropForeignHeaders(client);
 }
 
-/**
- * Converts the error of a failed call into a `ModelError`.
- * @throws the signal's reason if the signal ended the call
- */
+/** @throws the signal's reason if the signal ended the call */
 export function classifyAnthropicError(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Any other error may quote model output, which must not be matched against the table of provider errors.
+  // Any other error may quote model output, which must not be matched against the table of errors.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, errorCode, apiMessage, headers } = error as APIError;
   return { status, type, code: errorCode, message: apiMessage ?? '', headers };

@@ -13,12 +13,12 @@ export interface StreamListeners extends Partial<PieceListeners> {
   readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 
-/** Usage before the stream has reported any token counts. `checkUsage` drops usage that is not a number. */
+/** Before any count arrived. `checkUsage` drops usage that is not a number. */
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**
- * Builds a message from the events of an Anthropic stream, and reports each piece. The SDK's own helper is not used: it
- * parses tool input, and drops the whole answer if the input is not valid JSON.
+ * Builds a message from the events of a stream, and reports each piece. The SDK's helper parses tool input, and drops
+ * the whole answer if the input is not valid JSON.
  */
 export class MessageReading {
   readonly #listeners: StreamListeners;
@@ -28,12 +28,11 @@ export class MessageReading {
   #isComplete = false;
   #whole: StreamedAnthropicMessage | undefined;
 
-  /** @param listeners called with each piece of the answer, and with token usage before the answer ends */
   constructor(listeners: StreamListeners) {
     this.#listeners = listeners;
   }
 
-  /** Adds an event. Returns true if the message is complete. */
+  /** Returns true if the message is complete. */
   add(event: Anthropic.MessageStreamEvent): boolean {
     // A server that ignores `stream` sends the message in place of events.
     if (isWholeMessage(event)) {
@@ -66,7 +65,7 @@ export class MessageReading {
     return false;
   }
 
-  /** Returns the message. `stop_reason` is null if the stream ended too early. */
+  /** `stop_reason` is null if the stream ended too early. */
   finish(): StreamedAnthropicMessage {
     return (
       this.#whole ?? {
@@ -92,15 +91,12 @@ function isWholeMessage(event: unknown): event is StreamedAnthropicMessage {
 
 interface OpenBlock {
   readonly block: BlockFields;
-  /** Arguments of a tool call as JSON text, as far as they have been received. */
   input: string;
-  /** Index of the tool call within the answer. Undefined if the block is no call. */
+  /** Index among the calls of the answer. Undefined if the block is no call. */
   readonly call: number | undefined;
 }
 
-/**
- * Fields of a block that are streamed in pieces. A block may have other fields, and a type that the SDK does not know.
- */
+/** Fields that are streamed in pieces. A block may have others, and a type that the SDK does not know. */
 interface BlockFields {
   readonly type: string;
   text?: string;
@@ -151,10 +147,7 @@ function addDelta(open: OpenBlock, delta: Anthropic.RawContentBlockDelta | undef
   }
 }
 
-/**
- * Merges the token counts of an event, which are totals for the whole message. A count that the event lacks keeps its
- * value.
- */
+/** Counts are totals for the whole message. A count that an event lacks keeps its value. */
 function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDeltaUsage> | undefined): AnthropicUsage {
   return {
     input_tokens: now?.input_tokens ?? before.input_tokens,
@@ -164,7 +157,6 @@ function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDelta
   };
 }
 
-/** The fields of the SDK's usage object that turnfold reads. */
 export interface AnthropicUsage {
   readonly input_tokens: number;
   readonly cache_read_input_tokens?: number | null;

@@ -16,11 +16,10 @@ export interface CatalogueProvider {
 
 type Facts = Partial<Omit<ModelProfile, 'id' | 'abilities'>> & { readonly abilities?: ModelAbilities };
 
-/** Facts about models, with their sources. test/models/catalogue.test.ts checks the file. */
+/** Facts about models, with their sources. */
 export interface CatalogueData {
   /** Day on which the sources were read. */
   readonly readOn: string;
-  /** Addresses by the names that `models` uses. */
   readonly sources: Readonly<Record<string, string>>;
   readonly providers: Readonly<Record<string, CatalogueProvider>>;
   /** Facts that several models share. A model replaces single facts, and single abilities. */
@@ -29,16 +28,14 @@ export interface CatalogueData {
 }
 
 /**
- * The facts of `models.json`.
- * - Prices are in US dollars per million tokens. `cacheWrite` is the price for the shortest retention.
- * - OpenAI's newer models have separate limits for input (922,000 or 272,000 tokens) and output. Their window is the
- *   input limit plus the tokens that turnfold reserves for output.
- * - Anthropic and others publish no tokenizer. Token counts of Claude models up to 4.6 are 20 to 33 % higher than those of
- *   o200k_base, so their `tokenFactor` is 1.25. Newer ones count about 30 % more, so theirs is 1.6.
+ * The facts of `models.json`. Prices are in US dollars per million tokens, `cacheWrite` for the shortest retention.
+ * - OpenAI's newer models limit input (922,000 or 272,000 tokens) and output. Their window is the input limit plus the
+ *   reserve for output.
+ * - Anthropic and others publish no tokenizer. Claude models up to 4.6 count 20 to 33 % more than o200k_base
+ *   (`tokenFactor` 1.25), newer ones about 30 % more than those (1.6).
  */
 export const CATALOGUE_DATA = data as unknown as CatalogueData;
 
-/** Built-in model profiles. */
 export const CATALOGUE: Catalogue = new Map(
   Object.entries(CATALOGUE_DATA.models).map(([name, { family, sources: _, abilities, ...facts }]) => {
     const { abilities: shared, ...familyFacts } = CATALOGUE_DATA.families[family] ?? {};
@@ -56,9 +53,7 @@ export function extendCatalogue(
 }
 
 /**
- * Returns the profile of a model. A model name with a date (`claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`) uses the
- * profile of the name without the date. A gateway's name that holds the maker (`deepseek/deepseek-v4-pro`) uses the
- * maker's profile.
+ * Finds a profile also by a name with a date (`gpt-4o-2024-08-06`) or with a maker (`deepseek/deepseek-v4-pro`).
  * @throws invalid_config with the field
  */
 export function findProfile(provider: string, model: string, catalogue: Catalogue = CATALOGUE): ModelProfile {

@@ -7,7 +7,7 @@ export interface StreamedCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
-  /** Other fields of the server, such as a signature that must be sent back. */
+  /** Fields such as a signature that must be sent back. */
   readonly [field: string]: unknown;
 }
 
@@ -28,8 +28,8 @@ interface Piece {
 }
 
 /**
- * Builds the tool calls of a Chat Completions stream from their pieces. OpenAI numbers each call and sends its id and
- * name once. Compatible servers differ from this form:
+ * Builds the tool calls of a Chat Completions stream. OpenAI numbers each call, and sends its id and name once.
+ * Compatible servers send
  * - no number, or 0 for all calls
  * - no id, or one id for all calls
  * - the name in every piece
@@ -38,10 +38,7 @@ interface Piece {
 export class CallBuilder {
   readonly #calls: OpenCall[] = [];
 
-  /**
-   * Adds the pieces of one chunk.
-   * @returns the same pieces for listeners
-   */
+  /** Returns the pieces of a chunk for listeners. */
   add(pieces: readonly unknown[]): ToolCallPiece[] {
     const touched = new Set<OpenCall>();
     return pieces.filter(isMapping).map((given) => {
@@ -57,7 +54,6 @@ export class CallBuilder {
     });
   }
 
-  /** Returns the whole calls, each with an id of its own. */
   finish(): StreamedCall[] {
     const whole = completeCalls(this.#calls.map(({ id, name, text }) => ({ id, name, arguments: text })));
     return whole.map(({ id, name, arguments: text }, index) => ({
@@ -84,10 +80,9 @@ export class CallBuilder {
 }
 
 /**
- * Returns true if a piece with a name starts a new call, although its number or its place says that it continues one:
- * - it has another id
- * - the same chunk already had a piece of that call
- * - it brings arguments, and those of that call are complete. `{}` may be a prefix that a gateway adds.
+ * True if a piece with a name starts a new call, although its number or place continues one. The piece has another id,
+ * or the chunk already had a piece of that call. Or the arguments of that call are complete, where `{}` may be a prefix
+ * that a gateway adds.
  */
 function startsOther({ name, id, text }: Piece, call: OpenCall, touched: ReadonlySet<OpenCall>): boolean {
   if (name === '') return false;
@@ -110,7 +105,7 @@ function readPiece({ index, id, type: _, function: called, custom, ...own }: Rec
   };
 }
 
-/** A string may be a piece of the arguments, so that it is added as it is. Any other value holds all arguments. */
+/** A string is added as it is. Any other value holds all arguments. */
 function writePiece(given: unknown): string {
   return typeof given === 'string' ? given : mendArguments(given);
 }

@@ -121,7 +121,7 @@ async function answerRequest(
   return toModelAnswer(answer, profile, { version, nextCallAt }, usage);
 }
 
-/** Wire rule C7: returns true if the reasoning of an answer is sent back, at least inside its tool loop. */
+/** True if the reasoning of an answer is sent back, at least inside its tool loop (wire rule C7). */
 function isThoughtKept({ tool_calls, ...message }: StreamedChatMessage, { reasoning = 'loop' }: ChatOptions): boolean {
   const hasCalls = tool_calls !== undefined;
   const hasThought = 'reasoning_content' in message || 'reasoning' in message || 'reasoning_details' in message;
@@ -146,7 +146,7 @@ interface EndError {
   readonly words: string;
 }
 
-/** Values of `finish_reason` with which OpenAI-compatible servers report that the answer failed. */
+/** Values of `finish_reason` of failed answers. */
 const END_ERRORS: readonly EndError[] = [
   {
     reason: /^(?:model_)?context_(?:window|length)_exceeded$/i, // z.ai
@@ -161,22 +161,20 @@ const END_ERRORS: readonly EndError[] = [
   },
 ];
 
-/** Share of the window from which an answer without text was cut off because the request fills the window. */
+/** From this share of the window on, an answer without text was cut off because the request fills the window. */
 const FULL = 0.98;
 
 interface ChatEnd {
   readonly finishReason: string | null;
-  /** True if the answer has neither text nor calls. */
   readonly isEmpty: boolean;
   readonly windowTokens: number;
-  /** True if the server marked the end of the stream with `data: [DONE]`. */
+  /** The server sent `data: [DONE]`. */
   readonly isMarked: boolean;
   readonly usage: ModelUsage | undefined;
 }
 
 /**
- * Returns the reason why the model stopped. A server that gives no reason, but marks the end of its stream, has sent the
- * whole answer. Some servers accept a request that fills the window, and answer nothing.
+ * A server that gives no reason, but marks the end of its stream, has sent the whole answer.
  * @throws ModelError if the stream ended too early, or the reason is an error
  */
 function readChatEnd({ finishReason, isEmpty, windowTokens, isMarked, usage }: ChatEnd): string {

@@ -12,18 +12,18 @@ export interface StreamedChatMessage {
 
 interface StreamedChatAnswer {
   readonly message: StreamedChatMessage;
-  /** Why the model stopped. Null if no chunk said it. */
+  /** Null if no chunk gave a reason. */
   readonly finishReason: string | null;
-  /** False if no chunk was a part of an answer. */
+  /** False if no chunk held a part of an answer. */
   readonly hasAnswer: boolean;
   readonly usage: OpenAI.CompletionUsage | undefined;
-  /** Error that a choice of OpenRouter or a chunk of MiniMax holds. */
+  /** OpenRouter reports an error in a choice, MiniMax in a chunk. */
   readonly error: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Builds an answer from the chunks of a stream, and reports each piece. The SDK's own helper is not used. It keeps only
- * the last piece of `reasoning_content`, and it relies on call indexes that some OpenAI-compatible servers set wrongly.
+ * Builds an answer from the chunks of a stream, and reports each piece. The SDK's helper keeps only the last piece of
+ * `reasoning_content`, and relies on call indexes that some servers set wrongly.
  */
 export class ChatReading {
   readonly #listeners: PieceListeners;
@@ -77,7 +77,7 @@ export class ChatReading {
     const details = delta['reasoning_details'];
     addFields(this.#fields, { ...delta, ...(content !== undefined && { content }) });
     if (Array.isArray(details)) addReasoningDetails(this.#details, details);
-    // If the model refused and wrote no other text, the text of its refusal is streamed.
+    // The text of a refusal is streamed if the model wrote no other text.
     const text = isEmpty(this.#fields['content']) ? delta['refusal'] : content;
     if (typeof text === 'string') onText(text);
     const reasoning = delta['reasoning_content'] ?? delta['reasoning'] ?? thinking;
@@ -98,7 +98,7 @@ export class ChatReading {
       role: 'assistant',
       content: null,
       ...fields,
-      // Every stream starts with an empty text. The empty text is removed here, so that it does not hide a refusal.
+      // Every stream starts with an empty text, which must not hide a refusal.
       ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
       ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
       ...(made.length === 0 ? {} : { tool_calls: made }),
@@ -123,7 +123,7 @@ function readField(value: unknown, name: string): unknown {
   return isMapping(value) ? value[name] : undefined;
 }
 
-/** Mistral's reasoning models send a list of parts, with their thinking in parts of its own. */
+/** Mistral's reasoning models send a list of parts, with thinking in parts of its own. */
 function readContent(content: unknown): { readonly text: string | undefined; readonly thinking: string | undefined } {
   if (typeof content === 'string') return { text: content, thinking: undefined };
   if (!Array.isArray(content)) return { text: undefined, thinking: undefined };
@@ -141,8 +141,8 @@ function isEmpty(text: unknown): boolean {
 }
 
 /**
- * Merges the fields of a chunk: strings are appended and objects are replaced. Lists are dropped, because no server
- * documents how to join their pieces (wire rule C7).
+ * Strings are appended, objects replaced. Lists are dropped, because no server documents how to join their pieces (wire
+ * rule C7).
  */
 function addFields(fields: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
@@ -154,12 +154,12 @@ function addFields(fields: Record<string, unknown>, delta: Readonly<Record<strin
 
 type Detail = Record<string, unknown>;
 
-/** Fields of a detail whose pieces are appended. All other fields keep the last value. */
+/** All other fields keep the last value. */
 const TEXT_FIELDS: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
 /**
- * Adds the reasoning details of a chunk to those of earlier chunks. OpenRouter streams each detail in pieces with one
- * `index`. The joined details must go back in the same order, with their signatures.
+ * OpenRouter streams each detail in pieces with one `index`. The joined details go back in the same order, with
+ * signatures.
  */
 function addReasoningDetails(details: Detail[], pieces: readonly unknown[]): void {
   for (const piece of pieces.filter(isMapping)) {
@@ -183,7 +183,6 @@ function joinField(name: string, before: unknown, value: unknown): unknown {
   return typeof before === 'string' ? before + value : value;
 }
 
-/** Returns the readable text of reasoning details, for servers that send no other text. */
 function textOfDetails(pieces: readonly unknown[]): string {
   return pieces
     .filter(isMapping)

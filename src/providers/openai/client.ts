@@ -20,14 +20,11 @@ export interface OpenAiOptions {
   readonly hasRequestHints?: boolean;
 }
 
-/**
- * Default address. The client always gets an address, because otherwise it would send the key to an address from an
- * environment variable.
- */
+/** Without an address, the SDK would send the key to one from an environment variable. */
 const BASE_URL = 'https://api.openai.com/v1';
 
 /**
- * Decodes an event as the SDK does: an event may report an error by its name, or in a field `error`.
+ * Decodes an event as the SDK does. An event reports an error by its name, or in a field `error`.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
 export function decodeOpenAiEvent(data: string, name: string | undefined, headers: Headers): unknown {
@@ -36,11 +33,11 @@ export function decodeOpenAiEvent(data: string, name: string | undefined, header
   const event: unknown = JSON.parse(data);
   const error = isMapping(event) ? event['error'] : undefined;
   if (name !== 'error' && !error) return event;
-  // The cast is safe: `APIError` accepts any value, and the SDK's own stream passes values of any type to it.
+  // The cast is safe: the SDK's own stream also passes values of any type to `APIError`.
   throw new APIError(undefined, (error ?? event) as object, undefined, headers);
 }
 
-/** Creates an SDK client that ignores environment variables for the address, the key and the headers. */
+/** Creates a client that ignores environment variables for address, key and headers. */
 export function openOpenAiClient(
   { apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>,
   dispatcher: Dispatcher = openAgent(),
@@ -57,17 +54,14 @@ export function openOpenAiClient(
   return dropForeignHeaders(client);
 }
 
-/**
- * Converts the error of a failed call into a `ModelError`.
- * @throws the signal's reason if the signal ended the call
- */
+/** @throws the signal's reason if the signal ended the call */
 export function classifyOpenAiError(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Any other error may quote model output, which must not be matched against the table of provider errors.
+  // Any other error may quote model output, which must not be matched against the table of errors.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, headers, message } = error as APIError;
   const read = readErrorFields(isMapping(error.error) ? error.error : {});
@@ -75,9 +69,8 @@ function readApiError(error: unknown): ProviderFailure {
   return { ...read, message: `${message}\n${read.message}`, status, headers };
 }
 
-/** Reads the error that a response body, an event or a chunk holds. */
 export function readErrorFields({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
-  // OpenRouter has the error of the provider behind it in `metadata.raw`.
+  // The error of the provider behind OpenRouter.
   const raw = isMapping(metadata) ? metadata['raw'] : undefined;
   const texts = [message, raw].filter((text) => typeof text === 'string');
   return { code, type, message: texts.join('\n') };

@@ -11,7 +11,6 @@ type ResponsesParameters = Partial<
   >
 >;
 
-/** Writes the fields of a Responses request that follow from the model's options, besides the output limit. */
 export function writeResponsesParameters(
   options: ModelOptions,
   profile: ModelProfile,
@@ -43,10 +42,7 @@ type ChatParameters = Partial<
   >
 >;
 
-/**
- * Writes the fields of a Chat Completions request that follow from the model's options, besides the output limit.
- * @throws ModelError if the model calls tools only in the Responses API
- */
+/** @throws ModelError if the model calls tools only in the Responses API */
 export function writeChatParameters(
   options: ModelOptions,
   profile: ModelProfile,
@@ -77,8 +73,8 @@ export function writeChatParameters(
 }
 
 /**
- * Returns why the model cannot call tools through Chat Completions, or undefined if it can. From GPT-5.4 on, OpenAI
- * accepts tools there only without reasoning, and for some models not at all.
+ * Explains why the model cannot call tools through Chat Completions. From GPT-5.4 on, OpenAI accepts tools there only
+ * without reasoning, and for some models never.
  */
 export function findToolRefusal(profile: ModelProfile, { effort }: ModelOptions): string | undefined {
   const { id } = profile;
@@ -90,14 +86,14 @@ export function findToolRefusal(profile: ModelProfile, { effort }: ModelOptions)
     : undefined;
 }
 
-/** OpenAI's models from GPT-5.6 on, which reason unless the request says otherwise. */
+/** Models from GPT-5.6 on reason unless the request says otherwise. */
 const REASONS = /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/;
 
 function readChatTools({ id, abilities }: ModelProfile): NonNullable<ModelAbilities['chatTools']> {
   return abilities?.chatTools ?? (REASONS.test(id) ? 'without_reasoning' : 'always');
 }
 
-/** Returns the schema of the final answer, if the provider holds its models to one. */
+/** The schema of the final answer, if the provider enforces schemas. */
 function findFormat({ abilities }: ModelProfile, { answerSchema }: ModelRequest): ProviderSchema | undefined {
   return abilities?.structured === true ? answerSchema : undefined;
 }
@@ -120,16 +116,13 @@ function findChoice({ toolChoice }: ModelOptions, request: ModelRequest): ModelO
   return isForced(toolChoice) && !holdsFor(toolChoice, request) ? undefined : toolChoice;
 }
 
-/** Fields of OpenAI's APIs that route a request to the servers that hold its start, and name who is responsible for it. */
+/** Hints that route a request to servers with its start in their cache, and name the responsible user. */
 interface RequestHints {
   readonly prompt_cache_key?: string;
   readonly safety_identifier?: string;
 }
 
-/**
- * Writes the hints of a request for OpenAI's own servers. Other servers may refuse fields that they do not know.
- * @param isOpenAi true if the server knows these fields
- */
+/** Other servers than OpenAI's may refuse fields that they do not know. */
 export function writeHints(
   { cache, safetyIdentifier }: Pick<ModelRequest, 'cache' | 'safetyIdentifier'>,
   isOpenAi: boolean,
@@ -141,10 +134,8 @@ export function writeHints(
   };
 }
 
-/** Hosts of OpenAI and of its models at Azure. */
 const OPENAI_HOST = /(?:^|\.)openai(?:\.azure)?\.com$/;
 
-/** @param baseUrl address of the server. Absent: OpenAI's own */
 export function knowsHints(baseUrl: string | undefined): boolean {
   return baseUrl === undefined || (URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname));
 }

@@ -41,7 +41,7 @@ export interface ResponsesModelOptions extends OpenAiOptions, ModelOptions {
 }
 
 /**
- * A model of OpenAI's Responses API. The server stores nothing: each request sends the whole history, with encrypted
+ * A model of OpenAI's Responses API. The server stores nothing: each request has the whole history, with encrypted
  * reasoning.
  * @throws invalid_config for an option that the model does not accept, with the field
  */
@@ -113,8 +113,8 @@ interface ResponsesCaller {
 }
 
 /**
- * Asks the API to compact the request that `generate` would send. The result holds the user messages that the API
- * keeps, and an encrypted item. The API's endpoint accepts neither tools nor an output limit.
+ * Asks the API to compact the request that `generate` would send. The endpoint accepts neither tools nor an output
+ * limit.
  * @throws ModelError if the call fails or returns no compaction
  */
 async function compactResponses(
@@ -135,7 +135,6 @@ async function compactResponses(
   return { ...readCompaction(data, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
-/** @throws ModelError if the response holds no compaction */
 function readCompaction(response: CompactedResponse, model: string): ModelCompaction {
   // A proxy may answer with an error page in place of a response.
   const { output, usage }: Partial<CompactedResponse> = response ?? {};
@@ -149,10 +148,7 @@ function readCompaction(response: CompactedResponse, model: string): ModelCompac
   return { raw, ...paid };
 }
 
-/**
- * Converts the API's token usage. Reasoning counts as kept in the context, because later requests repeat it until the
- * context gets a new version.
- */
+/** Reasoning stays in the context, because later requests repeat it until the next version. */
 function readResponsesUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
   const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
   return {

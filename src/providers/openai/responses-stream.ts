@@ -12,43 +12,38 @@ export interface StreamedResponse extends ResponsesAnswer {
   readonly usage?: OpenAI.Responses.ResponseUsage | null;
 }
 
-/** An output item, as far as the stream has shown it. */
 interface OpenItem {
-  /** The item of `response.output_item.added`, or of `.done` when the item is whole. */
+  /** From `response.output_item.added`, or from `.done` when the item is whole. */
   item: Record<string, unknown>;
   isWhole: boolean;
   text: string;
   arguments: string;
-  /** Index of the tool call within the answer. Undefined if the item is no call. */
+  /** Index among the calls of the answer. Undefined if the item is no call. */
   readonly call: number | undefined;
 }
 
 /**
  * Reads the events of a Responses stream. The last event holds the whole response, but some gateways send an empty
- * `output` in it. The items are then taken from `response.output_item.done`, and without that event from their pieces.
+ * `output`. Then the items of `response.output_item.done` count, or else their pieces.
  */
 export class ResponseReading {
   readonly #describe: (refusal: string) => string;
   readonly #items: OutputItems;
   #end: StreamedResponse | undefined;
 
-  /** @param describe describes the structure of the request, for an error that refuses it */
+  /** @param describe outlines the request, for an error that refuses it */
   constructor(describe: (refusal: string) => string, listeners: PieceListeners) {
     this.#describe = describe;
     this.#items = new OutputItems(listeners);
   }
 
-  /**
-   * Adds an event. Returns true if it ends the answer.
-   * @throws ModelError if the event reports an error
-   */
+  /** Returns true if the event ends the answer. @throws ModelError if the event reports an error */
   add(event: unknown): boolean {
     // A gateway may send other values, and events that the SDK does not know.
     if (isMapping(event)) this.#end = this.#read(event);
     return this.#end !== undefined;
   }
 
-  /** @throws ModelError if the stream ended too early */
   finish(): StreamedResponse {
     if (this.#end === undefined) throw new ModelError('retry', 'the stream ended before the answer was complete');
     return this.#end;
@@ -67,7 +62,7 @@ export class ResponseReading {
   }
 }
 
-/** The Codex backend ends with `response.done`. A server that ignores `stream` sends a response in place of events. */
+/** The Codex backend ends with `response.done`. A server that ignores `stream` sends a response. */
 function isEnd(type: unknown, event: Readonly<Record<string, unknown>>): boolean {
   if (type === 'response.completed' || type === 'response.incomplete' || type === 'response.done') return true;
   return type === undefined && event['object'] === 'response';
@@ -87,7 +82,7 @@ function finish(given: unknown, type: unknown, items: OutputItems): StreamedResp
   const whole = list.length > 0 ? list : items.list();
   if (whole.length === 0 && !Array.isArray(output))
     throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
-  // Gateways leave the status out. The type of the event then says how the response ended.
+  // Gateways leave the status out.
   const ended = type === 'response.incomplete' ? 'incomplete' : 'completed';
   // The cast is safe: `readResponsesAnswer` checks every field that it reads.
   return {
@@ -137,7 +132,6 @@ class OutputItems {
     }
   }
 
-  /** Returns the items in the order in which they started. */
   list(): Record<string, unknown>[] {
     return [...this.#items.values()].map(({ item, isWhole, text, arguments: given }) => {
       if (isWhole) return item;
@@ -148,7 +142,7 @@ class OutputItems {
 
   #addText(place: unknown, delta: string): void {
     if (delta === '') return;
-    // Adds the same separator between two messages as `joinOutputTexts`.
+    // The separator of `joinOutputTexts`.
     if (this.#lastText !== undefined && this.#lastText !== place) this.#listeners.onText('\n\n');
     this.#lastText = place;
     this.#find(place, 'message').text += delta;

@@ -61,7 +61,7 @@ function checkTool(name: string, { type, description = '', needsApproval = false
   return { description, needsApproval, execute };
 }
 
-/** Arguments that a JSON Schema describes are checked here, because the AI SDK's check may be asynchronous. */
+/** The arguments of a JSON Schema are checked here, because the AI SDK's check may be asynchronous. */
 async function runTool(
   { tool, schema }: { readonly tool: AiSdkTool; readonly schema: Schema },
   given: unknown,

@@ -4,8 +4,8 @@ import { isMapping } from '../../domain/parse.ts';
 export type InputSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Makes a tool's input schema from a JSON Schema. The model gets the JSON Schema unchanged. Arguments are only checked
- * to be an object, because their owner checks them: the MCP server, or the AI SDK tool.
+ * The model gets the JSON Schema unchanged. Here arguments are only checked to be an object: the MCP server or the AI
+ * SDK tool checks them.
  */
 export function inputOfJsonSchema(schema: InputSchema): z.ZodType<Record<string, unknown>> {
   const input = z.custom<Record<string, unknown>>(isMapping, 'expected a JSON object');

@@ -40,14 +40,14 @@ export interface McpAddress {
 
 export type McpServerAddress = McpCommand | McpAddress;
 
-/** The SDK ends a request after a minute. The deadline of a call is the turn's, which arrives through the signal. */
+/** The SDK ends a request after a minute. The signal brings the turn's deadline. */
 const NEVER_MS = 2_147_483_647;
-/** A server that does not answer the question for its protocol version is taken for one of an older version. */
+/** A server that does not answer in this time speaks an older version of the protocol. */
 const PROBE_MS = 3_000;
 
 /** A call that failed because the server was away or forgot the session. */
 export class ServerAway extends Error {
-  /** True if the server did not receive the call, so that a repeated call cannot take effect twice. */
+  /** The server did not receive the call, so a repeated call cannot take effect twice. */
   readonly isUnsent: boolean;
 
   constructor(isUnsent: boolean, cause: unknown) {
@@ -64,9 +64,8 @@ export interface McpCall {
 }
 
 /**
- * The connection to one MCP server. It opens at the first use, and again at the next use after it was lost.
- *
- * Owns the client and, for a command, the server's process.
+ * The connection to one MCP server. It opens at the first use, and again after a loss. It owns the client, and the
+ * process of a command.
  */
 export class McpConnection {
   readonly #address: McpServerAddress;
@@ -85,10 +84,7 @@ export class McpConnection {
     return (await client.listTools(undefined, { timeout: this.#connectTimeoutMs })).tools;
   }
 
-  /**
-   * Calls a tool once.
-   * @throws ServerAway if the server was away or forgot the session
-   */
+  /** @throws ServerAway if the server was away or forgot the session */
   async callTool({ name, arguments: given, idempotencyKey, signal }: McpCall): Promise<CallToolResult> {
     const client = await this.#open().catch((error: unknown) => Promise.reject(new ServerAway(true, error)));
     signal.throwIfAborted();
@@ -137,7 +133,7 @@ export class McpConnection {
     return client;
   }
 
-  /** Forgets a lost connection, unless another call has already opened a new one. */
+  /** Another call may have opened a new connection already. */
   #drop(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -162,13 +158,10 @@ function openTransport(address: McpServerAddress): Transport {
   });
 }
 
-/** Error code of calls whose stream of answers ended without their answer. The range is free for implementations. */
+/** Code of calls whose stream ended without their answer. The range is free for implementations. */
 const STREAM_LOST = -32_097;
 
-/**
- * Ends a call when the stream that should bring its answer has ended. The SDK's transport reports the end, but the SDK's
- * client would wait until its timeout.
- */
+/** The SDK's transport reports that a stream ended, but the SDK's client would wait until its timeout. */
 class WatchedHttpTransport extends StreamableHTTPClientTransport {
   override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const onRequestStreamEnd = (): void => {
@@ -189,7 +182,6 @@ const LOSSES: ReadonlySet<unknown> = new Set([
   SdkErrorCode.SendFailed,
 ]);
 
-/** Returns undefined for an error that the server sent. */
 function readLoss(error: unknown): 'unsent' | 'unknown' | undefined {
   // A server that was started again knows no old session, and answers 404 before it reads the call.
   if (SdkHttpError.isInstance(error)) {

@@ -52,7 +52,7 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
   }
 }
 
-/** Servers may list their tools in any order, but the model's prompt has to stay the same. */
+/** Servers may list tools in any order, but the model's prompt must stay the same. */
 function chooseTools(listed: readonly McpTool[], { name, only }: McpToolsOptions): McpTool[] {
   const missing = only?.find((wanted) => listed.every((tool) => tool.name !== wanted));
   if (missing !== undefined) {
@@ -80,8 +80,8 @@ const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * A call that a crash interrupted runs again only if the server says that the tool reads or is idempotent. Without such
- * a hint, the specification takes a tool for one whose repeated call has another effect.
+ * A call that a crash interrupted runs again only if the server calls the tool reading or idempotent. The specification
+ * takes other tools for ones whose repeated call has another effect.
  */
 function adaptTool(tool: McpTool, connection: McpConnection, options: McpToolsOptions): Tool {
   const { name, title, description = title ?? name, inputSchema, annotations } = tool;
@@ -105,7 +105,7 @@ interface CalledTool {
   readonly server: string;
 }
 
-/** Calls a tool, and once more over a new connection if the call may be repeated. */
+/** Repeats a call once over a new connection, if the call may be repeated. */
 async function callTool(
   tool: CalledTool,
   input: unknown,
@@ -143,7 +143,7 @@ function readResult({ content, structuredContent, isError }: CallToolResult): To
         return `(a part of type ${block.type} is not shown)`;
     }
   });
-  // The specification asks servers to send structured content as text, too. Some send only the former.
+  // Some servers send structured content only, although the specification asks for text, too.
   const isOnlyStructured = texts.length === 0 && structuredContent !== undefined;
   return {
     content: isOnlyStructured ? JSON.stringify(structuredContent) : texts.join('\n'),
