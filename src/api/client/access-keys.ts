@@ -16,13 +16,11 @@ import { parseInput } from '../../domain/parse.ts';
 import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
 import { type Authentication, Authenticator, type AuthenticatorPorts, hashSecret } from './authentication.ts';
 
-/** A key as it is listed. */
 export interface AccessKeyView extends AccessKey {
   /** `active`: the key is accepted. */
   readonly state: KeyState;
 }
 
-/** A key with its token. Nothing else ever shows the token. */
 export interface IssuedKey {
   /** The key, as `list` shows it. */
   readonly key: AccessKeyView;
@@ -30,9 +28,7 @@ export interface IssuedKey {
   readonly token: string;
 }
 
-/** Access key to create. */
 export interface AccessKeyInput {
-  /** Tenant that the key reaches. */
   readonly tenant: string;
   /** Rights of the key in its tenant. */
   readonly scopes: readonly Scope[];
@@ -42,16 +38,12 @@ export interface AccessKeyInput {
   readonly expiresInMs?: number | undefined;
 }
 
-/** Manages and checks the access keys of services. */
 export interface AccessKeys {
   /** Creates a key for one tenant. */
   create(input: AccessKeyInput): Promise<IssuedKey>;
   /** Lists keys by tenant and id, revoked ones for 30 days. */
   list(input?: { readonly tenant?: string | undefined }): Promise<AccessKeyView[]>;
-  /**
-   * Gives a key a new secret. Tokens with the secret before it are accepted for `graceMs` (a day), tokens with earlier
-   * secrets are refused at once.
-   */
+  /** Gives a key a new secret. Tokens with the secret before it are accepted for `graceMs` (a day). */
   rotate(id: string, input?: { readonly graceMs?: number | undefined }): Promise<IssuedKey>;
   /** Revokes a key for good. Each process refuses the key after at most 2 s, and ends its open requests within 5 s. */
   revoke(id: string): Promise<AccessKeyView>;
@@ -63,7 +55,6 @@ interface AccessKeyPorts extends AuthenticatorPorts {
   readonly keys: AccessKeyStore;
 }
 
-/** Keys per read from Redis. */
 const PAGE = 100;
 
 export function createAccessKeys(ports: AccessKeyPorts): AccessKeys {
@@ -131,7 +122,6 @@ function createSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Leaves the hashes out. */
 function viewKey({ key, now }: KeyReading): AccessKeyView {
   const { hash: _hash, previousHash: _previous, previousUntil: _until, ...shown }: StoredKey = key;
   return { ...shown, state: stateOfKey(key, now) };

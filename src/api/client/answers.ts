@@ -16,14 +16,12 @@ import { checkBytes } from './weigh-message.ts';
 
 export const answerMethods = {
   /**
-   * Stores answers to the tool calls that a waiting turn waits for.
-   * @returns `answered` if the turn waits for no further call, else `still_waiting`. A repeated call with the same
-   * answers changes nothing and returns `answered`, also after the turn has settled.
+   * @returns `answered` if the turn waits for no further call. A repeated call with the same answers returns
+   * `answered`, too.
    * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
-   * @throws conflict if the turn does not wait for a call, if the hash names another call, or if a call has another answer.
+   * @throws conflict if the turn does not wait for a call, the hash names another call, or a call has another answer.
    * `details.decision` is then the answer that counts
-   * @throws not_found if the turn does not exist. message_too_large above 1 MiB.
-   * @throws accepted_unsure if too few replicas or disks confirmed the write
+   * @throws not_found, message_too_large above 1 MiB, accepted_unsure
    */
   answer: async (ports, ...[name, turn, answers, options = {}]) => {
     const conversation = readConversationName(name);
@@ -45,9 +43,8 @@ export const answerMethods = {
 } satisfies Methods<ClientPorts>;
 
 /**
- * Validates and encodes answers by call id, before they are stored: a worker that found an invalid answer could only
- * fail the turn. The store refuses a result for a call that needs an approval, and the reverse.
- * @throws invalid_input for an answer of a wrong form, message_too_large above 1 MiB, with the field
+ * Validates answers before they are stored: a worker that found an invalid answer could only fail the turn.
+ * @throws invalid_input, message_too_large above 1 MiB, with the field
  */
 export async function readAnswers(
   counter: TokenCounter,
@@ -74,7 +71,6 @@ function readVerdict(answer: Answer): string {
   return hashPayload([answer.content, answer.isError === true]);
 }
 
-/** Log entry for an approval or denial that no worker used before the turn settled. */
 function describeUnused({ approved, why }: Extract<Answer, { approved: boolean }>): ToolOutput {
   const content = approved
     ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'

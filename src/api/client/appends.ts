@@ -20,8 +20,8 @@ import { readAppendedInSlices, weighMessage } from './weigh-message.ts';
 
 export const appendMethods = {
   /**
-   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, agent_conflict, orphan_result,
-   * duplicate_call, message_too_large, conversation_busy, conversation_forking, conflict, accepted_unsure
+   * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy,
+   * conversation_forking, conflict, accepted_unsure
    */
   append: async (ports, input) => {
     const append = await eventLoopShare.run(checkInSlices(ports, input));
@@ -42,14 +42,10 @@ export const appendMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/**
- * How often an append is tried if other writers append first. Each try appends after the messages of those writers.
- * With `expectedHead` there is one try.
- */
+/** How often an append is tried if other writers append first. With `expectedHead` there is one try. */
 const APPEND_TRIES = 5;
-/** Answers of the store that come before any check of the messages. */
+/** Answers that the store gives before it checks the messages. */
 const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set(['known', 'other_payload', 'other_agent']);
-/** An `expectedHead` that never matches, because the number of the last log message is 0 or more. */
 const NO_HEAD = -1;
 
 interface CheckedAppend {
@@ -57,7 +53,6 @@ interface CheckedAppend {
   readonly operation: string;
   readonly agent: string;
   readonly messages: readonly Message[];
-  /** Path of each message in the input. */
   readonly places: readonly string[];
   readonly notes: readonly HistoryNote[];
   readonly strict?: boolean | undefined;
@@ -103,8 +98,8 @@ async function tryAppend(
       before,
     );
   } catch (refusal) {
-    // An earlier attempt of this operation may have appended the messages, or another writer may have extended the log.
-    // An empty append with an impossible `expectedHead` writes nothing, and its result tells the two cases apart.
+    // An earlier attempt may have appended the messages, or another writer may have extended the log. An empty append
+    // with an impossible `expectedHead` writes nothing, and its result tells the two cases apart.
     const probe = { ...target, expectedHead: NO_HEAD, messages: [], opens: [], closes: [] };
     const answer = await ports.contexts.append(probe);
     const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
@@ -151,8 +146,7 @@ async function concludeAppend(
       },
     );
   }
-  // The messages are already in the log. If the request for a threshold check fails, the caller must not get an error,
-  // because the caller would append the messages again.
+  // The messages are in the log. An error of the threshold check would make the caller append them again.
   await requestEvaluation(ports, conversation, firstPass).catch(ports.onError);
   checkDurability(result, { field: 'operation', id: operationId(operation) });
   return { from: result.from, to: result.to };

@@ -2,11 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { acceptedHashes, isUseRecordable, readToken, type Scope, stateOfKey } from '../../domain/access-key.ts';
 import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
 
-/** A bearer token that was accepted. */
 export interface Grant {
-  /** The token is accepted. */
   readonly status: 'granted';
-  /** Id of the key. */
   readonly key: string;
   /** The only tenant that the request may reach (invariant I19). */
   readonly tenant: string;
@@ -14,20 +11,16 @@ export interface Grant {
   readonly scopes: readonly Scope[];
 }
 
-/** A bearer token that was refused. */
 export interface Refusal {
-  /** The token is refused. */
   readonly status: 'refused';
   /** Reason for logs. The caller of a service learns only that the token is refused. */
   readonly why: 'malformed' | 'unknown' | 'wrong_secret' | 'expired' | 'revoked';
 }
 
-/** Outcome of a check of a bearer token. */
 export type Authentication = Grant | Refusal;
 
 export interface AuthenticatorPorts {
   readonly keys: Pick<AccessKeyStore, 'readKey' | 'recordKeyUse'>;
-  /** Receives failures to record the use of a key. They do not fail the request. */
   readonly onError: (error: unknown) => void;
   /** Returns ms on a clock that is never set back. */
   readonly elapsedMs: () => number;
@@ -35,7 +28,6 @@ export interface AuthenticatorPorts {
 
 /** A revoked key may be granted by a process for this long. */
 export const KEY_CACHE_MS = 2_000;
-/** Keys that a process remembers. */
 const CACHED_KEYS = 10_000;
 
 interface CachedKey {
@@ -44,8 +36,8 @@ interface CachedKey {
 }
 
 /**
- * Checks bearer tokens. Redis is read once in 2 s for each key in use, and written once a minute. Only a grant is
- * answered from memory: a token that the remembered key refuses may be the new secret of a rotation, so Redis decides.
+ * Redis is read once in 2 s for each key in use, and written once a minute. Memory answers only grants: a token that
+ * the remembered key refuses may be the new secret of a rotation.
  */
 export class Authenticator {
   readonly #ports: AuthenticatorPorts;
@@ -85,8 +77,8 @@ export class Authenticator {
 }
 
 /**
- * Hashes a secret. One round of SHA-256 is enough, because a caller cannot guess 256 random bits. A slow hash
- * such as scrypt protects chosen passwords, and would slow down each request.
+ * One round of SHA-256 is enough, because a caller cannot guess 256 random bits. A slow hash such as scrypt protects
+ * chosen passwords.
  */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
@@ -101,7 +93,6 @@ function judge({ key, now }: KeyReading, hash: string): Authentication {
   return { status: 'granted', key: key.id, tenant: key.tenant, scopes: key.scopes };
 }
 
-/** Compares two hashes in constant time. */
 function isEqual(one: string, other: string): boolean {
   const [first, second] = [Buffer.from(one), Buffer.from(other)];
   return first.length === second.length && timingSafeEqual(first, second);

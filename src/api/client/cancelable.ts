@@ -1,6 +1,6 @@
 /**
- * Wraps an async generator so that `return` and `throw` abort its current wait at once. A plain generator runs `return`
- * only after the wait. A loop that the caller left would then run until the next event.
+ * Makes `return` and `throw` of an async generator abort its current wait. A plain generator runs `return` only after
+ * the wait, so a loop that the caller left would run until the next event.
  * @param follow creates the generator, which must end once the signal aborts
  */
 export function cancelable<Item>(

@@ -6,18 +6,17 @@ import type { TurnState } from '../../domain/turn.ts';
 import type { Forking } from '../../store/conversation-record.ts';
 import { isRefusal } from '../../store/redis/errors.ts';
 
-/** Id that makes a call idempotent: a repeated call with this id has no second effect. */
+/** Id with which a repeated call has no second effect. */
 export interface RepeatableCall {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
-  /** Ids other than `id` that the repeated call must contain. */
   readonly others?: Readonly<Record<string, string>>;
 }
 
 /**
- * Throws if too few replicas or disks confirmed a write. Call this after adding the wake jobs: the write is in Redis,
- * and workers must process it even though the caller gets an error.
- * @throws accepted_unsure with the id in `details`
+ * Call this after adding the wake jobs: the write is in Redis, so workers must process it even though the caller gets
+ * an error.
+ * @throws accepted_unsure with the id in `details`, if too few replicas or disks confirmed a write
  */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;
@@ -28,8 +27,8 @@ export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, i
 }
 
 /**
- * Runs a write. If the connection breaks during the write, the caller cannot know whether Redis executed it. The error
- * then contains the id under which the caller can repeat the write safely.
+ * Adds the id of a write to the error of a broken connection. The caller cannot know whether Redis executed the write,
+ * and can repeat it under the id.
  * @throws redis_unavailable with the id in `details`
  */
 export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
@@ -64,10 +63,6 @@ export function noVersion({ id }: ConversationRef, version: number, field = 'ver
   return fieldError('not_found', field, `no version ${version} of conversation ${id}`);
 }
 
-/**
- * Error for a conversation that a fork has not copied completely. `conversation_forking`: the copy is in progress.
- * `fork_abandoned`: the copy stopped half-way.
- */
 export function beingCopied(
   { id }: ConversationRef,
   { isAbandoned }: Pick<Forking, 'isAbandoned'>,
@@ -89,10 +84,7 @@ export function notFailed(turn: string, state: TurnState): TurnfoldError {
   });
 }
 
-/**
- * Refuses a second agent in a conversation, because that agent would run and compact the history under another
- * policy.
- */
+/** A second agent would run and compact the history under another policy. */
 export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
   const name = clipText(agent, MAX_ID_CHARACTERS); // a corrupt record may hold any text
   return fieldError(

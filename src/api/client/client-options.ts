@@ -6,48 +6,38 @@ import { functionSchema } from '../../domain/process-options.ts';
 import { type RedisTls, redisOptions } from '../../store/redis/address.ts';
 
 export interface ClientOptions {
-  /** Address of one Redis server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
+  /** Address of a Redis server, of Sentinels or of a Cluster, with credentials. */
   readonly redisUrl: string;
-  /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
+  /** TLS settings for a `rediss` address, e.g. a private certificate authority. */
   readonly redisTls?: RedisTls | undefined;
-  /**
-   * Separates applications that share a Redis: each has its own conversations, queues, access keys and webhooks. All processes
-   * of an application must use the same prefix (default `tf`).
-   */
+  /** Separates the conversations, queues, keys and webhooks of applications that share a Redis (default `tf`). */
   readonly prefix?: string | undefined;
   /** Number of shards that the database was created with (default 256). */
   readonly shards?: number;
   /** Number of shards per queue, as the workers use it (default 1). */
   readonly queueShards?: number;
-  /**
-   * Returns the tokenizer encoding of an agent's model (default `o200k_base`). An unknown encoding fails the call that
-   * needs it.
-   */
+  /** Returns the tokenizer encoding of an agent's model (default `o200k_base`). */
   readonly encodingOf?: (agent: string) => Encoding;
-  /**
-   * Replicas and disks that must confirm a write before a call returns. If they do not confirm in time, the call fails
-   * with `accepted_unsure`.
-   */
+  /** Replicas and disks that must confirm a write in time. Otherwise the call fails with `accepted_unsure`. */
   readonly durability?: Durability | undefined;
   /**
-   * How long a call is retried while Redis is unreachable, in ms (default 5,000). Retries use the same ids, so nothing
-   * is written twice. After this time the call fails with `redis_unavailable`.
+   * How long a call is retried while Redis is unreachable, in ms (default 5,000). Retries use the same ids. After this
+   * time the call fails with `redis_unavailable`.
    */
   readonly deadlineMs?: number;
   /**
-   * If true, calls fail within a second while Redis is unreachable. A call to a busy Redis, which still answers other calls,
-   * waits longer. For callers with their own retries (default false).
+   * If true, calls fail within a second while Redis is unreachable (default false). A busy Redis, which still answers
+   * other calls, may take longer.
    */
   readonly failFast?: boolean;
   /** Receives connection errors and failures to add a wake job. A call throws its own errors. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Client options with defaults filled in. With `failFast`, `deadlineMs` is 0. */
 export type ClientSettings = ReturnType<typeof readClientOptions>;
 
 const DEADLINE_MS = 5_000;
-/** Maximum of `deadlineMs`, one day in ms. A larger number probably means that the caller used another unit. */
+/** One day in ms. A larger number probably means that the caller used another unit. */
 const MAX_DEADLINE_MS = 86_400_000;
 
 const clientSchema = z.strictObject({
@@ -75,10 +65,6 @@ export function readClientOptions(options: ClientOptions) {
   };
 }
 
-/**
- * Validates the encoding that `encodingOf` returned.
- * @throws invalid_config for an unknown encoding
- */
 export function readEncoding(encoding: Encoding): Encoding {
   return parseInput(encodingSchema, encoding, 'encodingOf', 'invalid_config');
 }

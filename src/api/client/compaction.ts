@@ -21,27 +21,23 @@ import type { ClientPorts } from './ports.ts';
 
 export const compactionMethods = {
   /**
-   * Requests a compaction pass that runs whatever the thresholds say. If a pass is open already, no second pass is created.
-   * @returns the id of the pass
-   * @throws not_found if the conversation does not exist. conversation_forking or fork_abandoned if it is an incomplete
-   * fork.
-   * @throws accepted_unsure if too few replicas or disks confirmed the write
+   * @returns the id of the pass. An open pass takes the request.
+   * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
    */
   compact: async (ports, name) => {
     const conversation = readConversationName(name);
     return await request(ports, { conversation, reasons: ['manual'], ...namePass(ports) });
   },
   /**
-   * Plans a compaction of the live context under a policy. Calls no model and writes nothing. The window of the model
-   * counts if a worker recorded it.
-   * @throws not_found if the conversation does not exist. invalid_policy for a policy that cannot work.
+   * Uses the window of the model if a worker recorded it.
+   * @throws not_found, invalid_policy for a policy that cannot work
    */
   plan: async (ports, name, input = {}) => {
     const { policy: given } = parseInput(dryRunSchema, input);
     const { conversation, state, version } = await readInspected(ports, name, undefined);
     const context = await ports.recentContexts.read(conversation, state, version.number);
     if (context === undefined) throw noConversation(conversation);
-    // A record that another program damaged must not stop a trial.
+    // A damaged record must not stop a trial.
     const recorded = examinePolicy(state.requestFacts?.policy).policy;
     const request = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
     const weigh = estimateWeights(context.items);
@@ -64,7 +60,6 @@ export const compactionMethods = {
   },
 } satisfies Methods<InspectionPorts>;
 
-/** Ids of a pass that may be created, and of its wake. */
 export type NewPass = Pick<PassRequest, 'passId' | 'wake'>;
 
 export function namePass({ ids }: Pick<ClientPorts, 'ids'>): NewPass {
@@ -72,8 +67,8 @@ export function namePass({ ids }: Pick<ClientPorts, 'ids'>): NewPass {
 }
 
 /**
- * Requests a threshold check (does the context need compaction?) after an append. Each check stores the context size at
- * which the next check is due. Below that size, nothing is requested.
+ * Requests a threshold check after an append. Each check stores the context size at which the next one is due, and
+ * below that size this requests nothing.
  */
 export async function requestEvaluation(
   ports: ClientPorts,
@@ -98,8 +93,8 @@ async function request(ports: ClientPorts, pass: PassRequest): Promise<string> {
 }
 
 /**
- * Makes a function that estimates the tokens of a shortened message from its bytes. A plan over 10,000 messages weighs
- * 16,000 shortened messages. Counting their tokens exactly would take longer than the rest of the plan.
+ * Estimates tokens from bytes. A plan over 10,000 messages weighs 16,000 shortened messages, and exact counts would
+ * take longer than the rest of the plan.
  */
 function estimateWeights(items: readonly ContextItem[]): (message: Message) => Weight {
   const { tokens, bytes } = weighItems(items);
@@ -116,7 +111,6 @@ function toRange({ from, to }: SeqRange): SeqRange {
 
 const NOTHING_FIXED: FixedWeight = { systemTokens: 0, toolTokens: 0, pinTokens: 0 };
 
-/** Completes a policy, and derives its limits from what workers recorded. */
 function completeRequest(input: PolicyInput, facts: RequestFacts | undefined) {
   const policy = completePolicy(input);
   const limits = resolveLimits(policy, facts && limitsOf(facts));

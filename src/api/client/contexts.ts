@@ -26,13 +26,11 @@ import type { ClientPorts } from './ports.ts';
 
 export const contextMethods = {
   context: readContext,
-  /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
   show: async (ports, name, number) => {
     const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
     const kept = await ports.contexts.readVersion(readConversationName(name), version);
     return await readContext(ports, name, { version, head: kept?.base });
   },
-  /** @throws not_found if the conversation does not exist. invalid_input for an invalid part. */
   log: async (ports, name, part = {}) => {
     const conversation = readConversationName(name);
     const { after = 0, limit = Number.POSITIVE_INFINITY, maxBytes } = parseInput(logPartSchema, part);
@@ -42,16 +40,12 @@ export const contextMethods = {
     if (left.length === 0) return entries;
     return entries.map((entry) => ({ ...entry, ...findLeft(left, entry.seq) }));
   },
-  /** @throws not_found if the conversation does not exist */
   versions: async (ports, name) => {
     const conversation = readConversationName(name);
     await readConversationState(ports, conversation);
     return await ports.contexts.listVersions(conversation);
   },
-  /**
-   * @throws invalid_input for an invalid number. not_found if the conversation or version never existed. version_gone if
-   * a version was dropped.
-   */
+  /** @throws invalid_input, not_found, version_gone */
   diff: async (ports, name, before, after) => {
     const conversation = readConversationName(name);
     parseInput(versionNumberSchema, before, 'before');
@@ -68,7 +62,6 @@ export const contextMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** @throws not_found if the conversation does not exist */
 export async function readConversationState(
   ports: ClientPorts,
   conversation: ConversationRef,
@@ -78,10 +71,7 @@ export async function readConversationState(
   return state;
 }
 
-/**
- * @throws not_found if the conversation or version never existed. version_gone if the version was dropped.
- * invalid_input for a head that the version does not cover.
- */
+/** @throws not_found, version_gone, invalid_input for a head that the version does not cover */
 async function readContext(ports: ClientPorts, name: ConversationName, at: ContextPoint = {}): Promise<ContextView> {
   const conversation = readConversationName(name);
   parseInput(contextPointSchema, at);
@@ -103,10 +93,7 @@ async function readContext(ports: ClientPorts, name: ConversationName, at: Conte
   };
 }
 
-/**
- * Chooses the error for a version that cannot be read. A number up to the live version existed once (`version_gone`). A
- * larger number never existed (`not_found`).
- */
+/** A number up to the live version existed once (`version_gone`). A larger number never existed (`not_found`). */
 export function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },
@@ -122,7 +109,7 @@ export async function readAgentSnapshot(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSnapshot | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // The store does not keep empty texts, so a missing text is an empty one.
+  // The store keeps no empty text.
   const [system = '', pins, tools] = await Promise.all([
     contexts.readText(conversation, systemHash),
     contexts.readAgentList(conversation, pinsHash, pinsSchema),

@@ -21,7 +21,7 @@ import { readCursor } from './turns.ts';
 
 export const conversationMethods = {
   /**
-   * Lists one page of conversations. A call examines at most about 2,000 conversations, so a page may be short.
+   * A call examines at most about 2,000 conversations, so a page may be short.
    * @throws invalid_input for an invalid filter or cursor
    */
   conversations: async (ports, input = {}) => {
@@ -30,14 +30,9 @@ export const conversationMethods = {
     const { items, next } = await ports.listings.listConversations({ ...query, after: position });
     return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
   },
-  /**
-   * Reads what the model calls of a tenant used.
-   * @throws invalid_input for an invalid tenant
-   */
   usage: async (ports, input = {}) => {
     return await ports.listings.readTenantUsage(parseInput(usageInputSchema, input).tenant);
   },
-  /** @throws not_found if the conversation does not exist */
   describe: async (ports, name) => {
     const conversation = readConversationName(name);
     const { openCalls, incarnation: _, ...state } = await readConversationState(ports, conversation);
@@ -56,7 +51,7 @@ export const conversationMethods = {
     });
     return { ...state, openCalls: known };
   },
-  /** @throws invalid_input for an invalid name. accepted_unsure if too few replicas or disks confirmed the erase. */
+  /** @throws invalid_input, accepted_unsure */
   erase: async (ports, name) => {
     const conversation = readConversationName(name);
     try {
@@ -81,8 +76,8 @@ async function eraseData(
   { contexts, queues }: ClientPorts,
   conversation: ConversationRef,
 ): Promise<{ readonly removedKeys: number }> {
-  // First the jobs that wait: a worker could take one in between, and create the conversation again. A full Redis refuses
-  // that until the erase has freed memory.
+  // First the waiting jobs: a worker could take one and create the conversation again. A full Redis refuses that
+  // until the erase has freed memory.
   const rest = await queues.eraseJobs([conversation], 'all').then(
     () => 'ended' as const,
     (error: unknown) => {

@@ -15,20 +15,16 @@ import { checkContents, weighMessage } from './weigh-message.ts';
 
 export const enqueueMethods = {
   /**
-   * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
-   * (invariant I2).
-   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, message_too_large, turn_conflict,
-   * agent_conflict, conversation_forking, fork_abandoned, mailbox_full, conversation_busy, accepted_unsure,
-   * redis_unavailable, redis_full
+   * Once this function returns, the turn will be settled exactly once, in order (invariant I2).
+   * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned,
+   * mailbox_full, conversation_busy, accepted_unsure, redis_unavailable, redis_full
    */
   enqueueTurn: async (ports, input) => {
     return await acceptPrepared(ports, await prepareTurn(ports, input));
   },
   /**
-   * Stores many turns durably. All scripts that accept turns are sent together, and then all wakes, so the call takes about two
-   * round trips.
-   * Turns of one conversation keep the order of the list, and are therefore sent one after the other.
-   * @returns the answer to each turn, in the order of the list. A refused turn does not stop the others.
+   * Sends all scripts together, and then all wakes, in about two round trips. Turns of one conversation are sent one
+   * after the other, so that they keep their order.
    * @throws invalid_input if the list is no list or has too many turns
    */
   enqueueTurns: async (ports, inputs) => {
@@ -63,15 +59,13 @@ export const enqueueMethods = {
   },
 } satisfies Methods<EnqueuePorts>;
 
-/** Ports that the acceptance of a turn needs. The inbox of a worker process has no more than that. */
+/** The inbox of a worker process has no other ports. */
 export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' | 'ids' | 'currentTrace'> {
   readonly turns: Pick<TurnIntake, 'accept'>;
 }
 
-/** A turn whose input was checked and weighed. */
 export interface PreparedTurn {
   readonly request: TurnToAccept;
-  /** True if the caller named the turn. */
   readonly isNamed: boolean;
 }
 
@@ -100,8 +94,7 @@ export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
 
 export async function acceptPrepared(ports: EnqueuePorts, prepared: PreparedTurn): Promise<EnqueuedTurn> {
   const accepted = await acceptTurn(ports, prepared.request);
-  // A generated turn id is known only to this call. So if Redis reports the turn as known, an earlier attempt of this
-  // call stored it.
+  // Only this call knows the id that it made. If Redis knows the turn, an earlier attempt of this call stored it.
   return prepared.isNamed ? accepted : { ...accepted, isNew: true };
 }
 
@@ -109,10 +102,7 @@ export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'
   readonly priority: number | undefined;
 }
 
-/**
- * Adds a turn to the mailbox of its conversation and wakes a worker.
- * @throws the errors of enqueueTurn, and turn_not_failed if the turn to repeat has not failed
- */
+/** @throws the errors of enqueueTurn, and turn_not_failed if the turn to repeat has not failed */
 export async function acceptTurn(ports: EnqueuePorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
@@ -168,10 +158,7 @@ async function accept(ports: EnqueuePorts, turn: PreparedTurn): Promise<EnqueueA
   }
 }
 
-/**
- * Makes the answer of a refused turn from its error.
- * @throws the given error, if it is no TurnfoldError and therefore no refusal of this turn
- */
+/** @throws the given error, if it is no TurnfoldError and so no refusal of this turn */
 function refused(error: unknown): EnqueueAnswer {
   if (isTurnfoldError(error)) return { status: 'refused', error };
   throw error;

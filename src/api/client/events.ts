@@ -12,18 +12,17 @@ import { POLL_MS } from './turns.ts';
 
 export const eventMethods = {
   /**
-   * Follows the events of a conversation. Each event comes once per call. After `lost`, kept events may repeat. A caller
-   * that stores the id of each handled event and resumes from it gets every event at least once.
-   * Redis is read at each notice and once a second, one page at a time, so a slow caller costs no memory.
-   * @throws invalid_input, redis_unavailable, the signal's reason
-   * @throws not_found if neither the conversation nor an event exists at the first read
+   * Each event comes once per call. After `lost`, kept events may repeat. Redis is read at each notice and once a
+   * second, one page at a time, so a slow caller costs no memory.
+   * @throws invalid_input, redis_unavailable, the signal's reason, not_found if neither the conversation nor an event
+   * exists at the first read
    */
   events: (ports, name, options = {}) => {
     return cancelable((left) => readPages(ports, name, options, left));
   },
 } satisfies Methods<ClientPorts>;
 
-/** Events per read from Redis. A page of 100 has 10 to 30 kB. */
+/** A page of 100 events has 10 to 30 kB. */
 const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;
@@ -69,19 +68,12 @@ async function* readPages(
   }
 }
 
-/** Position of a caller in the event stream, and whether events may have been missed before that position. */
 class Reading {
   #position: string | undefined;
-  /**
-   * True if the caller passed `after: '0'`, which asks for all kept events. Events that expired before the first read
-   * then do not count as lost.
-   */
+  /** True after `after: '0'`. Events that expired before the first read then do not count as lost. */
   #startsAtOldest: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
-  /**
-   * State of the conversation at the last read. `lost`: the conversation is missing, and the caller already got a
-   * `lost` entry.
-   */
+  /** `lost`: the conversation is missing, and the caller already got a `lost` entry. */
   #state: 'present' | 'missing' | 'lost' = 'present';
 
   constructor(after: string | undefined) {
@@ -93,10 +85,7 @@ class Reading {
     return this.#position;
   }
 
-  /**
-   * Moves the read position to the end of a page of events.
-   * @returns true if events may be missing before that page
-   */
+  /** @returns true if events may be missing before this page */
   loses({ start, events, position, exists }: EventPage, readAt: number): boolean {
     const wasUpToDate = readAt - this.#readAllAt < EVENT_LIMITS.keptMs;
     const isLoss = start === 'missing' ? !this.#startsAtOldest : start === 'expired' && !wasUpToDate;

@@ -19,14 +19,11 @@ import type { ClientPorts } from './ports.ts';
 
 export const forkMethods = {
   /**
-   * Copies a conversation in batches, because source and copy may lie in different Cluster slots. The new conversation
-   * accepts no turns until the copy is complete. A fork without progress for a minute can be replaced by another
-   * operation.
-   * @throws invalid_input for a head outside the version. not_found or version_gone if the source or version is missing.
-   * @throws conversation_forking or fork_abandoned if either conversation is itself an incomplete fork
-   * @throws conflict if `to` exists
-   * @throws gone if a conversation is erased during the copy
-   * @throws accepted_unsure if too few replicas or disks confirmed the copy
+   * Copies in batches, because source and copy may lie in different Cluster slots. Another operation can replace a
+   * fork without progress for a minute.
+   * @throws invalid_input for a head outside the version, not_found, version_gone, conversation_forking,
+   * fork_abandoned, accepted_unsure
+   * @throws conflict if `to` exists, gone if a conversation is erased during the copy
    */
   fork: async (ports, from, to, input = {}) => {
     const source = readConversationName(from);
@@ -54,18 +51,12 @@ export const forkMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/**
- * Limits of one batch of copied entries. Redis serves no other client while it writes a batch, which takes less than a
- * second.
- */
+/** Redis serves no other client while it writes a batch, which takes less than a second. */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
 
-/**
- * Resumes the copy after the last copied log entry. If a Redis failover lost some batches, the copy continues from the
- * entry that is left, and summary texts are copied first.
- */
+/** If a failover lost batches, the copy continues from the entry that is left, and copies summary texts first. */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
@@ -118,8 +109,8 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
 }
 
 /**
- * Creates the first version of a fork. The version keeps the segments (message ranges and summaries) and summary labels
- * of the original, so the model receives the same bytes. The fork does not copy why the original version was made.
+ * The version keeps segments and summary labels, so the model receives the same bytes. It does not keep why the
+ * original was made.
  */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
@@ -129,7 +120,7 @@ function firstVersion(version: Version, now: number): Version {
 }
 
 /**
- * Copies the texts that the version needs: summaries, and full texts of clipped messages.
+ * Copies summaries, and full texts of clipped messages.
  * @throws version_gone if a text is missing
  */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
@@ -149,10 +140,7 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-/**
- * Copies the log in batches.
- * @returns the last copied seq, which is too small if a Redis failover lost batches
- */
+/** @returns the last copied seq, which is too small if a failover lost batches */
 async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;
@@ -168,19 +156,13 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
   return at;
 }
 
-/**
- * Reads a batch from the source conversation. Each read restarts the idle TTL of the source, which must not expire
- * during the copy.
- */
+/** Each read restarts the idle TTL of the source, which must not expire during the copy. */
 async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, reading: Promise<T>): Promise<T> {
   const [batch] = await Promise.all([reading, versions.startIdleTtl(plan.source)]);
   return batch;
 }
 
-/**
- * Writes a batch of log entries to the fork.
- * @returns the last seq of the fork, which is larger if a concurrent call of the same operation has copied further
- */
+/** @returns the last seq of the fork, which a concurrent call of the same operation may have extended */
 async function copyBatch(
   { versions }: ClientPorts,
   { conversation, operation }: OpenFork,
@@ -192,17 +174,14 @@ async function copyBatch(
   return result.status === 'copied' ? result.head : batch.expectedHead;
 }
 
-/** Takes the entries that fit into the byte limit of a batch, at least one. */
+/** Takes at least one entry. */
 function takeBytes(entries: readonly LogEntry[]): readonly LogEntry[] {
   const start = (entries[0]?.total.bytes ?? 0) - (entries[0]?.bytes ?? 0);
   const end = entries.findIndex(({ total }) => total.bytes - start > BATCH_BYTES);
   return end === -1 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-/**
- * Changes of the open tool calls by these entries. `opens`: calls without a result among them. `closes`: earlier calls
- * whose results are among them.
- */
+/** `opens`: calls without a result among these entries. `closes`: earlier calls whose results are among them. */
 function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; readonly closes: string[] } {
   const first = entries[0]?.seq ?? 0;
   const answered = new Set(entries.flatMap(({ message }) => message.toolCallId ?? []));

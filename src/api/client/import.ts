@@ -8,7 +8,6 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TurnfoldClient } from '../contract/client.ts';
 import { checkMessageBytes, readAppendedInSlices } from './weigh-message.ts';
 
-/** Recorded messages for a conversation that does not exist yet. */
 export interface ImportInput {
   readonly conversation: string;
   readonly tenant: string;
@@ -16,17 +15,13 @@ export interface ImportInput {
   readonly messages: readonly Message[];
 }
 
-/**
- * Limits of one append of an import. Redis serves no other client while it runs an append, which takes less than a
- * second.
- */
+/** Redis serves no other client while it runs an append, which takes less than a second. */
 const MAX_BATCH_MESSAGES = 500;
 const MAX_BATCH_CHARACTERS = 2_000_000;
 
 /**
- * Creates a conversation from recorded messages. A repeated import within a day changes nothing.
- * @throws invalid_input for a wrong message. message_too_large above 1 MiB.
- * @throws orphan_result or duplicate_call for tool results without a call, or repeated ids
+ * Creates a conversation. A repeated import within a day changes nothing.
+ * @throws invalid_input, message_too_large, orphan_result, duplicate_call
  * @throws conflict if the conversation exists with other messages, or if another writer appends during the import
  */
 export async function importConversation(
@@ -57,7 +52,7 @@ function* checkWhole(messages: readonly Message[]): Interruptible<void> {
   adoptMessages(read, 1);
 }
 
-/** Explains a conflict in terms of the import, because the caller did not set the expected length of the log. */
+/** The caller set no expected length of the log, so the conflict is explained in terms of the import. */
 function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
   if (!isTurnfoldError(cause, 'conflict')) return cause;
   const { details = {} } = cause;
@@ -69,10 +64,7 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
   return fieldError('conflict', 'id', why, { details, cause });
 }
 
-/**
- * Derives the operation id from the messages. So a repeated import is the same operation, and an import of other
- * messages is a conflict.
- */
+/** Makes a repeated import the same operation, and an import of other messages a conflict. */
 function nameOperation(start: number, batch: readonly Message[]): string {
   const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
   return `import-${start}-${hash}`;

@@ -19,23 +19,20 @@ import { type ConversationName, readConversationName, versionNumberSchema } from
 import { missingVersion, readConversationState } from './contexts.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** The parts that all reports of a version share. */
 export interface ReportSource {
   readonly frame: ReportFrame;
-  /** Summaries that are new in the version, with their segments. */
   readonly summaries: readonly { readonly segment: SummarySegment; readonly summary: Summary }[];
 }
 
-/** Ports of a client, with caches of the values that its inspecting calls computed last. */
+/** Ports with caches of what inspecting calls computed last. */
 export interface InspectionPorts extends ClientPorts {
   readonly recentContexts: RecentContexts;
   readonly recentFates: RecentValues<readonly EntryFate[]>;
   readonly recentCategories: RecentValues<readonly CategorySize[]>;
   readonly recentReports: RecentValues<CompactionReport>;
   readonly recentFrames: RecentValues<ReportSource>;
-  /** Tokens of calls in kept contexts. */
   readonly recentCounts: WeakMap<ToolCall, number>;
-  /** Sizes of thinking in kept contexts. Undefined for a message without thinking. */
+  /** Undefined for a message without thinking. */
   readonly recentThinking: WeakMap<Message, SizedThinking | undefined>;
   readonly readEvidence: ReturnType<typeof keepLastEvidence>;
 }
@@ -54,19 +51,17 @@ export function withRecent(ports: ClientPorts): InspectionPorts {
   };
 }
 
-/** The version that a call asks about, with its conversation. */
 export interface InspectedVersion {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
   readonly version: Version;
-  /** Cache key for values that are computed from the version. A new conversation with the same id has another key. */
+  /** Cache key. A new conversation with the same id has another one. */
   readonly key: string;
 }
 
 /**
- * Reads a version of a conversation.
  * @param number absent: the live version
- * @throws not_found if the conversation or version never existed. version_gone if the version was dropped.
+ * @throws not_found, version_gone
  */
 export async function readInspected(
   ports: ClientPorts,
@@ -83,17 +78,16 @@ export async function readInspected(
   return { conversation, state, version, key: `${prefixOf(conversation)}${state.incarnation}/${wanted}` };
 }
 
-/** Keeps the values that were computed last, by key. Callers who ask during a computation share its result. */
+/** Keeps the values that were computed last. Callers who ask during a computation share its result. */
 class RecentValues<Value> {
   readonly #most: number;
   readonly #kept = new Map<string, Promise<Value>>();
 
-  /** @param most number of values to keep */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Returns the value of a key. Computes it if it is not kept. A computation that fails is not kept. */
+  /** A computation that fails is not kept. */
   async get(key: string, compute: () => Promise<Value>): Promise<Value> {
     const known = this.#kept.get(key);
     const value = known ?? compute();
@@ -109,39 +103,33 @@ class RecentValues<Value> {
     }
   }
 
-  /** Forgets all values whose key begins with `prefix`. */
   forget(prefix: string): void {
     for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
   }
 }
 
-/** A context with the sizes of its items. The object never changes, so caches may use the object as their key. */
 export interface RecentContext {
   readonly version: Version;
-  /** Position (seq) of the last log entry in the context. */
   readonly head: number;
-  /** Size of the log up to `head`. */
   readonly headTotal: Weight;
   readonly items: readonly ContextItem[];
-  /** Bytes of all items. */
   readonly bytes: number;
 }
 
 type Position = Pick<ConversationState, 'incarnation' | 'head' | 'size'>;
 
 const MAX_CONTEXTS = 16;
-/** Maximum bytes of all messages in kept contexts. A context of 10,000 messages has about 15 MB. */
+/** A context of 10,000 messages has about 15 MB. */
 const MAX_BYTES = 64_000_000;
 
 /**
- * Keeps the contexts that were read last, because a person asks about the same context many times. If the log has grown
- * since, only the new entries are read.
+ * A person asks about the same context many times. If the log has grown since, only the new entries are read. Contexts
+ * never change, so other caches use them as keys.
  */
 export class RecentContexts {
   readonly #ports: Pick<ClientPorts, 'contexts'>;
-  /** By tenant, id and incarnation of the conversation, and version. The context that was read last is at the end. */
+  /** The context that was read last is at the end. */
   readonly #kept = new Map<string, RecentContext>();
-  /** Reads in flight, by the key of the context and the last seq. */
   readonly #reading = new Map<string, Promise<RecentContext | undefined>>();
   #bytes = 0;
 
@@ -149,11 +137,7 @@ export class RecentContexts {
     this.#ports = ports;
   }
 
-  /**
-   * Reads the context of a version for the log up to the head of `state`. Callers that ask at the same time share one
-   * read.
-   * @returns undefined if the version or the conversation is gone
-   */
+  /** @returns undefined if the version or the conversation is gone */
   async read(conversation: ConversationRef, state: Position, version: number): Promise<RecentContext | undefined> {
     const key = `${prefixOf(conversation)}${state.incarnation}/${version}`;
     const readKey = `${key}/${state.head}`;
@@ -171,7 +155,7 @@ export class RecentContexts {
     }
   }
 
-  /** Forgets the contexts of the conversation with this prefix (see `prefixOf`). Reads in flight are not kept. */
+  /** Reads in flight are not kept. */
   forget(prefix: string): void {
     for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#drop(key);
     for (const key of this.#reading.keys()) if (key.startsWith(prefix)) this.#reading.delete(key);
@@ -186,7 +170,6 @@ export class RecentContexts {
     return extended ?? (await this.#load(conversation, version, state));
   }
 
-  /** Adds the entries appended since the last read. @returns undefined if the id belongs to another conversation now */
   async #extend(
     conversation: ConversationRef,
     known: RecentContext,
@@ -230,7 +213,7 @@ export class RecentContexts {
   }
 }
 
-/** Prefix of the keys of a conversation in the caches of a client. */
+/** Prefix of a conversation's keys in these caches. */
 export function prefixOf({ tenant, id }: ConversationRef): string {
   return `${tenant}/${id}/`;
 }

@@ -56,10 +56,7 @@ import { readAgentSnapshot } from './contexts.ts';
 import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';
 
 export const inspectionMethods = {
-  /**
-   * @throws invalid_input for an invalid input. not_found if the conversation or version never existed. version_gone if
-   * the version was dropped.
-   */
+  /** @throws invalid_input, not_found, version_gone */
   outline: async (ports, name, input = {}) => {
     const { after, limit, version: number } = parseInput(outlineInputSchema, input);
     const inspected = await readInspected(ports, name, number);
@@ -74,7 +71,6 @@ export const inspectionMethods = {
     const last = entries.at(-1)?.seq ?? head;
     return { version: inspected.version.number, head, entries: outlined, ...(last < head && { next: last }) };
   },
-  /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
   breakdown: async (ports, name, input = {}) => {
     const inspected = await readInspected(ports, name, parseInput(breakdownInputSchema, input).version);
     const { state, version } = inspected;
@@ -106,7 +102,6 @@ export const inspectionMethods = {
       cost: toCost(state.spent ?? NO_USAGE),
     };
   },
-  /** @throws not_found if the conversation or version never existed. version_gone if the version was dropped. */
   report: async (ports, name, number, input = {}) => {
     const { find } = parseInput(reportInputSchema, input);
     const inspected = await readInspected(ports, name, number);
@@ -126,7 +121,7 @@ async function readFates(
   });
 }
 
-/** Number of entries in the first read. A message may have 1 MiB, so only a small reply doubles the next read. */
+/** A message may have 1 MiB, so only a small reply doubles the next read. */
 const FIRST_ENTRIES = 25;
 const SMALL_BYTES = 1_000_000;
 /** A page ends early once its messages have this many bytes. */
@@ -177,12 +172,12 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
   return sums.list();
 }
 
-/** A text with more characters than this is counted asynchronously, so that the count does not block the event loop. */
+/** Longer texts are counted asynchronously, so that they do not block the event loop. */
 const LONG_CHARS = 20_000;
 
 /**
- * Makes the function that counts the calls of a context, and sizes its thinking. All counts are kept, so a new message
- * costs only its own count. Long texts are counted in advance, because the later sum cannot pause inside a message.
+ * Keeps all counts, so a new message costs only its own. Long texts are counted in advance, because the sum cannot
+ * pause inside a message.
  */
 async function createCount(
   ports: InspectionPorts,
@@ -204,10 +199,7 @@ interface LongText {
   readonly keep: (tokens: number) => void;
 }
 
-/**
- * Sizes the thinking of each new message, which must be parsed. Returns the calls and thinking with more than
- * `LONG_CHARS` characters, which the caller counts.
- */
+/** Returns the calls and thinking with more than `LONG_CHARS` characters, which the caller counts. */
 function* sizeThinkingInSlices(
   { recentCounts, recentThinking }: InspectionPorts,
   counter: TokenCounter,
@@ -265,7 +257,6 @@ interface RangeSearch extends Pick<InspectedVersion, 'conversation' | 'version'>
   readonly find: string | undefined;
 }
 
-/** Adds to each range the words that contain the text in `find`. */
 async function searchRanges(
   { contexts }: InspectionPorts,
   { conversation, version, find }: RangeSearch,

@@ -17,10 +17,9 @@ import { type ClientOptions, type ClientSettings, readClientOptions, readEncodin
 import { storePorts } from './ports.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
-/** Time limit in ms of one attempt to connect. With `failFast`, a caller gets an error within a second. */
+/** With `failFast`, a caller gets an error within a second. */
 const OPEN_MS = 900;
 
-/** A client together with the Redis connections that it owns. */
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
   /** Access keys of services, for operators and for servers that check bearer tokens. */
   readonly keys: AccessKeys;
@@ -44,7 +43,7 @@ export async function openClient<Agents extends AnyAgents = AnyAgents>(
   return client as unknown as OpenClient<Agents>; // agent names and contexts exist only as types
 }
 
-/** Connects a client for an interactive command. The call fails within a second if Redis is unreachable. */
+/** For an interactive command: fails within a second if Redis is unreachable. */
 export async function openClientAtOnce(options: ClientOptions): Promise<OpenClient> {
   return await open(readClientOptions(options), 0);
 }
@@ -69,8 +68,8 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, failsFast: true, onError });
   const ids = createIdSource();
-  // A failure to add the wake job must not fail the call. The turn is stored in Redis, and the sweeper adds a new wake
-  // job within seconds. A caller that saw an error might enqueue the turn again under another id.
+  // A lost wake job must not fail the call: the turn is stored, and the sweeper adds a wake within seconds. A caller
+  // that saw an error might enqueue the turn again under another id.
   const client = createClient({
     ...storePorts(store),
     streams: shareReads(store),
@@ -95,10 +94,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   };
 }
 
-/**
- * Fails after `OPEN_MS` if a server accepts the connection and never answers. A connection that opens later is
- * closed.
- */
+/** A server may accept the connection and never answer. A connection that opens later is closed. */
 async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -114,18 +110,17 @@ async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>)
   }
 }
 
-/** First pause between retries, in ms. After it drops a connection, Redis usually accepts a new one within 50 ms. */
+/** After it drops a connection, Redis usually accepts a new one within 50 ms. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
-/** Time in ms after which a call notices that Redis is silent. */
+/** A call notices a silent Redis after this time. */
 const COMMAND_MS = 900;
 
 /**
- * Retries a call while Redis is unreachable, for at most `deadlineMs`. The call must be idempotent. Each write of the
- * store is idempotent, because the ids in its input identify the write (invariant I5). An attempt that is in flight at
- * the deadline may end 0.9 s later, or still later if Redis is busy.
- * @throws redis_unavailable after the deadline
- * @throws any other error at once, and refusals by Redis that waiting does not cure
+ * Retries a call while Redis is unreachable. Each write of the store is idempotent, because the ids in its input
+ * identify it (invariant I5). An attempt in flight at the deadline may end 0.9 s later, or still later if Redis is
+ * busy.
+ * @throws redis_unavailable after the deadline, any other error and refusals that waiting does not cure at once
  */
 async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise<T> {
   let until: number | undefined;
@@ -136,10 +131,9 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
     } catch (error) {
       if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
       const failedAt = performance.now();
-      // A call with many batches may have run for minutes before Redis became unreachable. So the deadline is measured
-      // from the start of the outage, not of the call.
+      // Measured from the start of the outage: a call with many batches may have run for minutes before.
       until ??= Math.max(startedAt, failedAt - COMMAND_MS) + deadlineMs;
-      // Random jitter spreads the retries, because all calls of a service see the outage at the same time.
+      // Jitter spreads the retries, because all calls of a service see the outage at the same time.
       const waitMs = pauseMs * (0.5 + Math.random() / 2);
       if (failedAt + waitMs >= until) throw error;
       await delay(waitMs);
@@ -147,7 +141,7 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
   }
 }
 
-/** Wraps a store so that each of its operations is retried while Redis is unreachable. */
+/** Makes each operation of a store retry while Redis is unreachable. */
 export function retryStore<Store extends object>(store: Store, deadlineMs: number): Store {
   const members = Object.entries(store).map(([name, member]: [string, unknown]) => {
     if (!isOperation(member)) return [name, member];
@@ -160,12 +154,11 @@ function isOperation(member: unknown): member is (...input: unknown[]) => Promis
   return typeof member === 'function';
 }
 
-/** ms between two checks. */
 const CHECK_EVERY_MS = 5_000;
 
 /**
- * Reports `database_lost` to the service if Redis holds another or an older database than before. If the client cannot use
- * that database, it reports `incompatible_store`. Each is reported once. An outage is left to the calls.
+ * Reports `database_lost` if Redis holds another or an older database than before, and `incompatible_store` if the
+ * client cannot use it. Each is reported once.
  * @returns a function that ends the checks
  */
 function reportLosses(database: DatabaseWatch, onError: (error: unknown) => void): () => void {
@@ -187,17 +180,15 @@ function reportLosses(database: DatabaseWatch, onError: (error: unknown) => void
 }
 
 /**
- * Maximum number of reads in flight. 1,000 readers that come at once would otherwise ask for 1,000 pages of up to some MB.
- * The last ones would exceed the timeout of a command, and repeat their reads.
+ * 1,000 readers at once would ask for 1,000 pages of up to some MB. The last ones would exceed the timeout of a
+ * command, and repeat their reads.
  */
 const MAX_READS = 50;
 
 /**
- * Lets readers of one turn share their reads of Redis. A notice wakes all readers of a turn at once, and readers that
- * are up to date ask for the same page. 1,000 readers of one turn then cost one read a notice instead of 1,000.
- *
- * A read is sent in the next turn of the event loop, and only calls before that moment share it. A call never gets a
- * page that was read before the call.
+ * A notice wakes all readers of a turn at once, and most ask for the same page. 1,000 readers then cost one read a
+ * notice. The read is sent in the next turn of the event loop, and only calls before that moment share it. So a call
+ * never gets a page that was read before the call.
  */
 function shareReads(streams: StreamReader): StreamReader {
   const waiting = new Map<string, Promise<StreamPage | undefined>>();
@@ -228,7 +219,6 @@ async function nextTurn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Runs a limited number of calls at a time, in the order of their arrival. */
 class Places {
   #free: number;
   readonly #queue: (() => void)[] = [];

@@ -19,9 +19,7 @@ export class PartAssembler {
   #seq: number;
   #step: number;
   #version: number;
-  /** How much the reader has of the message after `#seq`. */
   #delivered: DeliveredMessage | undefined;
-  /** The message after `#seq` according to its pieces. */
   #live: LiveMessage | undefined;
   #entry = FIRST_ENTRY;
   #parts: TurnPart[] = [];
@@ -33,21 +31,15 @@ export class PartAssembler {
     this.#delivered = open && new DeliveredMessage(undefined, open);
   }
 
-  /** Place from which to read the next page. */
   get place(): { readonly after: string; readonly afterSeq: number } {
     return { after: this.#entry, afterSeq: this.#seq };
   }
 
-  /** Position behind the last part. */
   get id(): string {
     const open = this.#delivered?.isEmpty === false ? this.#delivered.open : undefined;
     return writePosition({ seq: this.#seq, step: this.#step, version: this.#version, open });
   }
 
-  /**
-   * Returns the parts that follow from a page. The next page starts at `place`.
-   * @returns isBehind true if the next page can be read at once
-   */
   read(page: StreamPage): { readonly parts: readonly TurnPart[]; readonly isBehind: boolean } {
     const hasShrunk = page.head < this.#seq;
     if (hasShrunk) this.#startAgain();
@@ -55,7 +47,7 @@ export class PartAssembler {
     return { parts: this.#take(), isBehind: hasShrunk || page.hasMoreEntries || page.hasMoreLog };
   }
 
-  /** Returns the last parts of a settled turn. A message that never reached the log is void. */
+  /** A message that never reached the log is void. */
   end(): TurnPart[] {
     this.#void();
     return this.#take();
@@ -97,7 +89,7 @@ export class PartAssembler {
     if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
   }
 
-  /** Adds the pieces of the latest call of the model. A reader that comes late sees none of an earlier call. */
+  /** A reader that comes late sees no pieces of an earlier model call. */
   #addBatch(batch: PieceBatch, lastCalls: ReadonlyMap<number, ModelCallKey>): void {
     const last = lastCalls.get(batch.seq) ?? batch;
     const isVoid = isEarlierCall(batch, last) || (this.#live !== undefined && isEarlierCall(batch, this.#live.key));
@@ -140,10 +132,7 @@ export class PartAssembler {
     }
   }
 
-  /**
-   * Answers whether the pieces continue what the reader has. Pieces of another call void it. A reader that resumed is
-   * compared by the hash in its id.
-   */
+  /** Pieces of another call void what the reader has. A reader that resumed is compared by the hash in its id. */
   #continues(live: LiveMessage, isAll: boolean): boolean {
     const delivered = this.#delivered;
     if (delivered === undefined || delivered.call === live.call) return true;
@@ -154,7 +143,6 @@ export class PartAssembler {
     return true;
   }
 
-  /** Completes a message from its log entry. */
   #seal({ seq, message, turn = '' }: LogEntry): void {
     const { role, content, toolCalls: calls = [], toolCallId: call = '', isError = false } = message;
     const known = { text: content, calls };
@@ -180,7 +168,6 @@ export class PartAssembler {
     }
   }
 
-  /** Takes back what the reader has of the open message. */
   #void(): void {
     const hadParts = this.#delivered?.isEmpty === false;
     this.#delivered = undefined;
@@ -198,7 +185,6 @@ export class PartAssembler {
   }
 }
 
-/** Returns the latest model call for each message. */
 function findLastCalls(batches: readonly PieceBatch[]): Map<number, ModelCallKey> {
   const last = new Map<number, ModelCallKey>();
   for (const batch of batches) {
@@ -208,13 +194,12 @@ function findLastCalls(batches: readonly PieceBatch[]): Map<number, ModelCallKey
   return last;
 }
 
-/** The message that a model is writing, put together from its pieces. */
 class LiveMessage implements KnownMessage {
   readonly key: ModelCallKey;
   text = '';
   reasoning = '';
   readonly calls: { name: string; arguments: string }[] = [];
-  /** True if a piece is missing. Everything behind the gap comes from the log, once the step is recorded. */
+  /** Everything behind a missing piece comes from the log, once the step is recorded. */
   hasGap = false;
 
   constructor(key: ModelCallKey) {
@@ -225,7 +210,7 @@ class LiveMessage implements KnownMessage {
     return `${this.key.epoch}.${this.key.attempt}`;
   }
 
-  /** True if a recorded message continues these pieces. Pieces of a failed model call may differ from it. */
+  /** Pieces of a failed model call may differ from the recorded message. */
   isStartOf({ content, toolCalls = [] }: Pick<Message, 'content' | 'toolCalls'>): boolean {
     const continues = ({ name, arguments: written }: KnownMessage['calls'][number], index: number): boolean =>
       toolCalls[index]?.name === name && toolCalls[index].arguments.startsWith(written);
@@ -252,7 +237,7 @@ class LiveMessage implements KnownMessage {
     }
   }
 
-  /** Returns the new characters of a piece. A worker sends a piece again if the reply of Redis was lost. */
+  /** A worker sends a piece again if the reply of Redis was lost. */
   #findNew(known: string, { at, text }: { readonly at: number; readonly text: string }): string {
     if (at <= known.length) return text.slice(known.length - at);
     this.hasGap = true;
@@ -260,7 +245,6 @@ class LiveMessage implements KnownMessage {
   }
 }
 
-/** True if the first model call began before the second one. */
 function isEarlierCall(first: ModelCallKey, second: ModelCallKey): boolean {
   return first.epoch < second.epoch || (first.epoch === second.epoch && first.attempt < second.attempt);
 }

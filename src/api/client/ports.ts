@@ -20,7 +20,7 @@ type Store = TurnIntake &
   EventStore &
   ListingStore;
 
-/** Stores that the client needs, one per noun such as turns or versions. A test can replace a single one. */
+/** A test can replace a single store. */
 export interface ClientStores {
   readonly turns: TurnIntake;
   readonly streams: StreamReader;
@@ -46,23 +46,20 @@ export function storePorts(store: Store): ClientStores {
 }
 
 export interface ClientPorts extends ClientStores {
-  /** Adds a wake job for a worker. Never rejects: if the job is lost, the turn only starts later. */
+  /** Never rejects: if the job is lost, the turn only starts later. */
   readonly wakes: Pick<WakeQueue, 'wake'>;
-  /** Removes what the queues hold of an erased conversation. */
   readonly queues: Pick<WakeQueue, 'eraseJobs'>;
   readonly notifications: EventNotifications;
   readonly streamNotices: StreamNotices;
-  /** Creates the token counter for an agent's model. */
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
   /** Receives failures that must not fail the client's call, such as a lost wake job. */
   readonly onError: (error: unknown) => void;
-  /** Returns the trace id and span id of the caller's active span, if any. */
   readonly currentTrace: () => TraceParent | undefined;
   readonly ids: IdSource;
   readonly now: () => number;
 }
 
-/** Notifications of a conversation's events. A notification may be lost, so waiting callers also poll. */
+/** A notification may be lost, so waiting callers also poll. */
 export interface EventNotifications {
   /** Resolves at the next notification, after `ms`, or when the signal aborts. */
   wait(conversation: { readonly tenant: string; readonly id: string }, ms: number, signal?: AbortSignal): Promise<void>;

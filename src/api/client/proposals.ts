@@ -25,7 +25,6 @@ import type { ClientPorts } from './ports.ts';
 import { POLL_MS } from './turns.ts';
 
 export const proposalMethods = {
-  /** @throws invalid_input for an invalid name. not_found if the conversation does not exist. */
   proposal: async (ports, name) => {
     const conversation = readConversationName(name);
     const waiting = await ports.proposals.readProposal(conversation);
@@ -34,14 +33,11 @@ export const proposalMethods = {
     return undefined;
   },
   /**
-   * Stores an approval for a compaction worker. The worker repeats all checks with the current log. If a check fails, the
-   * proposal keeps waiting.
-   * @throws invalid_input for an invalid edit. not_found or gone if the conversation never existed or was erased.
-   * @throws proposal_stale if the proposal no longer waits, or its base is no longer the live version
-   * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void that
-   * thinking
-   * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
-   * write.
+   * The worker repeats all checks with the current log. If one fails, the proposal keeps waiting.
+   * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
+   * @throws proposal_stale if the proposal no longer waits, or its base is no longer live
+   * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void
+   * that thinking
    */
   approve: async (ports, name, proposal, input = {}) => {
     const { edits = {}, ...options } = parseInput(approvalSchema, input);
@@ -51,12 +47,7 @@ export const proposalMethods = {
     if (waiting?.proposal.id === proposal) checkRanges(waiting, Object.keys(edits));
     return await decide(ports, conversation, { proposal, verdict: { kind: 'approve', edits }, ...options });
   },
-  /**
-   * @throws invalid_input for an invalid reason. not_found or gone if the conversation never existed or was erased.
-   * @throws proposal_stale if the proposal no longer waits
-   * @throws conversation_forking for an incomplete fork. accepted_unsure if too few replicas or disks confirmed the
-   * write.
-   */
+  /** @throws invalid_input, not_found, gone, proposal_stale, conversation_forking, accepted_unsure */
   reject: async (ports, name, proposal, input = {}) => {
     const { reason, ...options } = parseInput(rejectionSchema, input);
     const verdict: Verdict = { kind: 'reject', ...(reason !== undefined && { reason }) };
@@ -100,10 +91,7 @@ async function describeProposal(
   };
 }
 
-/**
- * Refuses edits of message ranges that have no summary, before the decision is stored. If the proposal can no longer be
- * read, this check is skipped.
- */
+/** Refuses edits of ranges without a summary before the decision is stored. */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
   const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));
@@ -151,9 +139,8 @@ async function decide(
 }
 
 /**
- * Converts the worker's stored answer to a decision into the result of `approve` or `reject`.
- * @throws proposal_stale if the compaction pass ended before a worker read the decision, and the worker's error if the
- * worker refused the approval
+ * @throws proposal_stale if the pass ended before a worker read the decision, and the worker's error if it refused the
+ * approval
  */
 function conclude(operation: string, proposal: string, answer: DecisionAnswer): DecisionView {
   switch (answer.status) {

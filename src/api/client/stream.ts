@@ -16,8 +16,8 @@ import { POLL_MS } from './turns.ts';
 
 export const streamMethods = {
   /**
-   * Streams a turn from its start or from the part after `after`, however late the caller comes. Redis is read at each
-   * notice and once a second. Each read returns what the caller lacks, so a slow caller costs no memory beyond one answer.
+   * Redis is read at each notice and once a second. Each read returns what the caller lacks, so a slow caller costs no
+   * memory beyond one answer.
    * @throws invalid_input, not_found, redis_unavailable, the signal's reason
    */
   stream: (ports, name, turn, options = {}) => {
@@ -87,7 +87,7 @@ async function* followParts(
   }
 }
 
-/** Pieces are a convenience: on a full Redis, a turn is followed by its log. */
+/** On a full Redis, a turn is followed by its log alone. */
 async function askForPieces(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<void> {
   try {
     await ports.streams.followTurn(conversation, turn);
@@ -96,7 +96,7 @@ async function askForPieces(ports: ClientPorts, conversation: ConversationRef, t
   }
 }
 
-/** Yields the wait of the turn that blocks a queued one, if that wait needs answers from outside. */
+/** Yields only a wait that needs answers from outside. */
 async function* describeBlock(
   { turns }: ClientPorts,
   conversation: ConversationRef,
@@ -113,7 +113,7 @@ async function readView({ turns }: ClientPorts, conversation: ConversationRef, t
   return view;
 }
 
-/** Remembers that something happened, until the reader looks again. So no notice is lost between a read and a wait. */
+/** Remembers a notice until the reader looks again, so that none is lost between a read and a wait. */
 class News {
   readonly #ended: AbortSignal;
   #isNew = false;
@@ -132,7 +132,6 @@ class News {
     this.#isNew = false;
   }
 
-  /** Resolves at the next announcement since `clear`, after `ms`, or when the stream ends. */
   async wait(ms: number): Promise<void> {
     if (this.#isNew || this.#ended.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();

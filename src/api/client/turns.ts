@@ -18,10 +18,7 @@ import { hashPayload } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
 export const turnMethods = {
-  /**
-   * Polls a turn until it is settled or `waitMs` has passed.
-   * @throws invalid_input for an invalid id or option. not_found if the turn does not exist. The signal's reason.
-   */
+  /** @throws invalid_input, not_found, the signal's reason */
   result: async (ports, name, turn, options = {}) => {
     const conversation = readConversationName(name);
     readTurnId(turn);
@@ -36,7 +33,6 @@ export const turnMethods = {
       await ports.notifications.wait(conversation, Math.min(leftMs, POLL_MS), signal);
     }
   },
-  /** @throws invalid_input for an invalid id. not_found if the turn does not exist. */
   steps: async (ports, name, turn) => {
     const conversation = readConversationName(name);
     const [view, recorded] = await Promise.all([
@@ -54,10 +50,8 @@ export const turnMethods = {
     };
   },
   /**
-   * Cancels a turn.
    * @returns `canceled`, or the state in which the turn had settled before
-   * @throws invalid_input for an invalid id. not_found if the turn does not exist.
-   * @throws accepted_unsure if too few replicas or disks confirmed the write
+   * @throws invalid_input, not_found, accepted_unsure
    */
   cancel: async (ports, name, turn) => {
     const conversation = readConversationName(name);
@@ -69,10 +63,6 @@ export const turnMethods = {
     checkDurability(result, { field: 'turn', id: turn });
     return result.status === 'settled' ? result.state : 'canceled';
   },
-  /**
-   * Reads the open turns of a conversation in one snapshot.
-   * @throws invalid_input for an invalid limit. not_found if the conversation does not exist.
-   */
   openTurns: async (ports, name, input = {}) => {
     const conversation = readConversationName(name);
     const { limit, inputs: needsInputs = false } = parseInput(openTurnsSchema, input);
@@ -88,23 +78,19 @@ export const turnMethods = {
       }),
     };
   },
-  /** @throws invalid_input for an invalid filter or cursor */
   waiting: async (ports, input = {}) => {
     const { after, ...query } = parseInput(waitingInputSchema, input);
     const position = after === undefined ? undefined : readWaitingCursor(after);
     const { items, next } = await ports.listings.listWaiting({ ...query, after: position });
     return { turns: items, ...(next && { next: writeWaitingCursor(next) }) };
   },
-  /** @throws invalid_input for an invalid filter */
   failedTurns: async (ports, input = {}) => {
     const { since = 0, ...query } = parseInput(failedSchema, input);
     return await ports.turns.listFailed({ since, ...query });
   },
   /**
-   * Enqueues the input of a failed turn again, byte for byte. The log keeps the messages of the failed attempt, and the
-   * agent sees them.
-   * @throws not_found if the turn does not exist. turn_not_failed if it has not failed. gone if its input was erased.
-   * @throws the errors of enqueueTurn
+   * The log keeps the messages of the failed attempt, and the agent sees them.
+   * @throws not_found, turn_not_failed, gone if the input was erased, and the errors of enqueueTurn
    */
   redrive: async (ports, name, turn, input = {}) => {
     const conversation = readConversationName(name);
@@ -113,8 +99,8 @@ export const turnMethods = {
     const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
     if (failed === undefined) throw noTurn(conversation, turn);
     const { state, agent, inputSeq: seq } = failed;
-    // The state read here may be out of date, because the Redis script checks the state of the turn again. The log
-    // contains the input of every failed turn, because each of them has started.
+    // The script checks the state again. The log has the input of every failed turn, because each of them has
+    // started.
     if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
     const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
     if (entry === undefined)
@@ -134,7 +120,7 @@ export const turnMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** Interval in ms at which a waiting caller polls Redis, because a notification may be lost. */
+/** A waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
 
 const MODEL = 'model-';
@@ -145,7 +131,6 @@ interface ModelCall {
   readonly record: StepRecord;
 }
 
-/** Orders the records of calls. Markers of waits are left out. */
 function orderSteps(records: RecordedSteps['steps'], begunAt: number | undefined): TurnStep[] {
   const calls: { readonly id: string; readonly record: StepRecord }[] = [];
   const models: ModelCall[] = [];
@@ -203,7 +188,7 @@ export function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Part
   throw fieldError('invalid_input', 'after', 'expected the value `next` that the previous page returned');
 }
 
-/** Inputs that are read at once, and the characters after which no more are read. */
+/** Inputs per read, and the characters after which no more are read. */
 const INPUT_BATCH = 20;
 const INPUT_CHARS = 4_000_000;
 

@@ -37,11 +37,10 @@ import type { ClientPorts } from './ports.ts';
 
 export const versionMethods = {
   /**
-   * Makes an old version live again, followed by the newer messages or by the pinned ones among them only. Cancels a
-   * compaction in progress. The next compaction waits until the context has grown by 15 %, unless a hard limit is
-   * reached. The log is unchanged.
-   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, version_gone,
-   * over_hard_limit, conversation_busy, conversation_forking, conflict, accepted_unsure
+   * Cancels a compaction in progress. The next one waits until the context has grown by 15 %, unless a hard limit is
+   * reached.
+   * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking,
+   * conflict, accepted_unsure
    */
   restore: async (ports, name, input) => {
     const { operation, ...wanted } = parseInput(restoreSchema, input);
@@ -58,11 +57,9 @@ export const versionMethods = {
     });
   },
   /**
-   * Restores the version that was live before a settled turn. All messages from the turn's first one on leave the
-   * context, except for pinned ones. Later turns are included. The log keeps all of them.
-   * @throws with one of these codes, as in docs/reference/errors.md: invalid_input, not_found, turn_running,
-   * version_gone, over_hard_limit, conversation_busy, conversation_forking, accepted_unsure
-   * @throws conflict if the turn never began
+   * All messages from the turn's first one on leave the context, except for pinned ones.
+   * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
+   * conversation_forking, accepted_unsure, conflict if the turn never began
    */
   rollBackTurn: async (ports, name, turn, input = {}) => {
     const conversation = readConversationName(name);
@@ -86,10 +83,10 @@ export const versionMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** How often a new version is computed if concurrent commits or appends make it out of date. */
+/** Tries if concurrent commits or appends make the new version out of date. */
 const TRIES = 5;
 
-/** State of the conversation, read in one snapshot, from which the new version is computed. */
+/** Read in one snapshot. */
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;

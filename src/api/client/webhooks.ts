@@ -12,9 +12,7 @@ import {
 } from '../../domain/webhook.ts';
 import type { WebhookStatus, WebhookStore } from '../../store/webhooks.ts';
 
-/** Webhook to add. */
 export interface WebhookInput {
-  /** Tenant whose events are sent. */
   readonly tenant: string;
   /** Address that receives the events, https unless the workers allow private addresses. */
   readonly url: string;
@@ -24,13 +22,11 @@ export interface WebhookInput {
   readonly agent?: string | undefined;
 }
 
-/** A webhook with its health, as it is listed. */
 export interface WebhookView extends Webhook, WebhookHealth {
   /** `failing`: requests fail and are repeated. `set_aside`: nothing is sent until an operator calls `retry`. */
   readonly state: 'active' | 'failing' | 'set_aside';
 }
 
-/** A webhook with the secret that signs its requests. */
 export interface AddedWebhook {
   /** The webhook, as `list` shows it. */
   readonly webhook: WebhookView;
@@ -38,7 +34,6 @@ export interface AddedWebhook {
   readonly secret: string;
 }
 
-/** Manages the webhooks of tenants. */
 export interface Webhooks {
   /** Adds a webhook. It receives the events that are written from now on. */
   add(input: WebhookInput): Promise<AddedWebhook>;
@@ -46,7 +41,7 @@ export interface Webhooks {
   list(input?: { readonly tenant?: string | undefined }): Promise<WebhookView[]>;
   /** Removes a webhook with its unsent events. */
   remove(id: string): Promise<void>;
-  /** Sends events again to a webhook that was set aside. Begins with the first unsent event, within about a minute. */
+  /** Sends events again to a webhook that was set aside, from the first unsent one, within about a minute. */
   retry(id: string): Promise<WebhookView>;
 }
 
@@ -88,7 +83,7 @@ async function addWebhook(ports: WebhookPorts, input: WebhookInput): Promise<Add
   return { webhook: viewWebhook({ webhook: { ...webhook, secret }, health: {} }), secret };
 }
 
-/** Workers check the address itself at each request, because a name may lead elsewhere later. */
+/** Workers check the address again at each request, because a name may lead elsewhere later. */
 function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -113,7 +108,6 @@ async function listWebhooks(
     .toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-/** Leaves the secret out. */
 function viewWebhook({ webhook: { secret: _, ...webhook }, health }: WebhookStatus): WebhookView {
   const { deadAt, failingSince } = health;
   const state = deadAt !== undefined ? 'set_aside' : failingSince !== undefined ? 'failing' : 'active';

@@ -11,25 +11,19 @@ import { type ReadMessages, readMessagesInSlices } from '../../wire/histories/re
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
-/**
- * Counts the tokens of a new message once, before it is stored.
- * @throws message_too_large above 1 MiB, with the field
- */
+/** @throws message_too_large above 1 MiB, with the field */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
   checkMessageBytes(message, field);
   const bytes = bytesOfMessage(message);
   return { message, bytes, tokens: await countMessage(counter, message) };
 }
 
-/** @throws message_too_large above 1 MiB, with the field */
 export function checkMessageBytes(message: Message, field: string): void {
-  // Checks the text before the whole message, because serializing a message of hundreds of megabytes would block the
-  // process.
+  // The text first: serializing a message of hundreds of megabytes would block the process.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
 }
 
-/** @throws message_too_large above 1 MiB, with the field */
 export function checkBytes(text: string, field: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;
@@ -44,9 +38,8 @@ export function checkBytes(text: string, field: string): void {
 }
 
 /**
- * Refuses pictures and files that no provider can read, because each later request of the conversation would hold them.
+ * Refuses pictures and files that no provider can read, because each later request would hold them.
  * @param at path of the message in the input, or '' if the input is the message
- * @throws invalid_input with the field of the part
  */
 export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string): void {
   for (const [index, given] of parts.entries()) {
@@ -61,11 +54,11 @@ const MAX_FIELDS = 100;
 const copySchema = boundedRecord(z.string(), z.union([z.string(), jsonSchema]), MAX_FIELDS);
 
 /**
- * Reads messages of any format, and checks their sizes and parts, so that 5,000 of them do not block the event loop.
+ * Reads in slices, so that 5,000 messages do not block the event loop.
  * @throws invalid_input or message_too_large with the field
  */
 export function* readAppendedInSlices(given: readonly unknown[], notes: HistoryNotes): Interruptible<ReadMessages> {
-  // A caller's objects may throw when they are read. The copies cannot.
+  // Objects of callers may throw when they are read. The copies cannot.
   const copies = yield* mapInSlices(given, (message, index) => parseInput(copySchema, message, `messages[${index}]`));
   const read = yield* readMessagesInSlices(copies, notes);
   yield* forEachInSlices(read.messages, (message, index) => {
