@@ -27,14 +27,12 @@ export function backOffAppends(backoff: Backoff, size: EvaluatedSize): Backoff {
   return { ...backoff, appendsBelowMessageTokens: messageTokens + Math.floor(growth / calibration) };
 }
 
-/** The end of the backoff, or an unreached hard limit below it. */
 function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: EvaluatedSize): number {
   if (softTokens <= tokens) return tokens;
   return hardTokens > tokens ? Math.min(softTokens, hardTokens) : softTokens;
 }
 
 export interface EndSize {
-  /** After a commit, the size of the new version. */
   readonly tokens: number;
   /** Growth that may change the result: `minSequenceTokens`. */
   readonly stepTokens: number;
@@ -57,7 +55,6 @@ export function nextBackoff(backoff: Backoff, outcome: PassOutcome, size: EndSiz
       // The next pass would propose the same content. The context has to grow first, as after a restore.
       return { ...backoff, noGainBelowTokens: grow(tokens) };
     case 'infeasible':
-      // A few more messages would give the same proof.
       return { ...backoff, nothingBelowTokens: Math.max(nothingBelowTokens, grow(tokens)) };
     case 'no_reason':
     case 'none':

@@ -22,10 +22,7 @@ export interface Budget {
   readonly reasons: readonly Reason[];
 }
 
-/**
- * Weight that must go until the upper bound of the request is at most `maxTokens` and its bytes fit the provider. Zero
- * without a token reason.
- */
+/** Weight that must go until tokens, by their upper bound, and bytes fit. Zero without a token reason. */
 export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
   if (!hasTokenReason(reasons)) return NO_WEIGHT;
   const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
@@ -33,7 +30,6 @@ export function excessWeight({ limits, overhead, reasons }: Budget, items: Weigh
   return { tokens: most === undefined ? 0 : Math.max(0, items.tokens - most), bytes };
 }
 
-/** Tokens of the items with which the upper bound of the request is at most `maxTokens`. */
 export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'overhead'>): number | undefined {
   if (limits.maxTokens === undefined) return undefined;
   const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
@@ -41,13 +37,12 @@ export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'ov
   return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
 }
 
-/** Rather too many. */
+/** Rather too many bytes of text. */
 export const TOKEN_BYTES = 6;
 
 /** Bound of the user message that rendering puts first if a context starts with another role. */
 export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
 
-/** A summary also counts as a user message. */
 export function opensWithUser(items: Context['items']): boolean {
   const role = items.find(({ message }) => message.role !== 'system')?.message.role;
   return role === 'user' || role === 'summary';
@@ -66,7 +61,6 @@ export function requestTokensOf(budget: { readonly overhead: RequestOverhead }, 
   return requestTokens(budget, weighSent(items).tokens);
 }
 
-/** @param layout the context after everything removable is gone */
 export function explainInfeasible(
   { limits, overhead }: { readonly limits: Limits; readonly overhead: RequestOverhead },
   layout: Layout,
@@ -97,12 +91,8 @@ export interface PlanRequest extends Budget {
   readonly context: Context;
   readonly policy: Policy;
   readonly firstUserSeq?: number;
-  /** Exact count of a clipped message, which has at most some thousand tokens. */
   readonly weigh: Weigh;
-  /**
-   * For a plan that is only shown: masks get no notes, and shortened messages a size but no new text. A plan over
-   * 10,000 messages then takes a tenth of the time.
-   */
+  /** Only shown: masks get no notes, and shortened messages no new text. 10,000 messages take a tenth of the time. */
   readonly isEstimate?: boolean;
   /** For a caller that plans over the same context again. Default: `readEvidence`. */
   readonly evidence?: (items: readonly ContextItem[]) => Interruptible<ContextEvidence>;

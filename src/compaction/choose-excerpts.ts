@@ -7,9 +7,7 @@ import type { Fragment, Ledger } from './evidence/ledger.ts';
 import { excerptMessage, mostRanges } from './excerpt.ts';
 
 export interface ExcerptRequest {
-  /** Excerpts need not repeat what the other items say. */
   readonly items: readonly ContextItem[];
-  /** Messages with text alone. */
   readonly large: ReadonlySet<ContextItem>;
   readonly maxTokens: number;
   readonly evidence: ContextEvidence;
@@ -22,14 +20,13 @@ const REFERENCE_TOKENS = 12;
 const MAX_EDGE_CHARS = 100;
 /** Tokens of fragments are estimated, tokens of excerpts are counted. */
 const MAX_TRIES = 4;
-/** Share of the size from which a try is good enough. */
 const GOOD_FILL = 0.95;
 /** An excerpt is counted in one go. Any text of this length takes less than 50 ms. */
 const MAX_EXCERPT_CHARS = 131_072;
 
 /**
- * Keeps headings, last lines, and the fragments that the agent will most likely need over all messages.
- * @returns the excerpts that are smaller than their item
+ * Keeps headings, last lines, and what the agent most likely needs. @returns the excerpts that are smaller than their
+ * item
  */
 export function* chooseExcerpts(request: ExcerptRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
   const { large, maxTokens, weigh } = request;
@@ -57,11 +54,9 @@ export function* chooseExcerpts(request: ExcerptRequest): Interruptible<Readonly
 
 interface Pool {
   readonly owners: ReadonlyMap<number, ContextItem>;
-  /** In proportion to the characters of each fragment. */
   readonly tokens: Float64Array;
   /** Headings and last lines: they say what a text is, and how it ended. */
   readonly edges: readonly number[];
-  /** Fragments that other items show. */
   readonly shown: readonly number[];
 }
 
@@ -100,7 +95,6 @@ function withOwners({ fragments }: Ledger, index: number): number[] {
   return chain;
 }
 
-/** Chooses fragments of about this many tokens. */
 function* chooseRanges(
   { large, evidence: { ledger, values } }: ExcerptRequest,
   { owners, tokens, edges, shown }: Pool,

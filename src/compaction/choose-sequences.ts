@@ -18,9 +18,7 @@ import {
 
 interface ChosenSequences {
   readonly sequences: readonly CappedSequence[];
-  /** There are no sequences, and a run waits until more is new. */
   readonly isWaiting: boolean;
-  /** Absent if no budget is a target. */
   readonly division?: BudgetDivision;
 }
 
@@ -29,9 +27,7 @@ export function* chooseSequences(request: PlanRequest, layout: Layout): Interrup
   return budget === undefined ? yield* chooseAll(request, layout) : yield* chooseWithin(request, layout, budget);
 }
 
-/**
- * Without a budget, everything before the retention window may be summarized, and caps follow from the sources alone.
- */
+/** Without a budget, caps follow from the sources alone. */
 function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
   const { eligible, waiting } = yield* findSequences(layout, policy, {
     isTokenBound: hasTokenReason(reasons),
@@ -44,10 +40,7 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interrupt
   return { sequences, isWaiting: eligible.length === 0 && waiting.length > 0 };
 }
 
-/**
- * With a budget, everything before the tail may be summarized. Scope `sequences` keeps user messages in place while
- * they fit their part and every summary gets its least. Else one summary takes users, too.
- */
+/** With a budget, user messages stay in place only while they fit their part and every summary gets its least. */
 function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Interruptible<ChosenSequences> {
   const isHard = hasHardReason(request.reasons);
   const policy = isHard ? { ...request.policy, sourceShare: HARD_SOURCE_SHARE } : request.policy;
@@ -171,13 +164,12 @@ function addUp(numbers: readonly number[]): number {
 interface Tail {
   /** Position of its first item. The number of items if the tail is empty. */
   readonly start: number;
-  /** Without the fixed part. */
   readonly tokens: number;
 }
 
 /**
- * Newest groups that fit `maxTokens`. Fixed groups are not counted: the budget was reduced by them before.
- * @param mayRelaxFloor false: the retention window belongs to the tail, however large it is
+ * Fixed groups are not counted: the budget was reduced by them before. Without `mayRelaxFloor`, the retention window
+ * stays.
  */
 export function findTail(
   { items, groups, groupOf, protections, groupWeights }: Layout,

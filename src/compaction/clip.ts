@@ -6,9 +6,8 @@ import { splitsPair } from './excerpt.ts';
 export type Weigh = (message: Message) => Weight;
 
 /**
- * Clips each text to its first and last characters, with a reference to the log between them. Arguments of calls stay
- * valid JSON: only their long strings are clipped. Parts other than text become a note. Deterministic, so that no
- * version has to store the text (I15).
+ * Keeps the first and last characters of each text. Arguments of calls stay valid JSON: only their long strings are
+ * clipped. Parts other than text become a note. Deterministic, so that no version has to store the text (I15).
  */
 export function clipMessage(message: Message, keepChars: number, seq: number): Message {
   const { parts, raw: _raw, toolCalls, ...others } = message;
@@ -40,16 +39,10 @@ function cutEnd(text: string, chars: number): string {
   return text.slice(splitsPair(text, at) ? at + 1 : at);
 }
 
-/**
- * A string of a JSON text, and the colon after a key. An unterminated string matches to the end. Otherwise the search
- * would start again at each quote inside it.
- */
+/** An unterminated string matches to the end. Otherwise the search would start again at each quote inside it. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"(\s*:)?|\\?$)/gs;
 
-/**
- * Edits JSON without parsing it, because parsing would change numbers such as an id of 20 digits. Other text is clipped
- * as a whole.
- */
+/** Does not parse the JSON, because parsing would change numbers such as an id of 20 digits. */
 function clipArguments(text: string, keepChars: number, seq: number): string {
   if (text.length <= keepChars) return text;
   if (readJsonText(text) === undefined) return clipText(text, keepChars, seq);

@@ -3,10 +3,8 @@ import type { ContextItem } from '../domain/version.ts';
 import { type Fragment, type Ledger, readLedger } from './evidence/ledger.ts';
 import { valueTermsInSlices } from './evidence/use-probability.ts';
 
-/** The words of a context, and how likely the agent uses each of them soon. */
 export interface ContextEvidence {
   readonly ledger: Ledger;
-  /** By the index of the term in the ledger. */
   readonly values: Float64Array;
   /** A summary of this pass has none, because its text is not read. */
   readonly fragmentsOf: (item: ContextItem) => FragmentRange;
@@ -34,8 +32,8 @@ export function* readEvidence(items: readonly ContextItem[]): Interruptible<Cont
 }
 
 /**
- * Like `readEvidence`, with the evidence of the last context kept. Reading 10,000 messages takes about a second, and
- * evidence takes more memory than the messages, so only one is kept.
+ * Keeps the evidence of the last context: reading 10,000 messages takes about a second. More would take too much
+ * memory.
  */
 export function keepLastEvidence(): (items: readonly ContextItem[]) => Interruptible<ContextEvidence> {
   let last = new WeakMap<readonly ContextItem[], ContextEvidence>();

@@ -18,7 +18,6 @@ import { maskedItem } from './mask.ts';
 /** Messages for the next model request, without the agent's system prompt and tools. */
 export interface Context {
   readonly version: Version;
-  /** Seq of the last log entry in this context. */
   readonly head: number;
   readonly items: readonly ContextItem[];
   readonly inputs?: readonly number[];
@@ -26,10 +25,7 @@ export interface Context {
 
 const ITEMS_A_SLICE = 1_024;
 
-/**
- * Builds the context of `version` for the log up to `head`. The same source always gives the same bytes (invariant
- * I15).
- */
+/** The same source always gives the same bytes (invariant I15). */
 export function buildContext(source: ContextSource): Context {
   return runToEnd(buildInSlices(source));
 }

@@ -42,7 +42,6 @@ interface Passed {
   readonly nextFrom: number | undefined;
 }
 
-/** Last message that the version treats like this one. */
 function lastLike({ segment, nextFrom }: Passed): number {
   return segment?.to ?? (nextFrom === undefined ? Number.POSITIVE_INFINITY : nextFrom - 1);
 }
@@ -59,7 +58,6 @@ function passSegments({ segments }: Version): (seq: number) => Passed {
   };
 }
 
-/** Equal descriptions mean equal treatment. */
 function describe(version: Version, segment: Segment | undefined, range: SeqRange): string {
   return describeRange({ ...version, segments: segment === undefined ? [] : [segment] }, range).join();
 }

@@ -1,7 +1,6 @@
 import type { BudgetDivision } from '../domain/pass-plan.ts';
 import type { Policy } from '../domain/policy.ts';
 
-/** Tokens that each part of a division could use. */
 export interface Available {
   readonly users: number;
   /** Bounded by the size of the sources. */
@@ -44,7 +43,6 @@ export function divideBudget(
   };
 }
 
-/** Errors of floating-point numbers are far smaller. */
 const ROUNDING = 1e-6;
 
 /** Rounding only at the end keeps every part from shrinking when the budget grows. */

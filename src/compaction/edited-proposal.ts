@@ -6,7 +6,7 @@ import type { Summary, Version } from '../domain/version.ts';
 import { weighVersion } from '../domain/version.ts';
 import { requestTokens } from './budget.ts';
 
-/** New text for the summary whose key is `replaces`. */
+/** `replaces` is the key of the present summary. */
 export interface EditedSummary {
   readonly replaces: string;
   readonly key: string;

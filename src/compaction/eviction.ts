@@ -3,7 +3,6 @@ import { addWeights, NO_WEIGHT, type Weight } from '../domain/message.ts';
 import { isFloor, type Layout } from './layout.ts';
 
 export interface CutRequest {
-  /** The first one goes first. */
   readonly order: readonly number[];
   /** Extent that the policy asks for. Absent: only what the budget needs. */
   readonly strategy?: EvictionStrategy;
@@ -39,7 +38,6 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   return cut;
 }
 
-/** Takes groups of the floor, oldest first. */
 export function cutFloor(layout: Layout, excess: Weight): Cut {
   const cut = new GroupCut(layout);
   const order = floorOrder(layout);
@@ -48,7 +46,6 @@ export function cutFloor(layout: Layout, excess: Weight): Cut {
   return cut;
 }
 
-/** In the order in which the groups were taken. */
 class GroupCut implements Cut {
   readonly groups = new Set<number>();
   readonly #layout: Layout;
@@ -149,10 +146,7 @@ function longestThatLeaves(layout: Layout, order: readonly number[], messages: n
   return length;
 }
 
-/**
- * Makes a user message or a summary the first message after system. This may go below `retain`, but never into
- * protected groups. There the renderer adds a placeholder.
- */
+/** May go below `retain`, but never into protected groups. There the renderer adds a placeholder. */
 function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens = Infinity }: CutRequest): void {
   const { before, illegal } = findOpening(layout, cut.groups);
   if (illegal.length === 0) return;

@@ -13,9 +13,8 @@ export function mostRanges(chars: number): number {
 }
 
 /**
- * Shortens a message to ranges of its text. The first line names the message of the log, and `…` marks missing text.
- * Records of JSON are decoded. The same ranges give the same text, so that no version has to store it (I15). A range
- * beyond the text, or one that splits a character, is corrected: a stored version must always be readable.
+ * Keeps ranges of a text. `…` marks missing text, and records of JSON are decoded. The same ranges give the same text
+ * (I15). Ranges that do not fit the text are corrected: a stored version must always be readable.
  */
 export function excerptMessage(message: Message, kept: readonly KeptRange[], seq: number): Message {
   const { raw: _raw, parts: _parts, ...others } = message;
@@ -37,10 +36,7 @@ function writeRanges(text: string, kept: readonly KeptRange[]): string[] {
 
 const JSON_LINE = /^[ \t]*[[{]/m;
 
-/**
- * @returns undefined for a text without JSON to decode, and for ranges that do not end with records, as those of older
- * versions
- */
+/** Undefined without JSON to decode, or if ranges do not end with records, as in older versions. */
 function writeJson(text: string, kept: readonly KeptRange[]): string[] | undefined {
   if (!JSON_LINE.test(text)) return undefined;
   const records = [...readRecords({ part: 'result', text })];
@@ -52,7 +48,6 @@ function writeJson(text: string, kept: readonly KeptRange[]): string[] | undefin
   return shown.length < records.length ? [...lines, GAP] : lines;
 }
 
-/** Both lists are in the order of the text. */
 function* within(records: readonly TextRecord[], kept: readonly KeptRange[]): Generator<TextRecord> {
   let next = 0;
   for (const record of records) {

@@ -17,14 +17,10 @@ export interface ExplainedPlan {
   readonly tokensAfter: number;
   readonly messages: number;
   readonly turns: number;
-  /** No soft pass would remove these messages. */
   readonly protectedPositions: readonly number[];
 }
 
-/**
- * Explains a plan over a whole log, without a model. Ratios of the window are off.
- * @param requested a reason in addition to the thresholds that the log reaches
- */
+/** Over a whole log, without a model: ratios of the window are off. `requested` is a reason besides the thresholds. */
 export function explainPlan(
   entries: readonly LogEntry[],
   policy: Policy,
@@ -37,7 +33,6 @@ export function explainPlan(
 }
 
 export interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUserSeq'> {
-  /** A reason in addition to the thresholds. */
   readonly requested?: 'manual';
 }
 

@@ -23,9 +23,8 @@ export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, aft
 }
 
 /**
- * True if the settlement will keep these summaries, even if each is as large as its cap. Otherwise they would be paid
- * for and not used (I17).
- * @param ladder the context after drops and masks
+ * True if the settlement keeps the summaries, even at the size of their caps. Else they would be paid for and not used
+ * (I17).
  */
 export function* keepsSummaries(
   request: PlanRequest,
@@ -54,8 +53,7 @@ function* savesEnough(
 }
 
 /**
- * Tries the settlement of a hard pass, if the sum alone does not fit. The division assumes that unread messages can be
- * shortened, which pictures and calls cannot.
+ * The division assumes that unread messages can be shortened, which pictures and calls cannot. So try the settlement.
  */
 function* fitsWithSummaries(
   request: PlanRequest,

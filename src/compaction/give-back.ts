@@ -15,11 +15,10 @@ function fits(request: PlanRequest, weight: Weight): boolean {
   return tokens === 0 && bytes === 0;
 }
 
-/** In the order of their removal. */
 export class RemovedGroups {
   readonly #removed: RemovedGroup[] = [];
 
-  /** @param floor messages that were in the floor when the pass began. As messages go, the window reaches older ones */
+  /** @param floor messages of the floor when the pass began. As messages go, the window reaches older ones */
   *add(
     { items, groups, groupWeights, droppable }: Layout,
     removed: Iterable<number>,
@@ -36,9 +35,8 @@ export class RemovedGroups {
   }
 
   /**
-   * Returns groups that fit again, the last removed one first. Groups of the floor return without a gap, because the
-   * oldest leave first. Before the first message, only a user message or a summary returns, unless the pass began with
-   * another role there.
+   * The last removed group returns first, and the floor without a gap. Before the first message, only a user message or
+   * a summary returns, unless the pass began with another role there.
    */
   *putBack(items: readonly ContextItem[], request: PlanRequest): Interruptible<readonly ContextItem[]> {
     const back = new Returning(items, request);
@@ -50,7 +48,6 @@ export class RemovedGroups {
   }
 }
 
-/** The first message besides those of the system. */
 interface Opening {
   readonly from: number;
   /** False if rendering puts a placeholder before it. */
@@ -100,10 +97,7 @@ function placeholderChange(before: Opening, after: Opening): Weight {
   return after.isUser ? subtractWeights(NO_WEIGHT, PLACEHOLDER) : PLACEHOLDER;
 }
 
-/**
- * Shows shortened messages whole again that fit, the smallest first.
- * @param whole items as they were, by the shortened item
- */
+/** The smallest first. @param whole items as they were, by the shortened item */
 export function showWhole(
   items: readonly ContextItem[],
   whole: ReadonlyMap<ContextItem, ContextItem>,

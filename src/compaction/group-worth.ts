@@ -7,9 +7,9 @@ import type { Layout } from './layout.ts';
 const GROUPS_A_SLICE = 512;
 
 /**
- * Orders groups by what their loss costs: the value of the terms that no other group shows, per token. The cheapest
- * comes first, and of equals the oldest, summaries last. Each removal makes the remaining copies of its terms more
- * valuable, so a group is weighed again when it reaches the top.
+ * Orders groups by what their loss costs: the value of the terms that no other group shows, per token. Of equals, the
+ * oldest comes first, summaries last. Each removal makes other copies of its terms more valuable, so a group is weighed
+ * again at the top.
  */
 export function* orderByWorth(
   layout: Layout,
@@ -17,7 +17,6 @@ export function* orderByWorth(
   evidence: ContextEvidence,
 ): Interruptible<number[]> {
   const terms = yield* readTerms(layout, evidence);
-  /** How many groups show each term. */
   const holders = new Uint32Array(evidence.ledger.terms.length);
   for (const own of terms) for (const term of own) holders[term] = (holders[term] as number) + 1;
   yield;
@@ -54,7 +53,6 @@ export function* orderByWorth(
 
 function* readTerms({ items, groups }: Layout, { ledger, fragmentsOf }: ContextEvidence): Interruptible<number[][]> {
   const all: number[][] = [];
-  /** Last group that shows each term, plus 1. */
   const lastGroup = new Int32Array(ledger.terms.length);
   for (const [index, { positions }] of groups.entries()) {
     const own: number[] = [];

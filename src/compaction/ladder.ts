@@ -36,7 +36,7 @@ export interface StepTaken extends Weight {
 /** Smallest sizes in the first clip of a message, and in the last one. */
 const WIDE_TOKENS = 64;
 const NARROW_TOKENS = 24;
-/** Share of the budget that the inputs of the running turn keep, while anything else can be shortened. */
+/** The inputs of the running turn keep this share, while anything else can be shortened. */
 const INPUT_SHARE = 0.6;
 /** Shares of the budget: a context is full enough from the first, and a strategy leaves the second filled. */
 const GOOD_FILL = 0.95;
@@ -46,16 +46,19 @@ const isFree = (protection: Protection | undefined): boolean => protection === u
 const isInput = (protection: Protection | undefined): boolean => protection === 'input';
 
 /**
- * The steps that make a context smaller, from the cheapest loss to the most expensive:
- * 1. drop: remove groups that their author marked as droppable, and system messages that a newer one repeats.
- * 2. mask: replace superseded results by a short note, all old results if the policy says so, pictures after an overflow.
- * 3. summarize: replace sequences by their summaries.
- * 4. clip: shorten the largest messages to what matters in them.
- * 5. evict: remove the groups that the agent will least likely need.
- * 6. relax: clip the floor, then remove its groups. At last, clip the inputs of the running turn.
+ * Makes a context smaller, from the cheapest loss to the most expensive:
+ * 1. `drop`: groups that their author marked as droppable, and system messages that a newer one repeats.
+ * 2. `mask`: superseded results become a note. All old results if the policy says so, pictures after an overflow.
+ * 3. `summarize`: sequences become their summaries.
+ * 4. `clip`: the largest messages keep what matters in them.
+ * 5. `evict`: the groups go that the agent will least likely need.
+ * 6. `relax`: the floor is clipped, then cut. At last, the inputs of the running turn are clipped.
  *
- * Each step works on the result of the earlier ones. A step that would not make the context smaller is not taken. Steps
- * are generators, so that a worker can run a long pass in slices.
+ * A plan and its settlement take the same steps, so that they cannot disagree. Each step reads the layout of the items
+ * that the step before it left, and replaces them. `#take` refuses a step that makes nothing smaller.
+ *
+ * A group or a clip seldom ends exactly at the budget. So `#refill` comes last, and returns what fits again: inputs of
+ * the running turn, then removed groups, then shortened messages. The way through: `trim`, `summarize`, `descend`.
  */
 export class Ladder {
   readonly #request: PlanRequest;
@@ -63,10 +66,8 @@ export class Ladder {
   readonly #landmarks: Landmarks;
   #items: readonly ContextItem[];
   #weight: Weight;
-  /** Items before this pass shortened them, by the shortened item. */
   readonly #whole = new Map<ContextItem, ContextItem>();
   readonly #removed = new RemovedGroups();
-  /** Of the items, or of what they were before the last step. */
   #layout: Layout | undefined;
   /** Floor and inputs before the pass. True for the first user message. */
   #floor: ReadonlyMap<ContextItem, boolean> | undefined;
@@ -101,7 +102,6 @@ export class Ladder {
     return this.#weight;
   }
 
-  /** Zero if no reason makes the budget a target. */
   get excess(): Weight {
     return this.#excessOf(this.#items, this.#weight);
   }
@@ -114,7 +114,6 @@ export class Ladder {
     return tokens > 0 || bytes > 0;
   }
 
-  /** A message of the floor or an input is no longer as it was. */
   get isFloorRelaxed(): boolean {
     return isFloorChanged(this.#floor ?? new Map(), this.#items);
   }
@@ -124,10 +123,7 @@ export class Ladder {
     yield* this.#mask();
   }
 
-  /**
-   * Takes the steps that lose something, while the budget needs them. A strategy evicts its extent in any case. Only a
-   * hard reason changes the floor.
-   */
+  /** Only a hard reason changes the floor. A strategy evicts its extent, even below the budget. */
   *descend(strategy?: EvictionStrategy): Interruptible<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);

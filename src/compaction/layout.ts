@@ -6,17 +6,19 @@ import type { ContextItem } from '../domain/version.ts';
 import type { Context } from './context.ts';
 
 /**
- * Why a group stays in the context.
- * - `system`, `pin`, `open_round`: always whole. `system` are the system messages before the first user message.
- * - `last_system`: the last of the other system messages. A hard reason may shorten it. Never removed.
- * - `last_user`: the last user message, or an input of the running turn, which the model has not read. Always whole.
- * - `input`: an input of the running turn that the model has read. A hard reason may shorten it, after everything older has
- *   left and everything newer is short. Never removed.
- * - `unread`: a round with a result that the model has not read. Without the result the model would repeat its calls. Such
- *   rounds may only be shortened, and only with a hard reason.
- * - `prefix`: the start that the policy keeps unchanged, so that the provider can read it from its cache. Always whole.
- * - `retention`, `first_user`, `read_user`: the floor, which a hard reason relaxes. `read_user` is the last user message
- *   if no turn runs and the model has read it. It may be shortened, or copied into a summary, but never removed.
+ * Why a group stays in the context. The pass asks three questions of a protection:
+ * - Must every budget pay for it? `isFixed`: all but `retention` and `first_user`.
+ * - Does it belong to the floor, which a hard reason relaxes? `isFloor`: `retention`, `first_user`, `read_user`.
+ * - May a hard reason shorten it? `isFlexible`: the floor, `unread` and `last_system`. At last also `input`.
+ *
+ * The rest is always whole. A set of flags for each group would permit combinations that no step knows.
+ * - `system`: before the first user message. `last_system`: the last of the others.
+ * - `last_user`: the last user message, or an input of the running turn, which the model has not read.
+ * - `input`: an input that the model has read. It is shortened only after everything older left and everything newer is
+ * short.
+ * - `unread`: a round with an unread result. Without the result the model would repeat its calls.
+ * - `prefix`: the start that the policy keeps, so that the provider can read it from its cache.
+ * - `read_user`: the last user message if no turn runs. It may be copied into a summary, but is never removed.
  */
 export type Protection =
   | 'system'
@@ -36,12 +38,10 @@ const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read
 /** A context prepared for a plan. Lists are by the index of the group. */
 export interface Layout extends Grouping {
   readonly items: readonly ContextItem[];
-  /** Undefined if the group may be removed. */
   readonly protections: readonly (Protection | undefined)[];
   /** Their author, or a newer system message of the same text, wants them to go. */
   readonly droppable: ReadonlySet<number>;
   readonly groupWeights: readonly Weight[];
-  /** Holds the log's first user message, if the floor protects it. */
   readonly firstUserGroup: number | undefined;
 }
 
@@ -50,7 +50,6 @@ export interface Landmarks {
   readonly firstUserSeq?: number | undefined;
   /** The model has read nothing after it. */
   readonly lastModelSeq: number;
-  /** Of the running turn, if any. */
   readonly inputs: ReadonlySet<number>;
   /** Last message of the start that stays unchanged. */
   readonly prefixEnd?: number;
@@ -71,10 +70,7 @@ export function* layOutInSlices(
   return yield* completeLayout(items, grouping, policy, landmarks);
 }
 
-/**
- * Lays out what a step left: whole groups are gone, items are shortened, or summaries stand for groups. Other groups
- * stay as they are, so that no message is read again.
- */
+/** After a step, other groups stay as they are, so that no message is read again. */
 export function* layOutAgain(
   layout: Layout,
   items: readonly ContextItem[],
@@ -137,7 +133,6 @@ function* regroup(layout: Layout, items: readonly ContextItem[]): Interruptible<
   const groups: (Group & { readonly positions: number[] })[] = [];
   const groupOf: number[] = [];
   const callOf: (ToolCall | undefined)[] = [];
-  /** −1: not seen yet. */
   const moved = new Int32Array(layout.groups.length).fill(-1);
   let before = 0;
   yield* forEachInSlices(items, ({ from, isFresh }, position) => {
@@ -225,7 +220,6 @@ function* protectGroups(
   });
 }
 
-/** @param isLast true for the last message of its role */
 function protectNewest(
   { from, to, message: { role } }: ContextItem,
   isLast: boolean,

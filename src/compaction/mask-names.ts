@@ -5,12 +5,11 @@ import { TermIndex } from './evidence/term-index.ts';
 import { shapeOf } from './evidence/term-shape.ts';
 import { scanPlaces } from './evidence/terms.ts';
 
-/** Longer results name what matters at their start or in the agent's own words. */
 const READ_CHARS = 8_192;
 const MIN_NUMBER_CHARS = 3;
 
 /**
- * Names in old tool results that the agent used after them, the most used first. Plain words are no names.
+ * Names that the agent used after the result, the most used first. Plain words are no names.
  * @param results indexes of the results
  */
 export function* findUsedNames(
@@ -39,7 +38,6 @@ class NamesOfResults {
   readonly #isName: boolean[] = [];
   readonly #uses: number[] = [];
   readonly #lastUsers: (Message | undefined)[] = [];
-  /** In the order of their first place. */
   readonly #ofResult = new Map<number, Set<number>>();
 
   read(result: number, message: Message): void {
@@ -56,7 +54,6 @@ class NamesOfResults {
     this.#ofResult.set(result, names);
   }
 
-  /** Counts each name once for a message. Names that no result holds do not matter. */
   countUses(message: Message): void {
     scanMessage(message, (text, start, end) => {
       const term = this.#index.findPart(text, start, end);

@@ -18,11 +18,8 @@ const MAX_NAMES = 6;
 
 interface MaskRequest {
   readonly items: readonly ContextItem[];
-  /** By position. */
   readonly callOf: readonly (ToolCall | undefined)[];
-  /** Each is larger than a mask. */
   readonly chosen: readonly number[];
-  /** Masks that are only counted need no notes. */
   readonly isEstimate?: boolean | undefined;
 }
 
@@ -43,8 +40,7 @@ export function* maskOldResults(
 }
 
 /**
- * Masks results with notes: the call, its status, and the names that the agent used since. A note is fixed when the
- * mask is made, because later uses must not change a version (I15).
+ * A note has the call, its status, and the names that the agent used since. Later uses must not change a version (I15).
  */
 export function* maskWithNotes(
   { items, callOf, chosen, isEstimate = false }: MaskRequest,
@@ -89,7 +85,6 @@ function noteItem(item: ContextItem, anchors: Anchors, weigh: Weigh): ContextIte
   }
 }
 
-/** Leaves out names that the call or another chosen name holds. */
 function chooseNames({ call, names }: Anchors): string[] {
   const chosen: string[] = [];
   for (const name of names) {
@@ -109,8 +104,8 @@ function writeNote(message: Message, call: ToolCall, names: readonly string[]): 
 const MAX_COUNTED_CHARS = 4_000;
 
 /**
- * Masks pictures after a provider refused the size of a request, because providers limit their number and size.
- * Pictures of the floor stay, unless no others are left. The last user message keeps its own.
+ * After a provider refused the size of a request: providers limit number and size of pictures. Those of the floor stay,
+ * unless no others are left. The last user message keeps its own.
  */
 export function* maskOldPictures(
   { items, groupOf, protections }: Layout,
@@ -143,7 +138,6 @@ function maskPicturesOf(item: ContextItem, weigh: Weigh): ContextItem {
   return { from, to, message, ...weight, segment: { kind: 'masked', from, to, weight, note } };
 }
 
-/** The weight without pictures, and with the line in their place. */
 function weighLongText({ message, tokens, bytes }: ContextItem, masked: Message, weigh: Weigh): Weight {
   const pictures = weigh({ ...message, content: '' });
   const line = weigh({ role: 'user', content: masked.content.slice(masked.content.lastIndexOf('\n')) });

@@ -2,13 +2,9 @@ import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import { readParts } from '../domain/parts.ts';
 import type { ContextItem } from '../domain/version.ts';
 
-/**
- * Fixed weight of a mask without a note, for any size and seq. A version can then mark a whole stretch as masked, and
- * its weight needs no new count.
- */
+/** The same for any size and seq, so that a version can mark a whole stretch as masked without a new count. */
 export const MASK_TOKENS = 32;
 
-/** A version stores both. */
 export interface MaskNote {
   readonly note: string;
   readonly weight: Weight;
@@ -19,9 +15,8 @@ export function isMaskable({ message, tokens }: WeighedMessage): boolean {
 }
 
 /**
- * The text states outcome, size and place in the log, where `recall` reads the result. The same note gives the same
- * text (I15).
- * @param note description of the result. Without a note, only the outcome is stated
+ * `recall` reads the result at the stated place. The same note gives the same text (I15). Without a note, only the
+ * outcome is stated.
  */
 export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
   const outcome = note ?? (message.isError === true ? 'failed' : 'done');
@@ -52,10 +47,7 @@ export function maskPictures(message: Message, seq: number, note: string): Messa
   return { ...rest, content: [...texts, `[${note} masked, message ${seq} of the log]`].join('\n') };
 }
 
-/**
- * Shows a log entry of a masked segment. A line of text replaces a large tool result, or the pictures of another
- * message.
- */
+/** A line of text replaces a large tool result, or the pictures of another message. */
 export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote): ContextItem {
   const { message, tokens, bytes } = entry;
   if (noted !== undefined && isPictureNote(message, noted)) {

@@ -17,7 +17,6 @@ import { isFloor, type Layout } from './layout.ts';
 
 export type { PlanRequest } from './budget.ts';
 
-/** Why a plan or a version differs from the figures of its policy. */
 export type Explanation =
   | 'no_token_reason'
   | 'retention_floor'
@@ -28,14 +27,20 @@ export type Explanation =
   | 'within_budget';
 
 /**
- * Decides what a pass will do, before it spends anything. Pure and deterministic. The first matching rule decides:
+ * Decides what a pass will do, before it spends anything: summaries cost money and time. Pure and deterministic, so
+ * that a repeated delivery decides the same. It records ranges, never texts.
+ *
+ * The first matching rule decides:
  * 1. No reason, or compaction is off: `none`.
  * 2. Drops and masks alone reach the budget: `trim`.
- * 3. Some sequences are large enough: `summarize` them. If a soft pass would save less than `minGain`: `trim` or `none`. If a
- *    hard pass would miss its budget with the summaries: `evict`.
+ * 3. Some sequences are large enough: `summarize` them. If a soft pass would save less than `minGain`: `trim` or
+ * `none`. If a hard pass would miss its budget with the summaries: `evict`.
  * 4. An existing summary is not rewritten until enough new messages follow it: `trim` or `none`.
  * 5. Groups can be evicted or clipped: `evict`.
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
+ *
+ * The way through: `Ladder` takes the steps on a copy of the context, `chooseSequences` divides the budget, and
+ * `keepsSummaries` tries the settlement with summaries of their largest size.
  */
 export function* planInSlices(request: PlanRequest): Interruptible<PassPlan> {
   return yield* choosePlan(request, new Ladder(request));
@@ -45,7 +50,6 @@ export interface SizedPlan {
   readonly plan: PassPlan;
   /** If every summary has the size of its cap. */
   readonly tokensAfter: number;
-  /** The context before the plan. */
   readonly layout: Layout;
 }
 
@@ -123,7 +127,6 @@ interface PlannedChanges {
 /** Ranges of items that are gone, and of items that are masked or clipped, ascending. Neighbours are joined. */
 function listChanges(before: readonly ContextItem[], after: readonly ContextItem[]): PlannedChanges {
   let at = 0;
-  /** The item of the later context with the same first seq. */
   const left = before.map(({ from }) => {
     while ((after[at]?.from ?? from) < from) at += 1;
     return after[at]?.from === from ? after[at] : undefined;

@@ -5,7 +5,6 @@ import { findLastModelSeq, type Landmarks } from './layout.ts';
 
 /** Start of a context that a new version leaves. Providers read only an unchanged start from their cache. */
 export interface KeptPrefix {
-  /** Stays the same byte for byte. */
   readonly kept: Weight;
   /** The same for the cheapest cut of equal size, which removes messages before the retention window. */
   readonly cheapest: Weight;
@@ -34,10 +33,7 @@ export function findLandmarks(request: PlanRequest): Landmarks {
   return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
 }
 
-/**
- * Last seq of the start that a pass leaves unchanged for the sake of the provider's cache.
- * @param prefix `budget`: tokens that the messages may have. `inputs`: of the running turn
- */
+/** `budget`: tokens that the messages may have. `inputs`: of the running turn. */
 export function findPrefixEnd(
   items: readonly ContextItem[],
   {

@@ -2,10 +2,7 @@ import type { PassPlan } from '../domain/pass-plan.ts';
 import type { SeqRange, Version } from '../domain/version.ts';
 import { describeRange } from './segments.ts';
 
-/**
- * A plan still fits if the live version shows every planned range as the planned version did. Otherwise the pass plans
- * again. No plan fits after a rollback: its summaries together may be what the provider refused.
- */
+/** No plan fits after a rollback: its summaries together may be what the provider refused. */
 export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
   if (planned.number === live.number) return true;
   if (live.cause === 'rollback' || live.base > plan.head) return false;

@@ -6,7 +6,6 @@ import { FRAMING_TOKENS } from '../domain/limits.ts';
 import { addWeights, type LogEntry, NO_WEIGHT, subtractWeights, type Weight } from '../domain/message.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version, weighVersion } from '../domain/version.ts';
 
-/** `total`: weight up to the end. */
 export interface LogEnd {
   readonly head: number;
   readonly total: Weight;
@@ -14,9 +13,7 @@ export interface LogEnd {
 
 export interface RestoredParts {
   readonly cause: 'restore' | 'rollback';
-  /** The new version replaces it. */
   readonly live: Version;
-  /** Its segments come first. */
   readonly target: Version;
   /** Segments over seqs target.base + 1…log.head. */
   readonly newer: readonly Segment[];
@@ -27,7 +24,6 @@ export interface RestoredParts {
   readonly now: number;
 }
 
-/** The version that shows `target` again, followed by `newer`, in place of `live`. */
 export function restoreVersion(parts: RestoredParts): Version {
   const { cause, live, target, newer, log, outside, now } = parts;
   const segments = joinSegments([...target.segments, ...newer]);
@@ -79,7 +75,6 @@ function hashesOf(
   return { policyHash, systemHash, toolsHash, pinsHash };
 }
 
-/** Undefined if the log does not hold the entry. */
 export function endBefore(entry: LogEntry | undefined): LogEnd | undefined {
   return entry && { head: entry.seq - 1, total: subtractWeights(entry.total, entry) };
 }
@@ -91,8 +86,7 @@ export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
 }
 
 /**
- * Evicts the last entries of a log. Pinned groups stay. Results of earlier calls stay, because a request with an
- * unanswered call is invalid.
+ * Pinned groups stay, and results of earlier calls: a request with an unanswered call is invalid.
  * @param entries all entries from the first evicted one to the head of the log
  */
 export function* evictNewer(entries: readonly LogEntry[]): Interruptible<Segment[]> {
@@ -122,9 +116,7 @@ function answersBefore({ toolCallId }: LogEntry['message'], first: number): bool
 }
 
 /**
- * Weight of a request besides its messages, with the calibration error. The caller of a restore does not know the
- * agent, but the newest measured version does.
- * @param versions oldest first
+ * The caller of a restore does not know the agent, but the newest measured version does. @param versions oldest first
  */
 export function weighOutside(versions: readonly Version[]): Weight {
   // A version that a worker put back is measured at a head after its base. Its figures include entries of the log.
@@ -138,11 +130,7 @@ export function weighOutside(versions: readonly Version[]): Weight {
   };
 }
 
-/**
- * The version that was live when the log ended before `seq`.
- * @param versions kept versions, oldest first
- * @returns undefined if that version is no longer kept
- */
+/** The version that was live when the log ended before `seq`, or undefined if it is no longer kept. */
 export function findVersionBefore(versions: readonly Version[], seq: number): Version | undefined {
   const found = versions.findLast(({ base }) => base < seq);
   const isWhole = versions.length === 0 || versions[0]?.number === 1;
@@ -163,7 +151,6 @@ function countArchived(live: Version, segments: readonly Segment[]): number {
   const shown = [...live.segments, tail].filter((segment) => !isArchive(segment));
   let count = 0;
   let first = 0;
-  // Both lists ascend, so that each is passed once.
   for (const gone of segments.filter(isArchive)) {
     while ((shown[first]?.to ?? gone.from) < gone.from) first += 1;
     for (let at = first; (shown[at]?.from ?? Number.POSITIVE_INFINITY) <= gone.to; at += 1) {

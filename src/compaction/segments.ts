@@ -41,7 +41,7 @@ function joins(segment: Segment, item: 'masked' | 'raw' | 'any'): boolean {
   return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
-/** Content of a range, without weights. Raw and evicted stretches are cut to the range, summaries are not. */
+/** Raw and evicted stretches are cut to the range, summaries are not. Leaves out weights. */
 export function describeRange(version: Version, range: SeqRange): string[] {
   const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
@@ -74,9 +74,7 @@ function findFirst(segments: readonly Segment[], seq: number): number {
   return low;
 }
 
-/**
- * What stands for the segment as a whole: the key of a summary, a note, or the length of a clip. '' for other segments.
- */
+/** The key of a summary, a note, or the length of a clip. '' for other segments. */
 export function nameSegment(segment: Segment): string {
   if (segment.kind === 'summary') return segment.summaryKey;
   if (segment.kind === 'masked') return segment.note ?? '';

@@ -4,13 +4,12 @@ import type { Policy } from '../domain/policy.ts';
 import type { ContextItem, SeqRange } from '../domain/version.ts';
 import type { Layout } from './layout.ts';
 
-/** A run of removable groups. Positions are indexes of the layout's items. All bounds are inclusive. */
+/** A run of removable groups. All bounds are inclusive. */
 export interface Run extends SeqRange {
   readonly fromPosition: number;
   readonly toPosition: number;
   readonly messages: number;
   readonly tokens: number;
-  /** Tokens outside of summaries. */
   readonly newTokens: number;
   readonly userTokens: number;
 }
@@ -19,20 +18,18 @@ const BORDERS_A_SLICE = 4_096;
 
 export interface FoundSequences {
   readonly eligible: readonly Run[];
-  /** Runs with a summary that wait until more is new. */
   readonly waiting: readonly Run[];
 }
 
 interface Extent {
-  /** The verbatim tail has no sequences. */
   readonly tailStart: number;
   /** Sequences may take the retention window before the tail, too. */
   readonly mayRelaxFloor: boolean;
 }
 
 /**
- * A run with a summary waits until its new messages weigh as much as the summary. A merge at every turn would summarize
- * a history of n turns n times. A token reason cannot wait that long: `minSequenceTokens` of new messages are enough.
+ * A run with a summary waits until its new messages weigh as much. A merge at every turn would summarize n turns n
+ * times. A token reason cannot wait that long: `minSequenceTokens` of new messages are enough.
  */
 export function* findSequences(
   layout: Layout,
@@ -51,10 +48,7 @@ export function* findSequences(
   return { eligible, waiting };
 }
 
-/**
- * Maximal runs of removable groups that lie whole. With scope `sequences`, user messages separate runs. With scope
- * `prefix`, one run takes everything old, even the first user message, whose text code copies.
- */
+/** With scope `sequences`, user messages separate runs. With scope `prefix`, one run takes everything old. */
 function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Interruptible<Run[]> {
   const { items, groups, groupOf, protections } = layout;
   const spans: Span[] = [];
@@ -150,7 +144,6 @@ export class SpanIndex {
   readonly #leaves: number;
   readonly #furthest: Int32Array;
 
-  /** @param spans ascending by `first` */
   constructor(spans: readonly Span[]) {
     this.#spans = spans;
     this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(1, spans.length)));

@@ -21,7 +21,6 @@ export interface SettleRequest extends PlanRequest {
   readonly summaries: readonly AcceptedSummary[];
 }
 
-/** Contents of the next version, over seqs 1…head. */
 export interface SettledContext {
   readonly kind: 'version';
   readonly strategy: 'trim' | 'summarize' | 'evict';
@@ -36,18 +35,12 @@ export interface SettledContext {
   readonly isFloorRelaxed: boolean;
   /** The budget has no room for a whole input of the running turn. */
   readonly isInputCut: boolean;
-  /** The provider may have this start in its cache. */
   readonly prefix: KeptPrefix;
   readonly summaryKeys: readonly string[];
   readonly steps: readonly StepTaken[];
 }
 
-/**
- * - `version`: a smaller context, to be committed or proposed.
- * - `none`: nothing could be removed.
- * - `no_gain`: the gain is too small for a version.
- * - `infeasible`: nothing more may be removed, and the context is above the budget.
- */
+/** `none`: nothing could be removed. `infeasible`: nothing more may be removed, and the context is above the budget. */
 export type SettleOutcome =
   | SettledContext
   | { readonly kind: 'none' }
@@ -55,10 +48,11 @@ export type SettleOutcome =
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible };
 
 /**
- * Turns a plan and its summaries into the next version. Pure: it neither waits for summaries nor requests them.
+ * Turns a plan and its summaries into the next version. It neither waits for summaries nor requests them, so that a
+ * turn which cannot wait longer settles with those that are ready.
  * 1. Drop and mask.
  * 2. Place the accepted summaries. A missing summary leaves its sequence as it is.
- * 3. Clip large messages while the budget needs it. Evict groups while the budget needs it, or as the plan says.
+ * 3. Clip large messages and evict groups, while the budget needs it, or as the plan says.
  * 4. Under a hard reason, clip and relax the floor.
  * 5. Compare the result with the budget and with `minGain`.
  * 6. If nothing fits, or only shortened inputs of the running turn, settle again without the summaries.
@@ -117,8 +111,8 @@ function strategyOf({ steps }: Ladder, summaryKeys: readonly string[]): SettledC
 }
 
 /**
- * A hard pass that misses `maxTokens` still commits if the waiting turn can be sent. A manual pass does not, because
- * its caller asked for the budget itself.
+ * A hard pass above `maxTokens` commits if the waiting turn can be sent. A manual one does not: its caller asked for
+ * the budget.
  */
 function isWorthIt(request: SettleRequest, items: Context['items']): boolean {
   const { reasons, limits, overhead } = request;
@@ -128,7 +122,6 @@ function isWorthIt(request: SettleRequest, items: Context['items']): boolean {
   return fits && isSent && !reasons.includes('manual');
 }
 
-/** Counts masked and clipped messages, too. */
 function countMessages(items: Context['items']): number {
   return items.filter(({ segment }) => segment?.kind !== 'summary').length;
 }

@@ -7,9 +7,7 @@ import type { ContextEvidence } from './context-evidence.ts';
 
 /** A clip is counted in one go, which must not block the event loop. */
 const MAX_CLIP_TOKENS = 4_000;
-/** Counting a longer clip would take too long. */
 const MAX_CLIP_CHARS = 50_000;
-/** Counting a text and cutting it again comes close enough within these tries. */
 const MAX_TRIES = 8;
 
 /** A shorter clip would be useless. */
@@ -26,8 +24,7 @@ export interface ShortenRequest {
 }
 
 /**
- * Shortens the largest messages to a common size. Text keeps the fragments that matter. Calls and pictures are clipped
- * in the middle, because arguments must stay valid JSON.
+ * Text keeps the fragments that matter. Calls and pictures are clipped in the middle: arguments must stay valid JSON.
  * @returns the shortened items, by the item that each replaces
  */
 export function* shortenLargest(request: ShortenRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
@@ -59,7 +56,6 @@ export function* shortenLargest(request: ShortenRequest): Interruptible<Readonly
   return shortened;
 }
 
-/** Sizes as `shortenLargest` would make them, without choosing the words that stay. */
 export function estimateShortened({
   excess,
   minTokens,
@@ -89,10 +85,7 @@ function isText({ message, logged = message }: ContextItem): boolean {
   return message.toolCalls === undefined && message.parts === undefined && logged.content.length > MIN_CLIP_CHARS;
 }
 
-/**
- * Size to which the largest items are shortened alike, at least `minTokens`.
- * @param items the largest first
- */
+/** @param items the largest first */
 function findCommonSize(items: readonly ContextItem[], excess: Weight, minTokens: number): number {
   let { tokens, bytes } = excess;
   for (const [index, item] of items.entries()) {
@@ -110,9 +103,7 @@ function findCommonSize(items: readonly ContextItem[], excess: Weight, minTokens
 }
 
 /**
- * Clips to `maxTokens`, or as close as `minChars` per text allow. Yields after each try, because counting 50,000
- * characters may take 15 ms.
- * @returns undefined if no clip is smaller than the item
+ * Yields after each try, because counting 50,000 characters may take 15 ms. @returns undefined if no clip is smaller
  */
 export function* clipItem(
   item: ContextItem,

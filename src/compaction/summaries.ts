@@ -4,7 +4,6 @@ import type { ContextItem, SeqRange, SummarySegment } from '../domain/version.ts
 import { weighItems } from './context.ts';
 import { isFloor, type Layout } from './layout.ts';
 
-/** The text is stored already. */
 export interface AcceptedSummary {
   readonly range: SeqRange;
   readonly summaryKey: string;
@@ -15,14 +14,12 @@ export interface AcceptedSummary {
 
 export interface Placement {
   readonly version: number;
-  /** A hard reason permits summaries of the floor. */
   readonly mayRelaxFloor: boolean;
 }
 
 /**
- * Replaces ranges by their summaries. Ranges are found by seq, because indexes shift with each replacement. A sequence
- * stays if its summary is not smaller, or if it has a protected or partial group. The latter happens if the version
- * changed after the plan.
+ * A sequence stays if its summary is not smaller, or if a group of the range is protected or partial. The latter
+ * happens if the version changed after the plan. Ranges are found by seq, because indexes shift with each replacement.
  */
 export function placeSummaries(
   layout: Layout,
@@ -68,7 +65,6 @@ function mayGo({ groups, groupOf, protections }: Layout, { first, last, mayRelax
   return true;
 }
 
-/** None if no item ends at `seq`. */
 function itemsUpTo(items: readonly ContextItem[], position: number, seq: number): readonly ContextItem[] {
   let end = position;
   while ((items[end]?.to ?? seq) < seq) end += 1;

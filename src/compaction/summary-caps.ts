@@ -5,9 +5,7 @@ import type { Run } from './sequences.ts';
 
 /** A larger summary would save too little. */
 const MAX_SOURCE_SHARE = 0.5;
-/**
- * For a hard pass, which need not save much. With half, a table of 1.1 times its budget filled only half of the budget.
- */
+/** For a hard pass. With half, a table of 1.1 times its budget filled only half of the budget. */
 export const HARD_SOURCE_SHARE = 0.75;
 /** Tags around a summary. The policy's cap is for the text inside. */
 const TAG_TOKENS = 36;
@@ -30,10 +28,7 @@ export interface CapRules extends Pick<Policy, 'summarizer' | 'budgetShares'> {
   readonly sourceShare?: number;
 }
 
-/**
- * Tokens of a summary besides the words of users, however large the budget is. An old summary in the source counts in
- * full, because it is short already.
- */
+/** Without the words of users. An old summary in the source counts in full, because it is short already. */
 export function maxSummaryTokens(
   { tokens, newTokens, userTokens }: Source,
   { summarizer, sourceShare = MAX_SOURCE_SHARE }: CapRules,
@@ -44,7 +39,6 @@ export function maxSummaryTokens(
   return Math.min(share, (cap ?? MODEL_CAP_TOKENS) + TAG_TOKENS);
 }
 
-/** @param maxTokens the most that the summary may have */
 export function minSummaryTokens(maxTokens: number): number {
   return Math.min(LEAST_TOKENS, maxTokens);
 }
@@ -80,7 +74,6 @@ export function capFolds(
   });
 }
 
-/** Divides in proportion to what each part could use, and gives no part more. */
 function divide(most: readonly number[], tokens: number): number[] {
   const sum = most.reduce((total, one) => total + one, 0);
   return most.map((one) => (sum <= tokens ? one : Math.floor((tokens * one) / sum)));

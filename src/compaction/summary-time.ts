@@ -1,4 +1,3 @@
-/** Limits of one model call, in ms. */
 export interface SummaryCallLimits {
   readonly totalMs: number;
   /** Between two events of the stream, and until the first one. */
@@ -12,10 +11,7 @@ const READ_MS = 0.2;
 /** 25 tokens a second, at which slow models write. */
 const WRITE_MS = 40;
 
-/**
- * A model that keeps sending gets the time that its output limit needs. A silent model is given up after
- * `callTimeoutMs`.
- */
+/** A model that keeps sending gets the time that its output limit needs. */
 export function limitSummaryCall(
   { tokens, maxOutputTokens }: { readonly tokens: number; readonly maxOutputTokens: number },
   callTimeoutMs: number = CALL_TIMEOUT_MS,

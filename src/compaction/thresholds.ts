@@ -34,7 +34,6 @@ export function isOverHardLimit(limits: Limits, tokens: number): boolean {
   return reaches(tokens, limits.hardTokens) || !isSendable(limits, tokens);
 }
 
-/** The provider is certain to accept a request of this size. */
 export function isSendable(limits: Limits, tokens: number): boolean {
   return limits.usable === undefined || upperBoundTokens(tokens, limits.upperBoundFactor) <= limits.usable;
 }

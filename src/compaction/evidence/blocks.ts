@@ -54,7 +54,6 @@ function areRows(lines: readonly string[]): boolean {
 
 /** The line between the names of columns and the rows. */
 const RULE = /^[\s|+:=-]+$/;
-/** A quoted cell may hold the separator. */
 const QUOTED = /"(?:[^"]|"")*"/g;
 
 function cellsOf(row: string, separator: string): string[] {
@@ -127,21 +126,16 @@ export class PairOwners {
 }
 
 /**
- * Form of the records that a text repeats, such as sections of an INI file, stanzas of a report, or e-mails. It shows
- * where the next record begins.
+ * Form of the records that a text repeats, such as sections of an INI file or e-mails. It shows where a record begins.
  */
 export interface RecordForm {
   /** Shape of the first line of each record. */
   readonly head: string;
-  /** Shapes of the lines that most records have. */
   readonly shapes: ReadonlySet<string>;
-  /** A line behind the first one names the record. */
   readonly isNamedLater: boolean;
 }
 
-/** Lines that are read to find the form of the records. */
 export const FORM_LINES = 200;
-/** Lines that may stand before the first record. */
 const MAX_PREAMBLE = 4;
 /** Two records are enough if their first lines have numbers. */
 const MIN_RECORDS = 3;
@@ -192,7 +186,6 @@ function readForm(texts: readonly string[], shapes: readonly string[], first: nu
   return { head, shapes: recurrent, isNamedLater };
 }
 
-/** Lines behind the first one that may name the record. */
 const MAX_NAME_LINES = 3;
 
 function nameOf(texts: readonly string[], start: number, end: number): string | undefined {

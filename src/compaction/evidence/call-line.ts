@@ -8,8 +8,8 @@ const MAX_VALUES = 16;
 const ELLIPSIS = ' …';
 
 /**
- * `name key: value, key: value`, in about `maxChars`. Short values stay whole, and long values share the rest. The key
- * of a lone value is left out.
+ * `name key: value, key: value`. Short values stay whole, long values share the rest. The key of a lone value is left
+ * out.
  */
 export function briefCall(call: ToolCall, maxChars: number): string {
   const { name } = call;

@@ -1,7 +1,6 @@
 import { readJsonText } from '../../domain/json-text.ts';
 import type { ToolCall } from '../../domain/message.ts';
 
-/** A value that holds no other value. */
 export interface CallValue {
   /** Its own, or that of the nearest object or list around it. */
   readonly key: string;
@@ -43,7 +42,6 @@ export function listValues(root: unknown, limit = Number.POSITIVE_INFINITY): Cal
   return values;
 }
 
-/** @returns undefined for an object or a list that is no command */
 function textOf(key: string, value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);

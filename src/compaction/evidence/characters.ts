@@ -21,7 +21,6 @@ const UNKNOWN = 255;
 /** By UTF-16 unit, filled when a unit is first seen. Surrogates belong to no name. */
 const classes = new Uint8Array(65_536).fill(UNKNOWN);
 
-/** @param unit UTF-16 unit, or NaN after the end of a text */
 export function classOf(unit: number): number {
   const known = classes[unit];
   if (known === undefined) return OTHER;

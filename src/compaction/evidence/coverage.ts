@@ -6,7 +6,6 @@ export interface CoverageRequest {
   readonly ledger: Ledger;
   /** By index. Negative for a term that would only take the place of others. */
   readonly values: Float64Array;
-  /** By index. */
   readonly tokens: Float64Array;
   readonly maxTokens: number;
   /** Costs of the first fragment of a message besides its own. */
@@ -23,9 +22,11 @@ export interface CoverageRequest {
 const SLICE_FRAGMENTS = 2_048;
 
 /**
- * Chooses the fragments that gain most per token, until the budget is full. A term counts once, so gains only fall, and
- * a fragment is weighed again only at the top. Below zero, the fragments that lose least come first.
- * @returns indexes in the order of the choice
+ * Greedy: the fragments that gain most per token, until the budget is full.
+ *
+ * A term counts once, so the gain of a fragment only falls while terms get covered. A fragment is therefore weighed
+ * again only when it reaches the top of the queue, and not after each choice. Below zero, the fragments that lose least
+ * come first. @returns indexes in the order of the choice
  */
 export function* chooseFragments(request: CoverageRequest): Interruptible<number[]> {
   const choice = new Choice(request);
@@ -63,7 +64,6 @@ class Choice {
   readonly #request: CoverageRequest;
   readonly #isTaken: Uint8Array;
   readonly #isCovered: Uint8Array;
-  /** Last weighing that counted each term. */
   readonly #seenIn: Uint32Array;
   #round = 0;
   /** 1 once a fragment of the message was chosen. */

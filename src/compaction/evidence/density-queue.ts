@@ -5,7 +5,6 @@ export interface Dense {
 
 /** The densest item comes first, and of equals the one with the smaller index. */
 export class DensityQueue {
-  /** Binary heap: the children of the item at `n` stand at `2n + 1` and `2n + 2`. */
   readonly #items: Dense[] = [];
 
   get size(): number {

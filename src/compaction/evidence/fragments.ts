@@ -4,17 +4,15 @@ import { type CallValue, listPatchedFiles, listValues, readArguments } from './c
 import { classOf, SPACE } from './characters.ts';
 import { findBreak } from './sentences.ts';
 
-/** Origin of a text: a user, the words of the agent, the arguments of its call, or the result of a tool. */
+/** A text of a user, the words of the agent, the arguments of its call, or the result of a tool. */
 export type PartKind = 'user' | 'statement' | 'call' | 'result';
 
 export interface PartText {
   readonly part: PartKind;
   readonly text: string;
-  /** A structural summary, whose lines have marks of their own. */
   readonly isMarked?: boolean;
 }
 
-/** A line with the mark of a call or a result. */
 const MARKED_LINE = /^[→←] /m;
 
 export function partTexts({ role, content, toolCalls = [] }: Message): PartText[] {
@@ -35,8 +33,8 @@ const MAX_FLAT_CHARS = 80;
 const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
 
 /**
- * `name key: value, key: value`. The first line says what the call does: its command, the files of a patch, or its
- * first short value. Long values stand behind short ones.
+ * The first line says what the call does: its command, the files of a patch, or its first short value. Long values
+ * follow.
  */
 export function renderCall(call: ToolCall): string {
   const given = readArguments(call);
@@ -70,7 +68,6 @@ interface PieceBounds {
   readonly max: number;
 }
 
-/** Prose needs its sentence. */
 const PROSE: PieceBounds = { min: 160, max: 240 };
 /** A record is a list of keys with values. */
 const RECORD: PieceBounds = { min: 20, max: 80 };

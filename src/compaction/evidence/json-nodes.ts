@@ -23,15 +23,13 @@ interface OpenNode {
   readonly children: (JsonNode | OpenNode)[];
 }
 
-/** Numbers and constants of JSON and of Python. */
 const SCALAR = /(?:-?\d[\d.eE+-]*|true|false|null|True|False|None|NaN)(?![\w$])/y;
 const KINDS = { '{': 'object', '}': 'object', '[': 'list', ']': 'list' } as const;
 const BLANKS = /\s*/y;
 
 /**
- * Reads a JSON value and keeps the place of each part. Reads Python's literals, and a text that ends before its
- * brackets close, because tools print the first and cut the second. Uses no recursion.
- * @param start place of the first bracket
+ * Reads Python's literals, too, and a text that ends before its brackets close: tools print the first and cut the
+ * second. Uses no recursion.
  */
 export function scanJson(text: string, start: number): JsonScan {
   return new JsonScanner(text, start).scan();

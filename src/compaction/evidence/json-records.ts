@@ -2,10 +2,7 @@ import { decodeString } from './decoded-string.ts';
 import { endOfString, type JsonNode } from './json-nodes.ts';
 import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
 
-/**
- * A longer object or list is several records. A row, which is an item of a list without inner lists, may have
- * `WHOLE_CHARS`.
- */
+/** A longer object or list is several records. A flat item of a list may have `WHOLE_CHARS`. */
 const NESTED_CHARS = 40;
 /** A longer string is a text of its own. */
 const STRING_CHARS = 160;
@@ -34,8 +31,8 @@ interface JsonContext {
 }
 
 /**
- * A small object is one record. A large one is a line of its fields, owned by its identity: a field that names the
- * object, or its key. Long strings are decoded and read as texts.
+ * A small object is one record. A large one is a line of its fields, owned by a field that names it, or by its key.
+ * Long strings are decoded and read as texts.
  */
 export function readJsonRecords(reader: RecordReader, root: JsonNode, { place, readText }: JsonContext): void {
   new JsonReader(reader, { place, readText, frames: findFramed(reader.text, root) }).read(root, place);
@@ -130,7 +127,6 @@ class JsonReader {
   }
 }
 
-/** @param isItem true for an item of a list */
 function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem = false): boolean {
   const chars = end - start;
   if (kind === 'scalar') return true;
@@ -154,7 +150,6 @@ function findFramed(text: string, root: JsonNode): JsonNode | undefined {
   return node;
 }
 
-/** Up to two. */
 function countTexts(text: string, node: JsonNode): number {
   if (node.kind === 'string') return isSmall(text, node) ? 0 : 1;
   let count = 0;

@@ -10,7 +10,6 @@ import { scanPlaces } from './terms.ts';
 export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'line' | 'depth' | 'field' | 'isKey'> {
   readonly message: number;
   readonly part: PartKind;
-  /** Of the text among the parts of its message. */
   readonly partIndex: number;
   /** Fragment that is shown with this one, because it says whose it is, or −1. */
   readonly owner: number;
@@ -21,7 +20,6 @@ export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'l
 /** A word, name or number, and the messages that hold it. */
 export interface Term {
   readonly text: string;
-  /** The message that holds it first. */
   readonly first: number;
   readonly firstPart: PartKind;
   last: number;
@@ -51,10 +49,7 @@ const SLICE_CHARS = 8_192;
 /** Fixed cost of a part, in characters. */
 const PART_CHARS = 32;
 
-/**
- * A pure function of the messages, oldest first.
- * @param isStaleWanted false: `superseded` stays empty
- */
+/** A pure function of the messages, oldest first. Without `isStaleWanted`, `superseded` stays empty. */
 export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Interruptible<Ledger> {
   const reader = new LedgerReader();
   let chars = 0;
@@ -79,7 +74,6 @@ export function* readLedger(messages: readonly Message[], { isStaleWanted = true
 
 interface FragmentPlace extends Pick<Fragment, 'message' | 'part' | 'partIndex'> {
   readonly isError: boolean;
-  /** First fragment of the part. */
   readonly first: number;
 }
 
@@ -173,7 +167,6 @@ function isKey(text: string, end: number): boolean {
   return isAssignment(text.charCodeAt(at));
 }
 
-/** Quoted or not, with or without a space. */
 function isValue(text: string, start: number): boolean {
   let at = start - 1;
   if (isQuote(text.charCodeAt(at))) at -= 1;

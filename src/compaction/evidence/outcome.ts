@@ -31,11 +31,7 @@ export function readOutcome({ content, isError = false }: Pick<Message, 'content
   return { status: stated ?? (hasFailed ? 'error' : 'ok'), line: line?.trim() ?? '' };
 }
 
-/**
- * A code is read only from the tag around a result, its first line or its last. Elsewhere it belongs to the text, such
- * as a log.
- * @returns undefined if no status is stated, or it is 0
- */
+/** Elsewhere than around, at the start or at the end, a code belongs to the text, such as a log. 0 counts as none. */
 function readStatus(content: string, lines: readonly string[]): string | undefined {
   const first = lines.find((line) => line.trim() !== '') ?? '';
   const last = lines.findLast((line) => line.trim() !== '') ?? '';

@@ -2,7 +2,6 @@ import type { Term } from './ledger.ts';
 import type { TermShape } from './term-shape.ts';
 
 const SHORT_CHARS = 5;
-/** A term has the first kind that fits. */
 const KINDS: readonly ((shape: TermShape) => boolean)[] = [
   ({ isPlain, chars }) => isPlain && chars < SHORT_CHARS,
   ({ isPlain }) => isPlain,
@@ -23,10 +22,7 @@ const COUNT_CLASSES = 9;
 
 export const PEER_GROUPS = KINDS.length * COUNT_CLASSES;
 
-/**
- * Group of terms that look alike: the same kind of text, in about as many messages. Frequent terms and long identifiers
- * are used more often anyway. A comparison with peers shows what makes a term special.
- */
+/** Terms that look alike, in about as many messages. Frequent terms and long identifiers are used more often anyway. */
 export function peersOf({ messages }: Pick<Term, 'messages'>, shape: TermShape): number {
   const kind = KINDS.findIndex((fits) => fits(shape));
   const countClass = Math.min(COUNT_CLASSES - 1, Math.round(CLASSES_A_DOUBLING * Math.log2(messages)));
@@ -42,7 +38,6 @@ export class PeerSums {
     this.#sizes[group] = (this.#sizes[group] as number) + 1;
   }
 
-  /** @returns the numbers by group */
   each(compute: (sum: number, size: number) => number): Float64Array {
     return this.#sums.map((sum, group) => compute(sum, this.#sizes[group] as number));
   }

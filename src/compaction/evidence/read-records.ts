@@ -24,7 +24,7 @@ export function* readRecords({ part, text, isMarked = false }: PartText): Genera
   yield* reader.take();
 }
 
-/** The first line of a call names its tool and its target. Further lines are values, which belong to it. */
+/** The first line of a call names its tool and its target, and owns the lines of its values. */
 function* readCall(reader: RecordReader): Generator<void> {
   const { text } = reader;
   const found = text.indexOf('\n');
@@ -34,10 +34,8 @@ function* readCall(reader: RecordReader): Generator<void> {
   yield* new TextReader(rest, { start: end + 1 }).read();
 }
 
-/** Lines that are judged and read at once. */
 const CHUNK_LINES = 48;
 const MAX_ROW_CHARS = 1_000;
-/** Levels of strings in strings that are decoded. */
 const MAX_LEVELS = 3;
 /** Ends a line that a list follows, perhaps behind a blank line. */
 const LIST_LEAD = /[:：]\s*$/;
@@ -54,13 +52,22 @@ interface Placed {
   readonly depth: number;
 }
 
-/** Yields after each chunk of lines. */
+/**
+ * Finds the records of a text: what is kept or left out as a whole, and what each belongs to.
+ *
+ * No single format fits what tools print, so the reader judges a chunk of lines at a time. JSON comes first, as it can
+ * begin on any line: `json-records` reads it, and reads the texts in its strings by this class again. Then headings.
+ * All else is a block (`blocks`): rows, pairs, prose, a list or a listing. If the text repeats a form of records, that
+ * form overrules the kind of the block.
+ *
+ * A chunk bounds the work between two yields, so a block may go on in the next one (`#continues`). Places are those of
+ * the outer text, so that an excerpt can be cut from the log again.
+ */
 class TextReader {
   readonly #reader: RecordReader;
   readonly #text: string;
   readonly #level: number;
   #at: number;
-  /** No JSON starts before this place. */
   #noJsonBefore = 0;
   #markupEnd = 0;
   #heading: TextRecord | undefined;
@@ -68,7 +75,6 @@ class TextReader {
   /** Line or sentence before a list. It may say that the items are forbidden. */
   #listLead: TextRecord | undefined;
   #announces = false;
-  /** More lines of this block follow. */
   #continues: BlockKind | undefined;
   #header: TextRecord | undefined;
   #pairs = new PairOwners();

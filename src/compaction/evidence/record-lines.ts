@@ -9,14 +9,12 @@ export interface RecordLine<Shown extends ShownRecord> {
   readonly isApart: boolean;
 }
 
-/** Stands for records that are left out. */
 export const GAP = '…';
 const INDENT = '  ';
 
 /**
- * Writes records of one text in lines. `…` stands between records of a line that were not neighbours. Lines of nested
- * objects are indented under their owner.
- * @param shown in any order
+ * `…` stands between records of a line that were not neighbours. Lines of nested objects are indented. @param shown in
+ * any order
  */
 export function writeLines<Shown extends ShownRecord>(shown: readonly Shown[]): RecordLine<Shown>[] {
   const ordered = shown.toSorted((a, b) => a.line - b.line || a.index - b.index);

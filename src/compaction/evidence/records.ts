@@ -7,10 +7,7 @@ export interface Field {
   readonly size: number;
 }
 
-/**
- * A unit of a text that is kept or left out as a whole: a JSON value, a row, a `key: value` line, a sentence or a line.
- * Its owner says what it belongs to, and is shown with it.
- */
+/** Kept or left out as a whole. Its owner says what it belongs to, and is shown with it. */
 export interface TextRecord {
   readonly start: number;
   readonly end: number;
@@ -22,9 +19,7 @@ export interface TextRecord {
   /** Records with the same number share a line. */
   readonly line: number;
   readonly depth: number;
-  /** Absent for the key of the object itself, which stands before its fields. */
   readonly field?: Field | undefined;
-  /** The key of an object, a list or a long string. */
   readonly isKey?: boolean | undefined;
 }
 
@@ -34,8 +29,8 @@ export const WHOLE_CHARS = 240;
 const SUBJECT_CHARS = 48;
 
 /**
- * Words before the number in the subject of a sentence: `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph,
- * each sentence with this beginning starts another subject, and owns the sentences behind it.
+ * `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph, each sentence with this beginning starts another
+ * subject, and owns the sentences behind it.
  */
 function subjectOf(sentence: string): string | undefined {
   const start = sentence.slice(0, SUBJECT_CHARS).trimStart();
@@ -43,7 +38,6 @@ function subjectOf(sentence: string): string | undefined {
   return /\p{L}[_-]$|\s\p{L}+$/u.test(before) ? before : undefined;
 }
 
-/** @returns the place of a sentence in the text that begins with the subject, or −1 */
 function findSubject(text: string, subject: string | undefined, from: number): number {
   if (subject === undefined) return -1;
   let at = text.indexOf(subject, from);
@@ -61,7 +55,6 @@ export interface RecordDraft
 
 export interface OuterText {
   readonly reader: RecordReader;
-  /** Present if the text stands in a JSON string. */
   readonly decoded?: DecodedString;
   readonly owner: TextRecord | undefined;
   readonly depth: number;

@@ -4,7 +4,6 @@ import { classOf, SPACE } from './characters.ts';
 const MIN_CHARS = 40;
 /** A longer sentence is split between words. */
 const MAX_CHARS = 240;
-/** A comma splits a long sentence only behind so many characters. */
 const MIN_PIECE_CHARS = 160;
 const COMMA = 44;
 /** The full stop behind an initial ends no sentence: `R. Oyelaran`. */

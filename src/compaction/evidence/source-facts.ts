@@ -4,14 +4,10 @@ import type { Fragment, Ledger, Term } from './ledger.ts';
 /** Computed once, and used for every term. */
 export interface SourceFacts {
   readonly messages: number;
-  /** Characters of the source after each message. */
   readonly charsAfter: Float64Array;
   /** Terms of each result, by its message. A repeated term counts once a line. */
   readonly resultTerms: Float64Array;
-  /**
-   * For each term, the share of its line's other terms that the agent used lately, in the best line. Rare terms weigh
-   * more than frequent ones.
-   */
+  /** Share of its line's other terms that the agent used lately, in the best line. Rare terms weigh more. */
   readonly company: Float64Array;
 }
 
@@ -45,7 +41,6 @@ const PRIOR = 0.3;
 function* readCompany({ terms, fragments, messages }: Ledger): Interruptible<Float64Array> {
   const company = new Float64Array(terms.length);
   const weights = new Float64Array(terms.length);
-  /** 0 for a term that the agent did not use lately. */
   const used = new Float64Array(terms.length);
   for (const [index, term] of terms.entries()) {
     weights[index] = 1 / term.messages;

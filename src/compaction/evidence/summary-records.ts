@@ -10,7 +10,6 @@ export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = {
 };
 export const MARK = /^(?:(?:user|system|agent)(?: \d+)?: |→ |← )/;
 
-/** With the number of the message that has the words. */
 export function markSpeaker(speaker: 'user' | 'system' | 'agent', seq: number): string {
   return `${speaker} ${seq}: `;
 }
@@ -26,7 +25,7 @@ interface OpenLine {
 
 /**
  * A result belongs to the call above it. A line without a mark belongs to the next line above with a mark or less
- * indentation. If that line is repeated, it belongs to the first line under it.
+ * indentation, or to the first line under that if it is repeated.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;
@@ -71,7 +70,6 @@ class LineOwners {
   }
 }
 
-/** The first line stays. */
 function closeLines(open: OpenLine[], indent: number): OpenLine[] {
   const last = open.findLastIndex((line, at) => at === 0 || line.indent < indent);
   return open.slice(0, last + 1);

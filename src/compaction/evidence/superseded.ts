@@ -3,12 +3,10 @@ import { readJsonText } from '../../domain/json-text.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
 
 /**
- * Finds results that a later result has made stale:
+ * Finds stale results, by index of their messages:
  * - The same call was made again later, such as a second read of a file. A failed repetition does not count after a
  * success.
  * - The call failed, and the same tool later succeeded with the same first argument, such as an edit of the same file.
- *
- * @returns indexes of the messages that hold the stale results
  */
 export function findSuperseded(messages: readonly Message[]): Set<number> {
   return runToEnd(findSupersededInSlices(messages));
@@ -25,7 +23,6 @@ export function* findSupersededInSlices(messages: readonly Message[]): Interrupt
   return yield* findSupersededCalls(callOf, (index) => messages[index]?.isError === true);
 }
 
-/** @param callOf call that each message answers, if it is a result */
 export function* findSupersededCalls(
   callOf: readonly (ToolCall | undefined)[],
   isError: (index: number) => boolean,
@@ -97,7 +94,6 @@ class ResultsInForce {
   }
 }
 
-/** As JSON. */
 function firstArgument({ arguments: text }: ToolCall): string | undefined {
   const parsed = readJsonText(text);
   if (typeof parsed !== 'object' || parsed === null) return undefined;

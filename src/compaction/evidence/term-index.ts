@@ -4,11 +4,11 @@ const MAX_PROBES = 16;
 const MAPS = 64;
 
 /**
- * Numbers texts from 0 in the order in which they are first seen. A part of a longer text is compared where it stands,
- * so that a known part needs no new string.
+ * Numbers texts in the order in which they are first seen. A part of a longer text is compared where it stands, so that
+ * a known part needs no new string.
  *
- * A hash table with open addressing finds most texts. The hash has no secret, so an author could write texts of equal
- * hashes. Texts that find no slot near their hash are kept in maps, and cost no more than a map does.
+ * The hash has no secret, so an author could write texts of equal hashes. Texts that find no slot near their hash are
+ * kept in maps, and cost no more than a map does.
  */
 export class TermIndex {
   readonly #texts: string[] = [];
@@ -32,7 +32,6 @@ export class TermIndex {
     const part = text.slice(from, to);
     this.#texts.push(part);
     this.#place(part, index);
-    // At most half of the slots are taken.
     if (4 * this.#texts.length > this.#slots.length) this.#grow();
     return index;
   }

@@ -1,6 +1,5 @@
 import { classOf, DIGIT, IDEOGRAPH, JOINER, LOWER, UNDERSCORE, UPPER } from './characters.ts';
 
-/** Judged by the characters alone. */
 export interface TermShape {
   readonly chars: number;
   /** Small letters and nothing else: most likely a plain word. */

@@ -31,7 +31,6 @@ export function scanPlaces(text: string, from: number, to: number, visit: PlaceV
   }
 }
 
-/** @returns the end of the run */
 function scanIdeographs(text: string, from: number, to: number, visit: PlaceVisitor): number {
   let at = from + 1;
   while (at < to && classOf(text.charCodeAt(at)) === IDEOGRAPH) {
@@ -41,7 +40,6 @@ function scanIdeographs(text: string, from: number, to: number, visit: PlaceVisi
   return at;
 }
 
-/** @returns the end of the last word of the name */
 function scanName(text: string, from: number, to: number, visit: PlaceVisitor): number {
   let end = from;
   let afterSlash = -1;
@@ -60,7 +58,7 @@ function scanName(text: string, from: number, to: number, visit: PlaceVisitor): 
   }
 }
 
-/** @returns the start of the next word of the same name, or `at` if the name ends */
+/** Stays at `at` if the name ends. */
 function skipJoiners(text: string, at: number, to: number): number {
   let next = at;
   while (next < to && next - at < MAX_JOINERS && classOf(text.charCodeAt(next)) === JOINER) next += 1;
@@ -70,7 +68,6 @@ function skipJoiners(text: string, at: number, to: number): number {
 interface NamePlace {
   readonly from: number;
   readonly end: number;
-  /** −1 without a slash. */
   readonly afterSlash: number;
 }
 

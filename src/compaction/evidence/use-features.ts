@@ -12,12 +12,8 @@ export interface SeenTerm {
 /** About 200 tokens. */
 const CHARS_A_STEP = 700;
 
-/**
- * Signs for or against the use of a term by the agent in its next messages. `scripts/fit-use-weights.ts` fits their
- * weights. They remain of 70 that were tried.
- */
+/** `scripts/fit-use-weights.ts` fits the weights of these features. They remain of 70 that were tried. */
 export const FEATURES = {
-  /** Messages since the term was last held. */
   age: ({ term, facts }) => Math.log1p(facts.messages - 1 - term.last),
   /** Text since a term that one message holds. */
   distanceIfOnce: ({ term, facts }) =>
@@ -47,7 +43,6 @@ export interface FeatureWeights {
   readonly peers: number;
 }
 
-/** Table of a logistic regression. */
 export interface UseWeights {
   readonly bias: number;
   readonly features: Readonly<Record<Feature, FeatureWeights>>;

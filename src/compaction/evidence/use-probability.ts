@@ -9,8 +9,8 @@ import { USE_WEIGHTS } from './use-weights.ts';
 /** Each group of peers is extended by so many terms with the mean of the source, so that a lone term has a measure. */
 const PRIOR_PEERS = 5;
 /**
- * A term has to exceed this part of its peers' mean. With all of it, a context misses more of the names that the agent
- * uses. The figures are in docs/explanation/evidence.md.
+ * With the whole mean of its peers, a context misses more of the names that the agent uses:
+ * docs/explanation/evidence.md.
  */
 const PEERS_SHARE = 0.65;
 
@@ -38,7 +38,6 @@ export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WE
 }
 
 interface UseEstimate {
-  /** Probability that the agent uses the term in its next messages. */
   readonly probabilities: Float64Array;
   readonly groups: Uint8Array;
 }

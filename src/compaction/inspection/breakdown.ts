@@ -13,7 +13,6 @@ const LARGEST = 5;
 export interface Piece {
   /** Position in the log. A summary has that of the first message that it replaces. Absent for fixed texts. */
   readonly seq?: number;
-  /** Of a tool. */
   readonly name?: string;
   readonly tokens: number;
   /** First 160 characters of the text, on one line. */
@@ -66,9 +65,7 @@ export type CountText = (text: string, call?: ToolCall) => number;
 
 export interface SizedThinking {
   readonly tokens: number;
-  /** Version to which the thinking is bound. */
   readonly version: number;
-  /** As in `Piece`. */
   readonly start: string;
 }
 
@@ -110,7 +107,6 @@ export function* addItems(sums: CategorySums, { items, version, count, thinkingO
   }
 }
 
-/** @returns tokens of all calls of the message */
 function addCalls(
   sums: CategorySums,
   { seq, message, count }: { seq: number; message: Message; count: CountText },

@@ -25,8 +25,7 @@ export function traceAncestors(kept: readonly Version[], version: Version): Vers
 }
 
 /**
- * Finds the version that made each change. An older version made the change if the parent already shows the range in
- * the same way.
+ * An older version made a change if the parent already shows the range in the same way.
  * @param chain a version with its kept ancestors, oldest first
  * @returns ascending ranges. All other messages are shown as in the log
  */
@@ -55,10 +54,7 @@ function* addVersion(before: readonly EntryFate[], { number, segments }: Version
   return fates;
 }
 
-/**
- * Splits a fate where the parent showed a part of its range in the same way, because that part has an older origin.
- * @param earlier fates under the parent, and the position of the first one that may overlap
- */
+/** A part that the parent showed in the same way has an older origin. `position`: the first fate that may overlap. */
 function pushAttributed(
   fates: EntryFate[],
   fate: EntryFate,

@@ -10,18 +10,13 @@ export const MAX_LISTED = 200;
 /** Longer texts are not searched for identifiers inside longer names, because that would be slow. */
 const MAX_SEARCHED = 100_000;
 
-/** Name, number or path. */
 export interface Identifier {
   /** As the messages have it. */
   readonly text: string;
-  /** Position of the last message that holds the identifier. */
   readonly seq: number;
 }
 
-/**
- * Identifiers that a summary kept or lost. Each list has at most 200, and starts with those that the agent most likely
- * needs again.
- */
+/** Each list has at most 200, and starts with those that the agent most likely needs again. */
 export interface IdentifierFates {
   readonly kept: readonly Identifier[];
   readonly lost: readonly Identifier[];
@@ -29,7 +24,6 @@ export interface IdentifierFates {
   readonly lostCount: number;
 }
 
-/** The text stands for the messages. */
 export interface SummarizedRange {
   readonly messages: readonly Message[];
   /** Position of the first message. They have no gaps. */
@@ -56,7 +50,6 @@ export function* compareIdentifiers({ messages, from, text, find }: SummarizedRa
   return fates;
 }
 
-/** The most valuable first. */
 function* orderIdentifiers(ledger: Ledger, find: string | undefined): Interruptible<Term[]> {
   const values = yield* valueTermsInSlices(ledger);
   const found: { readonly term: Term; readonly value: number }[] = [];

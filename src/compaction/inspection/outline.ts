@@ -25,7 +25,6 @@ export interface OutlineEntry {
   readonly isError?: true;
   /** The turn was canceled while the model wrote the message. */
   readonly stopped?: true;
-  /** The message holds thinking of the model. */
   readonly thinking?: true;
   /** Compaction never removes the message. */
   readonly pinned?: true;
@@ -51,7 +50,7 @@ export function labelText({ content, toolCalls }: Message): string {
   return content.trim() === '' ? (toolCalls?.[0]?.arguments ?? '') : content;
 }
 
-/** @param fate how the context shows the entry. Undefined: as it is in the log */
+/** @param fate undefined: the context shows the entry as it is in the log */
 export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): OutlineEntry {
   const { seq, message, tokens, bytes, turn, at } = entry;
   const { role, toolCalls, isError, stopped, pinned } = message;

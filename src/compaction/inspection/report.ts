@@ -27,7 +27,6 @@ export interface ReportedSummary extends SeqRange {
   readonly strategy: string;
   /** In the context. */
   readonly tokens: number;
-  /** Tokens of the replaced messages in the log. */
   readonly sourceTokens: number;
   readonly text: string;
   /** Kept or lost from the replaced messages. */
@@ -46,7 +45,6 @@ export interface CompactionReport {
   readonly at: number;
   /** From the request for the compaction to its commit. Absent if no compaction made the version. */
   readonly durationMs?: number;
-  /** The contexts of parent and version when the version was made. */
   readonly before: ContextCount;
   readonly after: ContextCount;
   /** Absent if no model wrote new summaries. */
@@ -62,7 +60,6 @@ export interface ReportedRange extends SeqRange {
   readonly identifiers?: IdentifierFates;
 }
 
-/** Without everything that needs the log. */
 export interface ReportFrame extends Omit<CompactionReport, 'parts' | 'cost' | 'evicted' | 'shortened'> {
   readonly evicted: readonly SeqRange[];
   readonly shortened: readonly SeqRange[];
@@ -117,10 +114,7 @@ function countShown({ segments, base }: Version, head: number): number {
   );
 }
 
-/**
- * Text that a version shows in place of a range.
- * @param entries the log entries of the range
- */
+/** @param entries the log entries of the range */
 export function* showRange(version: Version, range: SeqRange, entries: readonly LogEntry[]): Interruptible<string> {
   const segments = version.segments.flatMap((segment): Segment[] => {
     const [from, to] = [Math.max(segment.from, range.from), Math.min(segment.to, range.to)];

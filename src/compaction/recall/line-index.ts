@@ -15,7 +15,6 @@ import { scanWords } from './words.ts';
 export interface SearchScope {
   readonly from: number;
   readonly to: number;
-  /** Of the version that the model sees. */
   readonly segments: readonly Segment[];
   /** A rollback took these messages out of the conversation. */
   readonly hidden?: readonly SeqRange[];
@@ -35,10 +34,7 @@ export interface LineMatches {
 /** Characters between two yields: about a millisecond. */
 const SLICE_CHARS = 32_768;
 
-/**
- * Shares of all lines. A frequent word adds to the score of lines with a rarer word, but is no match alone. Otherwise
- * `the` would make every second line a match. A common word is ignored.
- */
+/** Shares of all lines. A common word is ignored. A frequent word adds to other matches, but is no match alone. */
 const FREQUENT_SHARE = 1 / 32;
 const COMMON_SHARE = 1 / 8;
 const MIN_FREQUENT_LINES = 256;
@@ -47,7 +43,6 @@ const MIN_FREQUENT_LINES = 256;
 const MAX_INSIDE = 256;
 
 interface FoundWord {
-  /** Words of the index that contain it. */
   readonly numbers: readonly number[];
   /** The same word. −1 if no line holds it alone. */
   readonly whole: number;
@@ -57,14 +52,13 @@ interface FoundWord {
 }
 
 /**
- * Index of the lines of a log by their words. It grows with the log, and holds no texts but the list of different
- * words. A line has no entry of its own: it is the n-th line of its message, whose text is read from the log again.
+ * A line has no entry of its own: it is the n-th line of its message, whose text is read from the log again. So the
+ * index holds no texts but the list of different words.
  */
 export class LineIndex {
   readonly first: number;
   readonly #words = new WordTable();
   readonly #postings = new Postings();
-  /** First line of each message. */
   readonly #starts = new NumberList();
   /** Bytes of each message, times two. Odd if a mask can replace the message. */
   readonly #sizes = new NumberList();
@@ -112,8 +106,7 @@ export class LineIndex {
   }
 
   /**
-   * Lines that hold a word of the query. A word inside a longer one counts half. Lines that the model sees in its
-   * context are returned only if no archived line matches.
+   * A word inside a longer one counts half. Lines that the model sees are returned only if no archived line matches.
    * @param marks memory of an earlier search, which no other search uses at the same time
    */
   *search(

@@ -11,10 +11,7 @@ interface WordMark {
 const BLOCK_SHIFT = 5;
 const BLOCK_LINES = 1 << BLOCK_SHIFT;
 
-/**
- * Query words that each line holds, for one search at a time. Clear and use it again: fresh memory for 200,000 lines
- * takes longer than a search.
- */
+/** Query words that each line holds. Used again, because fresh memory for 200,000 lines takes longer than a search. */
 export class LineMarks {
   #lines = 0;
   /** Two numbers a line: a bit for each word that it holds, and for each that stands alone. */
@@ -56,7 +53,6 @@ export class LineMarks {
     return false;
   }
 
-  /** The last one first. */
   addTo(ranking: LineRanking, seq: number, start: number, end: number): void {
     for (let line = end - 1; line >= start; line -= 1) {
       const found = this.#bits[2 * line] as number;

@@ -1,11 +1,9 @@
 export interface RankedLine {
   readonly seq: number;
-  /** From 0. */
   readonly line: number;
   readonly score: number;
 }
 
-/** Lines with the same query words. */
 interface Bucket {
   readonly score: number;
   readonly lines: RankedLine[];
@@ -35,9 +33,8 @@ export class LineRanking {
   }
 
   /**
-   * Lines must be added from the newest to the oldest.
-   * @param found bit for each query word that the line holds
-   * @param alone bit for each of these that is a separate word, not part of a longer one
+   * Lines must be added from the newest to the oldest. `found` has a bit for each word of the line, `alone` for
+   * separate ones.
    */
   add(found: number, alone: number, seq: number, line: number): void {
     this.count += 1;
@@ -76,7 +73,6 @@ export class LineRanking {
     return bucket;
   }
 
-  /** Large numbers are slow keys. */
   #keyOf(found: number, alone: number): number {
     const { length } = this.#weights;
     return length <= MAX_SMALL_WORDS ? (found << length) | alone : found * WORD_BITS + alone;

@@ -17,7 +17,6 @@ export interface MatchedMessage {
   readonly entry: LogEntry;
   readonly lines: MessageLines;
   readonly places: readonly LinePlace[];
-  /** By the number of the line. */
   readonly scores: ReadonlyMap<number, number>;
 }
 

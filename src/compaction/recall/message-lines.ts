@@ -11,7 +11,6 @@ export function recallText({ content, parts, toolCalls = [] }: Message): string 
   return [...texts, ...calls].join('\n');
 }
 
-/** A line, or a piece of a long line. */
 export type LinePlace = readonly [start: number, end: number];
 
 /** The index and the reader of its matches see the same lines. */
@@ -30,7 +29,6 @@ export class MessageLines {
     return this.#folded;
   }
 
-  /** Blank lines are left out. */
   places(): Generator<LinePlace> {
     return splitFragments(this.text);
   }
@@ -40,10 +38,7 @@ export function canonical(text: string): string {
   return text.normalize('NFC').toWellFormed();
 }
 
-/**
- * Lower case of the same length. Two letters are replaced first: the lower case of one is longer, that of the other
- * depends on its neighbours.
- */
+/** Of the same length: one of both letters has a longer lower case, the other one that depends on its neighbours. */
 export function fold(text: string): string {
   return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

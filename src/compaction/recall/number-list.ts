@@ -1,5 +1,4 @@
 const FIRST_LENGTH = 64;
-/** Little of the memory of a grown list is unused. */
 const GROWTH = 1.5;
 
 /** Whole numbers below 2³², four bytes each. */

@@ -9,9 +9,8 @@ const FIRST_BYTES = 4_096;
 const GROWTH = 1.5;
 
 /**
- * Many lists of ascending numbers in one array of bytes. A list is a chain of slices. It stores the difference of each
- * number to the one before, in seven bits a byte. Most numbers take one or two bytes, where an array of numbers takes
- * 8.
+ * Lists of ascending numbers in one array of bytes. A list is a chain of slices with the differences of its numbers, in
+ * seven bits a byte. Most take one or two bytes, where an array of numbers takes 8.
  */
 export class Postings {
   #pool = new Uint8Array(FIRST_BYTES);
@@ -34,7 +33,6 @@ export class Postings {
     return lists.reduce((sum, { bytes }) => sum + bytes, this.#pool.byteLength);
   }
 
-  /** Lists are numbered from 0. */
   open(): void {
     const start = this.#takeSlice(0);
     this.#firsts.push(start);

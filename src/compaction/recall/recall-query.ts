@@ -18,7 +18,6 @@ export interface RecallQuery {
   readonly exacts: readonly ExactText[];
 }
 
-/** @param query search text that is not blank */
 export function readRecallQuery(query: string): RecallQuery {
   const phrase = fold(canonical(query.trim()));
   const [plain, signs] = readWords(phrase);

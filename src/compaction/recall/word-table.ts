@@ -2,8 +2,7 @@ import { NumberList } from './number-list.ts';
 
 const FIRST_SLOTS = 1_024;
 /**
- * A half full table needs fewer than 50 tries. Words made for equal hashes would otherwise block the event loop for
- * seconds. They are not added instead.
+ * Fewer than 50 are needed. Words made for equal hashes, which would block the event loop for seconds, are not added.
  */
 const MAX_TRIES = 64;
 /** A search after a new word copies the whole last text, because a string cannot be extended. */
@@ -22,7 +21,6 @@ export class WordTable {
   readonly #hashes = new NumberList();
   /** All words, each followed by `END`. Only a search for a part of a word reads them. */
   readonly #texts: string[] = [];
-  /** Not yet part of the last text. */
   #unjoined: string[] = [];
   #unjoinedChars = 0;
   /** End of each word, if all texts were one. */
@@ -94,7 +92,6 @@ export class WordTable {
     this.#unjoinedChars = 0;
   }
 
-  /** @returns the slot of the word that was hashed last, or an empty slot for it, or −1 after too many tries */
   #findSlot(): number {
     const mask = this.#slots.length - 1;
     const [first, second] = hashes as unknown as readonly [number, number];

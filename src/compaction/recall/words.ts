@@ -4,7 +4,6 @@ import { classOf, DIGIT, IDEOGRAPH, LOWER, SPACE } from '../evidence/characters.
 export type WordVisitor = (start: number, end: number, isSign: boolean) => void;
 
 const LAST_ASCII = 127;
-/** Kinds of UTF-16 units, filled when a unit is first seen. */
 const UNKNOWN = 0;
 const BLANK = 1;
 const LETTER = 2;
