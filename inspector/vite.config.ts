@@ -6,7 +6,7 @@ const server = { proxy: { '/v1': process.env['TURNFOLD_URL'] ?? 'http://127.0.0.
 
 /** Files that are loaded together: what every panel needs, and the panels that one opens from a conversation. */
 const CHUNKS = [
-  { name: 'shared', test: /node_modules|[/]http-client[/]|[/]inspector[/]src[/](?:parts|shell)[/]/, priority: 1 },
+  { name: 'shared', test: /node_modules|[/]src[/](?:api|domain)[/]|[/]inspector[/]src[/](?:parts|shell)[/]/, priority: 1 },
   { name: 'panels', test: /[/]inspector[/]src[/](?:diff|proposal|trial|turn|version)[/]/ },
 ];
 

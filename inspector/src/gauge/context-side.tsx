@@ -4,12 +4,24 @@ import type { Version } from '../shell/answers.ts';
 import { linkTo, linkToMessage } from '../shell/router.ts';
 import { CATEGORY_NAMES } from './gauge.tsx';
 
-interface CategoriesProps {
+interface ContextSideProps {
   readonly conversation: string;
+  readonly versions: readonly Version[];
   readonly breakdown: BreakdownAnswer;
 }
 
-export function Categories({ conversation, breakdown: { categories, window } }: CategoriesProps) {
+/** The parts of the context, its size over the log, and the cost of the conversation. */
+export function ContextSide(props: ContextSideProps) {
+  return (
+    <div class="context-side">
+      <Categories {...props} />
+      <Growth {...props} />
+      <Cost cost={props.breakdown.cost} />
+    </div>
+  );
+}
+
+function Categories({ conversation, breakdown: { categories, window } }: ContextSideProps) {
   const shown = categories.filter(({ count }) => count > 0);
   return (
     <section class="card categories" aria-label="Parts of the context">
@@ -62,13 +74,7 @@ function Largest({ conversation, entry: { seq, name, tokens, start } }: LargestP
   );
 }
 
-interface GrowthProps {
-  readonly conversation: string;
-  readonly versions: readonly Version[];
-  readonly breakdown: BreakdownAnswer;
-}
-
-export function Growth({ conversation, versions, breakdown: { head, window, thresholds } }: GrowthProps) {
+function Growth({ conversation, versions, breakdown: { head, window, thresholds } }: ContextSideProps) {
   if (head === 0) return null;
   const points: PlotPoint[] = [
     { x: 0, y: 0 },
@@ -196,7 +202,7 @@ function niceTop(value: number): number {
   return step * power;
 }
 
-export function Cost({ cost }: Pick<BreakdownAnswer, 'cost'>) {
+function Cost({ cost }: Pick<BreakdownAnswer, 'cost'>) {
   const { microdollars, inputTokens, cachedTokens, outputTokens } = cost;
   if (inputTokens === 0 && outputTokens === 0) {
     return (

@@ -110,7 +110,7 @@ interface ReceivedEvent {
 /** Pauses before a cut stream is opened again. The last one repeats. */
 const PAUSES_MS = [500, 1_000, 2_000, 5_000, 15_000];
 
-/** @param onCut gets the failure, or undefined if the server ended the stream. What it throws ends the iteration */
+/** @param onCut gets the failure, or undefined if the server ended the stream. An error from `onCut` ends the iteration */
 export async function* followEvents(
   path: Path,
   signal: AbortSignal,

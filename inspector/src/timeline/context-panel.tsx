@@ -1,7 +1,7 @@
 import '../gauge/gauge.css';
 import type { BreakdownAnswer } from '../../../src/api/contract/inspection.ts';
 import { Find } from '../find/find.tsx';
-import { Categories, Cost, Growth } from '../gauge/context-side.tsx';
+import { ContextSide } from '../gauge/context-side.tsx';
 import { Gauge } from '../gauge/gauge.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import type { Versions } from '../shell/answers.ts';
@@ -23,11 +23,7 @@ export function ContextPanel({ conversation }: { readonly conversation: string }
         {(value) => (
           <>
             <Gauge breakdown={value} />
-            <div class="context-side">
-              <Categories conversation={conversation} breakdown={value} />
-              <Growth conversation={conversation} versions={kept} breakdown={value} />
-              <Cost cost={value.cost} />
-            </div>
+            <ContextSide conversation={conversation} versions={kept} breakdown={value} />
           </>
         )}
       </Loaded>
