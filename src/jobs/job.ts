@@ -62,27 +62,15 @@ function readWake(data: unknown): WakeTask {
   return { conversation: { tenant, id }, ...(traceParent !== undefined && { traceParent }) };
 }
 
-/** Not retried: the sweeper adds a new job for every turn that is still due. */
-export const wakeTurnJob: JobDefinition<WakeTask> = {
-  name: 'turn',
-  queue: QUEUES.turn,
-  attempts: 1,
-  backoffMs: 0,
-  priority: DEFAULT_PRIORITY,
-  write: writeWake,
-  read: readWake,
-};
+/** Not retried: the sweeper adds a new job for every turn or pass that is still due. */
+function wakeJob(name: string, queue: QueueName): JobDefinition<WakeTask> {
+  return { name, queue, attempts: 1, backoffMs: 0, priority: DEFAULT_PRIORITY, write: writeWake, read: readWake };
+}
+
+export const wakeTurnJob = wakeJob('turn', QUEUES.turn);
 
 /** The parent of the summarization jobs of its pass. */
-export const wakePassJob: JobDefinition<WakeTask> = {
-  name: 'pass',
-  queue: QUEUES.compaction,
-  attempts: 1,
-  backoffMs: 0,
-  priority: DEFAULT_PRIORITY,
-  write: writeWake,
-  read: readWake,
-};
+export const wakePassJob = wakeJob('pass', QUEUES.compaction);
 
 /** While another job summarizes the same messages. */
 export const IN_FLIGHT_DELAY_MS = 1_000;

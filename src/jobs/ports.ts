@@ -11,10 +11,7 @@ export interface WakeOptions {
 
 /** Jobs that say "look at this conversation". A lost one costs only time, and a repeated one does nothing. */
 export interface WakeQueue {
-  /**
-   * Adds a job, or a due wake if enough jobs wait. The same wake is added once.
-   * @param wake id that the store has recorded
-   */
+  /** Adds a job, or a due wake if enough jobs wait. The same `wake`, an id that the store recorded, is added once. */
   wake(kind: WakeKind, conversation: ConversationRef, wake: string, options?: WakeOptions): Promise<void>;
   /**
    * True if a wake waits, prioritized, delayed or due. Running jobs, and jobs that wait for children, do not count.
@@ -94,10 +91,7 @@ export interface InboxJob {
   readonly data: unknown;
 }
 
-/**
- * Moves a job of the inbox to a mailbox. The queue stores the accepted turn with the job.
- * @throws a coded error if the job cannot be accepted
- */
+/** Moves a job to a mailbox. The queue stores the returned turn with it. @throws a coded error if it is not accepted */
 export type InboxHandler = (job: InboxJob) => Promise<{ readonly isNew: boolean }>;
 
 /** Throws errors that a retry may avoid, except on the last attempt. */

@@ -33,8 +33,5 @@ export const LOWEST_PRIORITY = 2_097_151;
 /** The job of a killed worker is delivered again within `lockMs` + `stalledCheckMs`. */
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;
 
-/**
- * An idle worker then looks for jobs without a signal, because the worker that took the signal may have died. It also
- * notices by then that the machine of Redis was lost.
- */
+/** The worker that took the signal of a job may have died, so idle workers look for jobs, too. */
 export const IDLE_LOOK_SECONDS = 10;

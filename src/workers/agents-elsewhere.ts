@@ -37,10 +37,7 @@ export class AgentsElsewhere {
     this.#options = options;
   }
 
-  /**
-   * ms until any worker may take the work. Undefined if no worker of the role has had the agent for `giveUpMs`: the
-   * work fails.
-   */
+  /** ms until any worker may take the work. Undefined, and it fails, if none has had the agent for `giveUpMs`. */
   async delayOf(agent: string, role: ServingRole): Promise<number | undefined> {
     const { clock, giveUpMs, random = Math.random } = this.#options;
     const found = await this.#find(agent, role);

@@ -61,10 +61,7 @@ export class Calibrations {
     this.#store = undefined;
   }
 
-  /**
-   * The caller does not wait for the write. If it fails, the factor stays.
-   * @param counted turnfold's own count of the request, uncorrected
-   */
+  /** If the write fails, the factor stays. @param counted turnfold's own count of the request, uncorrected */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {
     const store = this.#store;
     const ratio = limitChange(calibrationRatio(providerTokens, counted), this.factorOf(model));

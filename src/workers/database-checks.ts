@@ -14,10 +14,7 @@ export interface DatabaseChecksOptions {
   readonly onIncompatible: () => void;
 }
 
-/**
- * Checks every 15 s, and after each new connection, that Redis holds the database that this worker knows. After a loss
- * the worker works on with what it found.
- */
+/** Checks for a lost or other database every 15 s and after each new connection. The worker then uses what it found. */
 export class DatabaseChecks {
   readonly #options: DatabaseChecksOptions;
   #repetition: { stop(): void } | undefined;

@@ -183,8 +183,7 @@ function writeList(items: readonly unknown[]): string {
 }
 
 /**
- * A pass belongs to no turn, so it has the prompt of the last turn. Before the first turn, a prompt of a function
- * counts as empty.
+ * Of the last turn's prompt, because a pass belongs to no turn. Before the first turn, a prompt of a function is empty.
  */
 export async function prepareAsLastTurn(
   contexts: Pick<ContextReader, 'readSystem'>,

@@ -8,8 +8,7 @@ const RENEW_EVERY_MS = 500;
 /** A worker that renewed nothing for so long was frozen, or had no connection. */
 const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
 /**
- * ms of connection before this process may find another worker gone. After an outage, workers try to connect at least
- * once a second.
+ * ms of connection before this process may find others gone. After an outage, workers connect within about a second.
  */
 const CONTACT_MS = 2_000;
 /** Enough after a short interruption: others connect again within 0.4 s and renew their keys at once. */
@@ -47,10 +46,7 @@ export class Presence {
     this.#renewal = this.#options.timers.every(RENEW_EVERY_MS, () => this.#renew());
   }
 
-  /**
-   * A failure for one worker does not delay the others. Must not throw.
-   * @param endLeases after a failure, a later call tries again
-   */
+  /** Failures do not delay each other. Must not throw. @param endLeases after a failure, a later call tries again */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
     try {
       const silent = (await this.#options.store.findSilent()).filter((found) => this.#mayJudge(found));

@@ -30,10 +30,7 @@ export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry,
   return true;
 }
 
-/**
- * Only a pass or a summary can be created again.
- * @returns true if the record no longer blocks its conversation
- */
+/** Only a pass or a summary can be created again. @returns true if the record no longer blocks its conversation */
 async function quarantineRecord(
   ports: QuarantinePorts,
   conversation: ConversationRef,
@@ -62,10 +59,7 @@ function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown
   return `corrupt ${`${String(key)} ${String(field)}`.trim()}`;
 }
 
-/**
- * Accepted turns are kept.
- * @param entryOf the entry of due work by which the sweeper adds the job again
- */
+/** Accepted turns are kept. @param entryOf the entry of due work by which the sweeper adds the job again */
 export function withQuarantine<Delivery, Result>(
   ports: QuarantinePorts,
   entryOf: (delivery: Delivery) => DueEntry,

@@ -12,10 +12,7 @@ export class StoppedWork extends Error {
 const HAND_BACK_SHARE = 0.25;
 const HAND_BACK_MAX_MS = 2_000;
 
-/**
- * Stops a worker process in three phases: start no work, abort calls, hand leases back. Most calls end before their
- * phase, and an aborted call must be paid for twice.
- */
+/** Stops a worker in three phases: start no work, abort calls, hand leases back. An aborted call is paid for twice. */
 export class Shutdown {
   readonly #begun = new AbortController();
   readonly #callsEnd = new AbortController();

@@ -44,11 +44,7 @@ export function deliverTurns(
   };
 }
 
-/**
- * Puts a job back, without counting an attempt.
- * @param at ms since epoch
- * @throws DelayedError, which tells BullMQ to delay the job
- */
+/** @param at ms since epoch @throws DelayedError, which tells BullMQ to delay the job without counting an attempt */
 export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
   await job.moveToDelayed(at, token);
   throw new DelayedError();

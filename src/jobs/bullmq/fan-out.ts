@@ -24,10 +24,7 @@ const TRY_AGAIN_MS = 250;
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 
-/**
- * Delivers passes, and adds their child jobs. A pass is delivered again when all have ended. If another version went
- * live meanwhile, it may plan again and wait for other jobs.
- */
+/** A pass is delivered again when all its children have ended, and may then plan again and wait for others. */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): JobDelivery {
   return async (job, token) => {
     const read = await readJob(wakePassJob, job, token, listeners);

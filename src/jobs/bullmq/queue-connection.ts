@@ -79,8 +79,7 @@ class QueueCluster extends Cluster {
 }
 
 /**
- * Between two reconnects, ioredis would forget waiting commands, and their callers would wait for ever. Cutting a new
- * reconnect ends these with an error.
+ * Between two reconnects, ioredis forgets waiting commands for ever. Cutting a new reconnect ends them with an error.
  */
 function cut(connection: Redis): void {
   if (connection.status === 'end') return; // a second disconnect would leave a timer of two seconds

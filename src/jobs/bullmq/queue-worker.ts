@@ -87,10 +87,7 @@ const JSON_NULL = 'null';
 
 type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
 
-/**
- * Survives malformed jobs. BullMQ parses a job when it takes it. An error there would stop the worker for 15 s, and the
- * job would come back each time it is found stalled.
- */
+/** BullMQ parses a job when it takes it. An error there would stop the worker for 15 s, again and again. */
 class SteadyWorker extends Worker<unknown> {
   readonly #maxDataCharacters: number;
 
@@ -116,10 +113,7 @@ class SteadyWorker extends Worker<unknown> {
     return super.createJob(isJson(json.data) ? json : { ...json, data: JSON_NULL }, jobId);
   }
 
-  /**
-   * Adds the next job of a schedule. A schedule that is broken or gone would otherwise keep its job in progress for
-   * ever.
-   */
+  /** A schedule that is broken or gone would otherwise keep its job in progress for ever. */
   protected override async nextJobFromJobData(json?: JobJson, jobId?: string, token?: string): Promise<Job<unknown>> {
     const job: Job<unknown> | undefined = await super.nextJobFromJobData(json, jobId, token);
     if (job !== undefined || json?.repeatJobKey === undefined) return job;

@@ -25,10 +25,7 @@ export interface TurnLanesOptions {
   readonly report: (error: unknown) => void;
 }
 
-/**
- * Gives due wakes to one worker. A delivery that has ended takes the next wake and keeps its job. A worker that still
- * has room adds jobs instead, because any worker may run a job.
- */
+/** A delivery that has ended takes the next due wake and keeps its job. A worker with room adds jobs for wakes. */
 export class TurnLanes implements Lanes {
   readonly #options: TurnLanesOptions;
   /** One wake for each delivery that has ended its conversation. */

@@ -59,10 +59,7 @@ const FAIL_FAST_MS = 900;
 /** A report is slow because Redis lists all its clients for each shard. An erase reads all jobs that wait. */
 const REPORT_MS = 10_000;
 
-/**
- * Calls throw `redis_full` if the memory of Redis is full, and with `failsFast` `redis_unavailable` if Redis does not
- * answer.
- */
+/** Calls throw `redis_full` if Redis is full, and with `failsFast` `redis_unavailable` if it does not answer. */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, prefix, onError, failsFast = false } = options;
   const connection = openQueueConnection(options);

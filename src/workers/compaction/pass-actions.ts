@@ -96,10 +96,7 @@ async function findMissing(
   };
 }
 
-/**
- * Gives the lease back, and only then asks for child jobs. A crash in between delays the pass by a minute, but loses
- * nothing.
- */
+/** Gives the lease back before it asks for jobs. A crash in between delays the pass by a minute, but loses nothing. */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<PassFacts['park']> {
   const { passes, onEvent } = run.ports;
   const parkMs = parkTime(run.prepared.policy, children);

@@ -52,10 +52,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
   };
 }
 
-/**
- * Ends the open pass with the summaries that exist, because a turn has waited past its deadline. It continues under a
- * new id, so its former owner can write nothing more.
- */
+/** Ends the open pass with the summaries that exist. Its new id keeps the former owner from writing. */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
   const claim = await ports.passes.takeOverPass(conversation, ports.owners.next(), ports.ids.next());
   if (claim.status !== 'claimed') return { status: 'none_open' };
@@ -151,10 +148,7 @@ async function measure(
   await ports.shadow.measure({ conversation, passId, outcome, firstUserSeq, ...snapshot, source, settled });
 }
 
-/**
- * The worker lives, so its claim must not count as a death (I22). After an outage the pass is given back, and any other
- * error fails it.
- */
+/** The worker lives, so its claim must not count as a death (I22). After an outage, the pass is given back. */
 async function endBroken(ports: CompactionPorts, pass: ClaimedPass, error: unknown): Promise<void> {
   if (isServiceError(error)) await ports.passes.releasePass(pass.lease);
   else await failPass({ ports, pass }, { code: failureCode(error), reasons: pass.reasons });

@@ -1,7 +1,7 @@
 /**
- * One pass (compaction) as a state machine. `nextPassStep` is pure: it derives the next state from a state and the facts that
- * the action of this state read or wrote. `pass-states.ts` has the types of states and facts. `pass-actions.ts` has one
- * action per state. `pass-delivery.ts` claims a pass and runs the loop: act, next step, act, until a final state.
+ * One pass (compaction) as a state machine. `nextPassStep` is pure: it derives the next state from a state and the facts
+ * that the action of this state read or wrote. `pass-states.ts` has their types. `pass-delivery.ts` claims a pass and runs
+ * the loop: act, next step, act, until a final state.
  *
  * ```
  *  evaluate ──► plan ──► record_plan ──► find_missing ──► park ══► children
@@ -16,12 +16,12 @@
  * ```
  *
  * - `evaluate`: Do the reasons to compact still hold? If not: `end`.
- * - `plan`: What is to be done? If nothing: `end`.
- * - `record_plan`: writes the plan to the store, before any summary is paid for.
- * - `find_missing`: Which sequences have no summary yet? Each becomes a child of the queue job.
- * - `park`: The pass gives its lease back and waits until its child jobs have ended.
+ * - `plan`: Is anything to be done? If not: `end`.
+ * - `record_plan`: writes the plan, before any summary is paid for.
+ * - `find_missing`: each sequence without a summary becomes a child of the queue job.
+ * - `park`: gives the lease back until the children have ended.
  * - `rebase`: Does the plan fit the live version? If not: replan.
- * - `settle`: Plan and summaries make the next context. If the context breaks a rule: `fail`.
+ * - `settle`: makes the next context from plan and summaries. If it breaks a rule: `fail`.
  * - `commit` writes the version, `propose` a proposal for a person to review, `end` neither.
  *
  * A delivery starts where the delivery before it stopped:
@@ -48,8 +48,7 @@
  * commit, commit_approved, propose, end    the write found reasons that were added, and changed nothing
  * ```
  *
- * If a hard reason is added, or another version goes live, the proposal under review is dropped. The pass continues
- * at `evaluate`.
+ * A hard reason or another live version drops the proposal under review. The pass continues at `evaluate`.
  *
  * ```
  * review ──► end (rejected, expired)
@@ -57,10 +56,7 @@
  *                   └─────────► refuse_approval (the proposal waits on)
  * ```
  *
- * Final states: `ended`, `parked` until the child jobs have ended, `waiting` for a person, `lost`. Four words have one
- * meaning each:
- * reject: a person said no. Refuse: a provider or a rule would not accept. Fail: an attempt ended with an error.
- * Lose: the pass has another owner now, and this one writes nothing more.
+ * Final states: `ended`, `parked` until the children have ended, `waiting` for a person, `lost` to another owner.
  */
 
 import { canRebase } from '../../compaction/rebase.ts';

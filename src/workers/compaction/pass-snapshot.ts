@@ -30,10 +30,7 @@ export interface PassSnapshot {
 
 export type SnapshotResult = { readonly status: 'read'; readonly snapshot: PassSnapshot } | PassLost;
 
-/**
- * Reads the reasons before the state. A reason that is added later then keeps the pass from ending by an outdated
- * snapshot.
- */
+/** Reads the reasons first. One that is added later keeps the pass from ending by an outdated snapshot. */
 export async function readSnapshot(
   { passes, contexts }: { readonly passes: PassStore; readonly contexts: Pick<ContextReader, 'readConversation'> },
   lease: PassLease,

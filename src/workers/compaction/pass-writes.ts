@@ -61,10 +61,7 @@ export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>)
   });
 }
 
-/**
- * Ends the pass even if reasons were added, and leaves the backoff unchanged.
- * @param policy undefined if this worker does not know the agent
- */
+/** Ends the pass even if reasons were added. @param policy undefined if this worker does not know the agent */
 export async function failPass(
   run: OwnedPass,
   { code, reasons }: { readonly code: string; readonly reasons: readonly Reason[] },

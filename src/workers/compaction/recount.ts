@@ -12,8 +12,7 @@ import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
 /**
- * What a pass over the current state would achieve with the summaries that exist. Writes nothing. A turn fails as too
- * large only if such a pass would not help (I14).
+ * What a pass now would achieve with the summaries that exist. A turn fails as too large only after this count (I14).
  */
 export async function recountContext(
   { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,

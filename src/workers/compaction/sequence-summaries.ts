@@ -7,10 +7,7 @@ import type { Summary } from '../../domain/version.ts';
 import type { SummaryRecord, SummaryStore } from '../../store/summaries.ts';
 import { hashOf } from '../content-hash.ts';
 
-/**
- * If the live version replaced a refused one, no model writes summaries. The same log then always gives the same text,
- * and not the refused one.
- */
+/** After a refused version no model summarizes: code gives the same text for the same log, and not the refused one. */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
 }
@@ -22,10 +19,7 @@ export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quar
 
 type Sequence = PassPlan['sequences'][number];
 
-/**
- * The log is append-only, so a range always has the same content. A later pass over it finds the summary that was paid
- * for.
- */
+/** The log is append-only, so a later pass over the range finds the summary that was paid for. */
 export function sequenceKey(sequence: Sequence, { summarizer }: Pick<Policy, 'summarizer'>): string {
   return keyAtStep(sequence, summarizer, stepOf(sequence.maxTokens));
 }
@@ -43,10 +37,7 @@ function stepOf(maxTokens: number): number {
   return Math.floor(STEPS_A_DOUBLING * Math.log2(Math.max(1, maxTokens)));
 }
 
-/**
- * A new plan may have other caps. A paid summary is used again if it fits its new cap, and its old one was at least
- * half of that.
- */
+/** A paid summary is used again under a new cap if it fits, and its old cap was at least half of the new one. */
 export async function findRecords(
   store: Pick<SummaryStore, 'readSummaries'>,
   conversation: ConversationRef,

@@ -73,10 +73,7 @@ export class LineIndexes {
     return matches;
   }
 
-  /**
-   * Indexes all messages up to the state's head.
-   * @throws the signal's reason once it is aborted. What was indexed until then is kept
-   */
+  /** @throws the signal's reason once it is aborted. What was indexed until then is kept. */
   async open(log: IndexedLog, signal: AbortSignal): Promise<OpenIndex> {
     const kept = this.#use(log.conversation);
     const extended = kept.work.then(

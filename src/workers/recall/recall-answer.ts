@@ -30,10 +30,7 @@ export async function composeWithin(counter: TokenCounter, maxTokens: number, co
   }
 }
 
-/**
- * Puts a text between backticks, longer than any run in it. So no line of it can end the frame or pass as another
- * message.
- */
+/** The fence is longer than any run in the text, so no line can end the frame or pass as another message. */
 export function frameText(title: string, text: string): string {
   if (text === '') return `${title} no text`;
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
@@ -55,10 +52,7 @@ function nameAuthor(
   return call === undefined ? result : `${result} of ${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)}`;
 }
 
-/**
- * The id of a call names the message that made it.
- * @param entries their own calls are known already
- */
+/** The id of a call names the message that made it. @param entries their own calls are known already */
 export async function readCalls(
   place: LogPlace,
   entries: readonly LogEntry[],
@@ -213,10 +207,7 @@ class ChosenLines {
   }
 }
 
-/**
- * `…` stands for what is left out.
- * @param lines ascending
- */
+/** `…` stands for what is left out. @param lines ascending */
 function writeLines({ lines: { text }, places }: MatchedMessage, lines: readonly number[]): string {
   const runs: LinePlace[][] = [];
   for (const [at, line] of lines.entries()) {

@@ -14,10 +14,7 @@ import { postpone } from '../solo-lock.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
-/**
- * Share of a pass's waiting time that a job may spend on a rate limit. The rest is for the call, and for the next
- * summarizer.
- */
+/** Of a pass's waiting time, for a rate limit. The rest is for the call, and for the next summarizer. */
 const WAIT_SHARE = 0.5;
 
 /** Each job summarizes one sequence, which it claims by content. Two jobs with the same content pay for one summary. */
@@ -83,10 +80,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/**
- * The live version was rolled back after this job was created. Since then no model summarizes, and the text must not be
- * recorded under the key of a model's summary.
- */
+/** Since a rollback no model summarizes. The text must not be recorded under the key of a model's summary. */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== sequenceKey(sequence, { summarizer: 'structural' });
 }

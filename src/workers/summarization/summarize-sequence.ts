@@ -18,10 +18,7 @@ export interface SummarizedConversation {
 }
 
 export interface ChainResult {
-  /**
-   * The accepted summary, or why every text was refused. Undefined if a summarizer failed, so that a later pass may try
-   * again.
-   */
+  /** Accepted, or why all texts were refused. Undefined if a summarizer failed: a later pass may try again. */
   readonly record?: PaidRecord;
   /** An earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;

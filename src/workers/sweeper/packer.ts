@@ -9,10 +9,7 @@ export interface PackerPorts {
   readonly onEvent: EventListener;
 }
 
-/**
- * Packs the logs of some conversations, one after the other, in the process that sweeps. A failure delays no other
- * conversation. Must not throw.
- */
+/** A chore of the process that sweeps. A failure delays no other conversation. Must not throw. */
 export async function packDueLogs({ packs, shutdown, onEvent }: PackerPorts): Promise<void> {
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);

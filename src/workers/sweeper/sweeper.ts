@@ -31,10 +31,7 @@ export interface Sweeper {
    * @throws the error of a shard that could not be read, after the work of the others was handled
    */
   sweepOnce(): Promise<number>;
-  /**
-   * Ends the leases of a dead worker, and wakes its conversations.
-   * @throws the error of a failed shard, after those of the others were woken
-   */
+  /** Ends the leases of a dead worker, and wakes its conversations. @throws like `sweepOnce` */
   endLeases(worker: string): Promise<void>;
   /** @param chores each twice a second. Must not throw. */
   start(chores?: readonly Chore[]): void;

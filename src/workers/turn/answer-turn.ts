@@ -50,10 +50,7 @@ export interface OpenDelivery {
   mayClaimNext(): boolean;
 }
 
-/**
- * Answers a claimed turn until the work or its `Ending` ends.
- * @returns the next turn, if the settlement of this one claimed it
- */
+/** @returns the next turn, if the settlement of this one claimed it */
 export async function answerClaimedTurn(
   delivery: OpenDelivery,
   claimed: ClaimedTurn,
@@ -117,22 +114,6 @@ async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<Cl
   return end.kind === 'completed' ? await requestPassAfter(run, next) : next;
 }
 
-/**
- * Waits until no other work runs in this process (I10).
- * @throws LostTurn if the lease was lost
- */
-async function becomeAlone(delivery: OpenDelivery, ending: Ending): Promise<boolean> {
-  const { turns, solo, shutdown, timers, isWatched = false } = delivery.ports;
-  delivery.hold?.release();
-  const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [ending.signal, shutdown.begun] };
-  delivery.hold = await waitWithin(wait, (signal) => solo.alone(signal));
-  ending.signal.throwIfAborted();
-  if (delivery.hold === undefined) return false;
-  const started = await turns.startAlone(ending.lease, isWatched);
-  if (isLost(started)) throw new LostTurn(started.status);
-  return true;
-}
-
 function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prepared: PreparedAgent): RunningTurn {
   const { ports, settings, context } = delivery;
   if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
@@ -142,41 +123,6 @@ function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prep
   const journal = new TurnJournal({ ...ports, claimed, ending, context, onOutcome });
   const stream = new PieceStream({ ...ports, lease: ending.lease, countText: textCounter(prepared) });
   return { claimed, prepared, turnContext: {}, journal, context, ending, stream, ports, settings };
-}
-
-async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
-  try {
-    await undoSettled(ports, lease);
-  } catch (error) {
-    // The next turn undoes them. An erased conversation has none.
-    if (error instanceof LostTurn) return;
-    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
-  }
-}
-
-/**
- * Requests a pass if a threshold is met. If the worker crashes before that, the next turn's threshold check requests
- * it.
- * @returns the next turn with the id of that pass: it was claimed before the pass was requested
- */
-async function requestPassAfter(
-  { claimed, prepared, journal, ports }: RunningTurn,
-  next: ClaimedTurn | undefined,
-): Promise<ClaimedTurn | undefined> {
-  const { conversation } = claimed.lease;
-  const { calibration } = prepared.overhead;
-  const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
-  if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
-  if (reasons.length === 0) return next;
-  try {
-    const answer = await requestPass(ports, conversation, { reasons, calibration });
-    if (next === undefined || answer.status === 'gone') return next;
-    return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
-  } catch (error) {
-    // This delivery owns the next turn already, which an error would leave waiting until its lease lapses.
-    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
-    return next;
-  }
 }
 
 /** The first piece of a text counts with the delimiters of its message. */
@@ -258,4 +204,52 @@ async function rollBack(
   const { journal, prepared } = run;
   const mayWait = mayWaitForPass(journal.waitsOf(key), 'threshold');
   return { mayAsk: decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse' };
+}
+
+/** Waits until no other work runs in this process (I10). @throws LostTurn if the lease was lost */
+async function becomeAlone(delivery: OpenDelivery, ending: Ending): Promise<boolean> {
+  const { turns, solo, shutdown, timers, isWatched = false } = delivery.ports;
+  delivery.hold?.release();
+  const wait = { timers, waitMs: ALONE_WAIT_MS, ends: [ending.signal, shutdown.begun] };
+  delivery.hold = await waitWithin(wait, (signal) => solo.alone(signal));
+  ending.signal.throwIfAborted();
+  if (delivery.hold === undefined) return false;
+  const started = await turns.startAlone(ending.lease, isWatched);
+  if (isLost(started)) throw new LostTurn(started.status);
+  return true;
+}
+
+async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
+  try {
+    await undoSettled(ports, lease);
+  } catch (error) {
+    // The next turn undoes them. An erased conversation has none.
+    if (error instanceof LostTurn) return;
+    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
+  }
+}
+
+/**
+ * Requests a pass if a threshold is met. If the worker crashes before that, the next turn's threshold check requests
+ * it.
+ * @returns the next turn with the id of that pass: it was claimed before the pass was requested
+ */
+async function requestPassAfter(
+  { claimed, prepared, journal, ports }: RunningTurn,
+  next: ClaimedTurn | undefined,
+): Promise<ClaimedTurn | undefined> {
+  const { conversation } = claimed.lease;
+  const { calibration } = prepared.overhead;
+  const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
+  if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
+  if (reasons.length === 0) return next;
+  try {
+    const answer = await requestPass(ports, conversation, { reasons, calibration });
+    if (next === undefined || answer.status === 'gone') return next;
+    return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
+  } catch (error) {
+    // This delivery owns the next turn already, which an error would leave waiting until its lease lapses.
+    ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
+    return next;
+  }
 }

@@ -8,8 +8,7 @@ import { type Shutdown, StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
 /**
- * The lease was lost, or was not renewed in time (`expired`). Nothing more may be written. An error, because an aborted
- * call can end in no other way.
+ * The lease was lost, or not renewed in time (`expired`). An error, because an aborted call can end in no other way.
  */
 export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
@@ -57,8 +56,6 @@ type Stoppable = ReturnType<Timers['after']>;
  *
  * A canceled turn is a lost one: the cancel raised the epoch, and the next heartbeat or write says so. Two other ends
  * concern one call only: its own timeout, and a stopping worker that aborts its calls but still records their answers.
- *
- * Each cause used to be a wrapper around the next: seven functions on the stack of every model call.
  */
 export class Ending {
   readonly lease: TurnLease;
@@ -180,10 +177,7 @@ export class Ending {
     return timers.after(leaseMs, () => this.#expire());
   }
 
-  /**
-   * After a block of the event loop, asks the store once more: the lease thread may have renewed the lease, or no other
-   * worker has begun the turn.
-   */
+  /** After a block of the event loop, asks the store first: the lease thread may have renewed the lease. */
   #expire(): void {
     const { timers, loop, heartbeatMs, leaseMs } = this.#ports;
     const wasBlocked = !this.#isOutlasted && loop?.longestWithin(leaseMs) !== undefined;

@@ -1,105 +1,77 @@
-import type { Clock } from '../../domain/clock.ts';
-import type { ContentListener } from '../../domain/contents.ts';
-import type { EventListener, ModelOutcome, WorkerEvent } from '../../domain/events.ts';
+import type { ModelOutcome, WorkerEvent } from '../../domain/events.ts';
 import { isHeldBack, isHeldCall, throughGate } from '../../domain/held-call.ts';
 import { nameConversation } from '../../domain/ids.ts';
-import type { Limits } from '../../domain/limits.ts';
 import {
   isModelError,
   type Model,
   type ModelAnswer,
   ModelError,
-  type ModelErrorKind,
   type ModelRequest,
   type ModelUsage,
 } from '../../domain/model.ts';
 import {
   checkAnswer,
   readModelError,
+  readModelUsage,
   readPassedOver,
   readToolCallPiece,
-  readModelUsage,
   refuseEmptyAnswer,
 } from '../../domain/model-answer.ts';
-import type { Tracing } from '../../domain/tracing.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { StoppedWork } from '../shutdown.ts';
 import { type Ending, LostTurn, StepTimeout } from './ending.ts';
-
-/** The error of a model call, by its consequence for the turn. */
-export interface ModelFailure {
-  readonly kind: ModelErrorKind;
-  /** Without contents of the conversation. */
-  readonly message: string;
-  readonly retryAt?: number | undefined;
-  /** The provider's code, or the id of the rule that turnfold found broken. */
-  readonly code?: string | undefined;
-  /** Structure of the refused request as JSON, without contents. */
-  readonly form?: string | undefined;
-  /** The provider refused what the messages say or hold. */
-  readonly refusesContents?: boolean;
-  /** The provider named no message, but a size or a limit. */
-  readonly mayBeTooLong?: boolean;
-  /** The gate of the model chose the time of the next attempt. */
-  readonly isHeld?: boolean;
-}
+import type { ModelFailure, RunningTurn } from './turn-states.ts';
 
 export type ModelCallResult =
   | { readonly status: 'answered'; readonly answer: ModelAnswer }
   | { readonly status: 'failed'; readonly failure: ModelFailure };
 
+type Listeners = Pick<ModelRequest, 'onText' | 'onReasoning' | 'onToolCall'>;
+
 export interface ModelCall {
+  readonly run: RunningTurn;
   readonly model: Model;
-  readonly limits: Limits;
-  readonly request: Omit<ModelRequest, 'signal'>;
-  readonly ending: Ending;
-  readonly timeoutMs: number;
+  readonly request: Omit<ModelRequest, 'signal'> & Required<Listeners>;
   /** Compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
-  readonly clock: Clock;
-  readonly onEvent: EventListener;
-  readonly onContent: ContentListener | undefined;
-  readonly tracing: Tracing;
 }
 
 /** @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops. */
 export async function callModel(call: ModelCall): Promise<ModelCallResult> {
-  const { ending, model, isCompacted, request, tracing, timeoutMs, onContent } = call;
+  const { run, model, isCompacted, request } = call;
+  const { ending, ports, settings } = run;
   const { maxOutputTokens } = request;
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted } as const;
-  return await tracing.inSpan(about, async () => {
+  return await ports.tracing.inSpan(about, async () => {
     const { observed, progress } = observeRequest(call);
     try {
-      const answer = await ending.call(timeoutMs, generateWith(call, observed));
+      const answer = await ending.call(settings.stepTimeoutMs, generateWith(call, observed));
       reportCall(call, progress, describeAnswer(answer));
       const { content, toolCalls } = answer;
-      onContent?.({ type: 'model_answered', ...ending.scope, content, toolCalls });
+      ports.onContent?.({ type: 'model_answered', ...ending.scope, content, toolCalls });
       return { status: 'answered', answer };
     } catch (error) {
-      if (!isHeldBack(error)) reportCall(call, progress, describeError(error, call));
+      if (!isHeldBack(error)) reportCall(call, progress, describeError(error, run));
       ending.throwIfEnded();
       return { status: 'failed', failure: readFailure(error) };
     }
   });
 }
 
-/**
- * Calls the model's own code, which turnfold does not trust.
- * @throws ModelError for every error and every malformed answer
- */
-function generateWith({ ending, model, clock, onContent }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
+/** Calls code that turnfold does not trust. @throws ModelError for every error and every malformed answer */
+function generateWith({ run: { ending, ports }, model }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
   return async (signal: AbortSignal): Promise<ModelAnswer> => {
     const request = { ...observed, signal };
     try {
       const answer = await throughGate(request, model, async () => {
         const { system, messages } = request;
-        onContent?.({ type: 'model_call_started', ...ending.scope, system, messages });
+        ports.onContent?.({ type: 'model_call_started', ...ending.scope, system, messages });
         return checkAnswer(await model.generate(request));
       });
       refuseEmptyAnswer(answer);
       return answer;
     } catch (error) {
-      throw readModelError(error, clock.now());
+      throw readModelError(error, ports.clock.now());
     }
   };
 }
@@ -110,10 +82,10 @@ interface Progress {
   usage: ModelUsage | undefined;
 }
 
-function observeRequest({ ending, request, clock, onEvent }: ModelCall) {
-  const { conversation } = ending.lease;
+function observeRequest({ run, request }: ModelCall) {
+  const { clock, onEvent } = run.ports;
+  const { conversation } = run.ending.lease;
   const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
-  const { onText, onReasoning, onToolCall } = request;
   const onPassedOver = (name: unknown, kind: unknown): void => {
     Object.assign(progress, { firstTextAt: undefined, usage: undefined });
     const passed = readPassedOver(name, kind);
@@ -126,25 +98,19 @@ function observeRequest({ ending, request, clock, onEvent }: ModelCall) {
     onUsage(usage: unknown) {
       progress.usage = readModelUsage(usage);
     },
-    ...(onText && {
-      onText(piece: unknown) {
-        // The model's whole answer is checked later.
-        if (typeof piece !== 'string') return;
-        progress.firstTextAt ??= clock.now();
-        onText(piece);
-      },
-    }),
-    ...(onReasoning && {
-      onReasoning(piece: unknown) {
-        if (typeof piece === 'string') onReasoning(piece);
-      },
-    }),
-    ...(onToolCall && {
-      onToolCall(piece: unknown) {
-        const read = readToolCallPiece(piece);
-        if (read !== undefined) onToolCall(read);
-      },
-    }),
+    onText(piece: unknown) {
+      // The model's whole answer is checked later.
+      if (typeof piece !== 'string') return;
+      progress.firstTextAt ??= clock.now();
+      request.onText(piece);
+    },
+    onReasoning(piece: unknown) {
+      if (typeof piece === 'string') request.onReasoning(piece);
+    },
+    onToolCall(piece: unknown) {
+      const read = readToolCallPiece(piece);
+      if (read !== undefined) request.onToolCall(read);
+    },
   };
   return { observed, progress };
 }
@@ -175,7 +141,7 @@ function describeAnswer({ model, usage }: ModelAnswer): CallEnd {
   return { outcome: 'answered', usage, ...(model !== undefined && { answeredBy: model }) };
 }
 
-function describeError(error: unknown, { ending, clock }: ModelCall): CallEnd {
+function describeError(error: unknown, { ending, ports }: RunningTurn): CallEnd {
   const outcome = outcomeOf(error, ending);
   if (!isModelError(error)) return { outcome, usage: undefined };
   const { message, code, retryAt, usage } = error;
@@ -184,25 +150,27 @@ function describeError(error: unknown, { ending, clock }: ModelCall): CallEnd {
     usage,
     why: message,
     ...(code !== undefined && { code }),
-    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - clock.now()) }),
+    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - ports.clock.now()) }),
   };
 }
 
 function reportCall(
-  { ending, model, limits, request, clock, onEvent }: ModelCall,
+  { run, model, request }: ModelCall,
   { startedAt, firstTextAt, usage: observed }: Progress,
   { usage, ...end }: CallEnd,
 ): void {
+  const { clock, onEvent } = run.ports;
+  const { usable } = run.prepared.limits;
   onEvent({
     type: 'model_called',
-    ...nameConversation(ending.lease.conversation),
+    ...nameConversation(run.ending.lease.conversation),
     purpose: 'turn',
     model: model.profile.id,
     tokens: request.tokens,
     durationMs: clock.now() - startedAt,
     ...end,
     ...(firstTextAt !== undefined && { firstTextMs: firstTextAt - startedAt }),
-    isOverLimit: limits.usable !== undefined && request.tokens > limits.usable,
+    isOverLimit: usable !== undefined && request.tokens > usable,
     ...describeUsage(model.profile, usage ?? observed),
   });
 }

@@ -16,8 +16,7 @@ import { idempotencyKey, type SentContext } from './turn-journal.ts';
 import type { RunningTurn, RunState, TurnFacts } from './turn-states.ts';
 
 export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<TurnFacts['ask']> {
-  const { prepared, ending, ports, settings, journal } = run;
-  const { clock, onEvent, onContent, tracing } = ports;
+  const { prepared, ending, ports, journal } = run;
   const { tenant, id } = ending.lease.conversation;
   const sent = await run.context.read(journal.conversation);
   await requestSoftPass(run, state.soft, sent.messages);
@@ -26,9 +25,8 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
   let stream = run.stream.open(streamed);
   try {
     const result = await callModel({
-      ending,
+      run,
       model: withContents(prepared.agent, { tenant, conversation: id }),
-      limits: prepared.limits,
       request: {
         ...describeRequest(run, state, sent),
         onText: (piece) => stream.addText(piece),
@@ -39,16 +37,11 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
           stream = run.stream.open(streamed);
         },
       },
-      timeoutMs: settings.stepTimeoutMs,
       isCompacted,
-      clock,
-      onEvent,
-      onContent,
-      tracing,
     });
     if (result.status === 'failed') {
       const { failure } = result;
-      const retryAfterMs = failure.retryAt === undefined ? 0 : failure.retryAt - clock.now();
+      const retryAfterMs = failure.retryAt === undefined ? 0 : failure.retryAt - ports.clock.now();
       const asked = { version, isUnanswered: isUnanswered(journal.conversation, version) };
       return { ...result, ...asked, waits: journal.waitsOf(state.key), retryAfterMs, random: Math.random() };
     }
@@ -60,10 +53,7 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
   }
 }
 
-/**
- * Requests a pass without waiting for it. While a model thinks, such a pass could only end without a result, so the end
- * of the turn requests it.
- */
+/** While a model thinks, a pass could only end without a result. The end of the turn requests it then. */
 async function requestSoftPass(
   run: RunningTurn,
   { reasons, backoff }: SoftPass,
@@ -119,10 +109,7 @@ function identify(by: SafetyIdentifier, { tenant, id }: ConversationRef, context
 
 const PARALLEL_LOADS = 8;
 
-/**
- * The model with references in its requests replaced by contents. The log keeps the references, so that large contents
- * are not read with each step.
- */
+/** Replaces references in requests by contents. The log keeps the references, so that large contents stay out of it. */
 function withContents(agent: Agent, context: Omit<LoadContext, 'signal'>): Model {
   const { model } = agent;
   if (agent.loadContent === undefined) return model;

@@ -10,10 +10,16 @@ import type { PassIntake } from '../../store/passes.ts';
 import { hashSegments } from '../content-hash.ts';
 import { requestPass } from '../pass-request.ts';
 import { LostTurn } from './ending.ts';
-import type { ModelFailure } from './model-call.ts';
 import { decideStep, hasWaitedForPass } from './step-decision.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
-import { type FailedEnd, failTurn, type RunningTurn, type RunState, type TurnFacts } from './turn-states.ts';
+import {
+  type FailedEnd,
+  failTurn,
+  type ModelFailure,
+  type RunningTurn,
+  type RunState,
+  type TurnFacts,
+} from './turn-states.ts';
 
 export async function requestUnderLease({ ending, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
   ending.signal.throwIfAborted();
@@ -117,10 +123,7 @@ function explainParts(recount: Recount | undefined): string {
 /** Messages before a turn in which turns without an answer are searched. */
 const SEARCHED_MESSAGES = 100;
 
-/**
- * Messages that leave after a provider refused what a request says or holds. No model has answered them: those of this
- * turn, and of canceled or failed turns directly before it.
- */
+/** Those of this turn, and of canceled or failed turns directly before it: no model has answered them. */
 export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<Leaving> {
   const { inputSeq, lease } = claimed;
   const earliest = Math.max(1, inputSeq - SEARCHED_MESSAGES);
@@ -138,10 +141,7 @@ export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<
   return { from, why: 'refused' };
 }
 
-/**
- * After a refusal without a known cause, messages leave if a provider accepted the rest of the request before.
- * Otherwise the agent's settings or an older message may be the cause.
- */
+/** Only if the rest of the request was accepted before. Otherwise the agent's settings may be the cause. */
 export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined> {
   const { journal, context } = run;
   const { answeredVersion, head } = journal.conversation;
@@ -152,8 +152,7 @@ export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined>
 }
 
 /**
- * After a request was too large, the messages of this turn leave if they alone would exceed the window.
- * @param isRefused the provider refused the request as too long, and compaction could not help
+ * The messages of this turn, if they alone exceed the window. @param isRefused by the provider, and nothing could help
  */
 async function leaveAsTooLarge(run: RunningTurn, isRefused: boolean): Promise<Leaving | undefined> {
   const from = run.claimed.inputSeq;

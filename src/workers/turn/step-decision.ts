@@ -23,10 +23,7 @@ export type StepDecision =
   /** The step has used up its waits. */
   | { readonly kind: 'refuse'; readonly size: Weight };
 
-/**
- * Decides before a model step from the conversation's state alone, without its messages.
- * @param mayWait true if the step may still wait for a pass
- */
+/** Decides by the conversation's state alone. @param mayWait true if the step may still wait for a pass */
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };

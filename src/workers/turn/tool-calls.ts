@@ -198,10 +198,7 @@ function showInput(input: unknown): ShownInput | undefined {
 
 const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. No person can check such an input. Send fewer arguments`;
 
-/**
- * The approved input, whatever the schema makes of the arguments now. If JSON cannot hold it, the schema makes it
- * again, and it runs only if it reads as the approved text.
- */
+/** If JSON cannot hold the approved input, the schema makes it again. It runs only if it reads as the approved text. */
 function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: RecordedCall): ReadInput {
   if (input !== undefined && isShownOnly !== true) {
     const recorded = readJsonText(input);

@@ -21,10 +21,7 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
-/**
- * Runs or answers the open calls of a message, and records each result at once. Calls that wait for an approval or an
- * outside result suspend the turn, after all others have results.
- */
+/** Each result is recorded at once. Calls that wait suspend the turn, after all others have results. */
 export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>): Promise<TurnFacts['tools']> {
   const { journal, prepared, claimed } = run;
   if (mustHandBack(run)) return { status: 'ended', end: HANDED_BACK };
@@ -91,10 +88,7 @@ async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<voi
   await Promise.all(lanes);
 }
 
-/**
- * A call that is answered without being run has a span, too. Errors for a lost turn and a stop are thrown outside of
- * it.
- */
+/** A call that is answered without being run has a span. Errors for a lost turn and a stop are thrown outside of it. */
 async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
   const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(returnTurnEnd));
@@ -139,10 +133,7 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
 /** The model reads this text. A stack trace would only use up context. */
 const TOOL_ERROR_CHARACTERS = 16_000;
 
-/**
- * An error or a missed deadline becomes an error result.
- * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
- */
+/** Errors and missed deadlines become results. @throws LostTurn if the turn ends. StoppedWork if the worker stops. */
 async function runTool(
   run: RunningTurn,
   call: ToolCall,

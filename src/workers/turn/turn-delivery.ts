@@ -1,3 +1,21 @@
+/**
+ * A turn's way through a worker, from one wake to the next.
+ *
+ * ```
+ * TurnDelivery.run        one wake: claims the head of the mailbox, and answers turns until its share is used
+ *   answerClaimedTurn     one turn: opens it, runs it, and may request a pass behind it    answer-turn.ts
+ *     runTurn             act, next step, act, until the end                               turn-machine.ts
+ *     endTurn             the only write that gives the lease back                         turn-end.ts
+ * ```
+ *
+ * The settlement of a turn claims the next one, so a conversation with many turns needs no further wake. A delivery
+ * answers 16 turns, and claims none after 2 s: one busy conversation must not occupy a worker.
+ *
+ * A suspect is a turn whose workers died twice. It runs in a process of its own, or else alone in this one, so that a
+ * third crash harms no other work (I10). Beside others, its crashes would count against their turns, too.
+ *
+ * Twelve frames stand between the handler and the model. They were twenty when each cause of an end had a wrapper.
+ */
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { EventScope } from '../../domain/events.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
@@ -31,19 +49,14 @@ export function createTurnHandler(ports: TurnPorts): TurnHandler {
 }
 
 /**
- * Answers a suspect in the process that was started for it. The parent process has claimed the turn.
- * @throws BrokenDelivery for an unexpected error
+ * Answers a suspect in its own process, for a parent that claimed it. @throws BrokenDelivery for an unexpected error
  */
 export async function answerSuspect(ports: TurnPorts, claimed: ClaimedTurn): Promise<TurnDeliveryResult> {
   const settings = { ...ports.settings, maxTurns: 1 };
   return await new TurnDelivery({ ...ports, settings, isWatched: true }, claimed.lease.conversation).run(claimed);
 }
 
-/**
- * Handles one wake of a conversation, until its mailbox is empty, its first turn waits, or the delivery has used its
- * share.
- * The last settlement then records the next wake.
- */
+/** Ends when the mailbox is empty, its first turn waits, or the share is used. A settlement then records the next wake. */
 export class TurnDelivery implements OpenDelivery {
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
@@ -97,10 +110,7 @@ export class TurnDelivery implements OpenDelivery {
     }
   }
 
-  /**
-   * Claims the first turn if this worker has its agent. A turn whose agent no worker has had for long is claimed, and
-   * fails.
-   */
+  /** A turn whose agent no worker has had for long is claimed all the same, and fails. */
   async #claim(): Promise<ClaimedTurn | undefined> {
     const { turns, ids, elsewhere } = this.ports;
     this.#postponed = undefined;

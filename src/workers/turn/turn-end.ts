@@ -36,10 +36,7 @@ export interface EndedTurn {
   readonly conversation?: StepState | undefined;
 }
 
-/**
- * The only write that gives the lease of a turn back.
- * @throws LostTurn if the lease was lost
- */
+/** The only write that gives the lease of a turn back. @throws LostTurn if the lease was lost */
 export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {

@@ -22,10 +22,7 @@ interface JournalPorts {
   readonly onOutcome?: () => void;
 }
 
-/**
- * The recorded steps of a claimed turn, and the state of its conversation. All steps are written here. Its writes throw
- * LostTurn.
- */
+/** The recorded steps of a claimed turn, and the state of its conversation. All its writes may throw LostTurn. */
 export class TurnJournal {
   readonly #ports: JournalPorts;
   readonly #steps: Map<string, StepRecord>;
@@ -118,10 +115,7 @@ function readOpenCalls({ openCalls }: ConversationState): Set<string> {
   return new Set(openCalls.map(({ id }) => id));
 }
 
-/**
- * Keys of steps are deterministic, so that a repeated step records its outcome once (I5). The marks of waits
- * (`step-decision.ts`) have such keys, too.
- */
+/** Keys are deterministic, so that a repeated step records its outcome once (I5). The marks of waits have some, too. */
 
 type Steps = ReadonlyMap<string, StepRecord>;
 

@@ -1,7 +1,7 @@
 /**
- * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextTurnStep` is pure: it derives the next state
- * from a state and the facts that the action of this state read or wrote. `turn-states.ts` has the types of states and
- * facts. `turn-actions.ts` runs the loop: act, next step, act, until the end. `turn-delivery.ts` claims turns and calls it.
+ * One turn as a state machine, as `compaction/pass-machine.ts` is one pass. `nextTurnStep` is pure: it derives the next
+ * state from a state and the facts that the action of this state read or wrote. `turn-states.ts` has their types.
+ * `runTurn` of `answer-turn.ts` is the loop: act, next step, act, until the end.
  *
  * ```
  *  claimed ──► brief ──► resume ──┬──────► check ──► ask ──► record ──► end (completed)
@@ -13,8 +13,7 @@
  *
  * - `claimed`: starts the timer of the turn's time limit. If no time is left: `end`.
  * - `brief`: reads the caller's `context`, and the system prompt that a function of the agent wrote.
- * - `resume`: removes what earlier turns left, closes what the turn waited for, and reads its last answer. A new turn
- *   and a resumed one take the same path.
+ * - `resume`: removes what earlier turns left, closes the turn's wait, and reads its last answer. New turns pass, too.
  * - `check`: takes messages that steer the turn. May it make a model call, and does the context fit?
  * - `ask`: calls the model. `record` writes its answer, but leaves a final answer to the settlement.
  * - `tools`: runs or answers the open calls of the last answer. Calls that wait for an answer from outside: `end`.
@@ -43,7 +42,6 @@ import { checkFinalAnswer } from '../../domain/final-answer.ts';
 import type { Leaving } from '../../domain/leaving.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
-import type { ModelFailure } from './model-call.ts';
 import { mayWaitForPass, type StepWaits, waitAtGate, waitForPass, waitForRetry } from './step-decision.ts';
 import type { PassNeed } from './turn-ports.ts';
 import {
@@ -51,6 +49,7 @@ import {
   failTurn,
   HANDED_BACK,
   leaveContext,
+  type ModelFailure,
   type RunState,
   type TimeLimit,
   type TurnEnd,
@@ -209,10 +208,7 @@ function failModel(
   return leaveContext(failTurn('model_failed', `the call of model ${model} failed: ${message}`, details), leaves);
 }
 
-/**
- * Applies the time limit. An outcome that was not recorded before it is dropped. A wait ends at the limit, where the
- * next claim fails the turn.
- */
+/** Drops an outcome that was not recorded in time. Ends a wait at the limit, where the next claim fails the turn. */
 export function endWithin(how: TurnEnd, { leftMs, failed, isOver }: TimeLimit & { readonly isOver: boolean }): TurnEnd {
   if ('step' in how && isOver) return failed;
   if (how.kind !== 'suspended') return how;

@@ -54,10 +54,7 @@ export interface PassTakeover {
 export type SuspectEnd = 'ended' | 'died' | 'stopped' | 'not_started' | 'full';
 
 export interface SuspectRunner {
-  /**
-   * When the call resolves, the process has ended and nothing writes under the lease.
-   * @param leaseEnds aborted when this worker has lost the turn
-   */
+  /** Its process has ended when the call resolves. @param leaseEnds aborted when this worker has lost the turn */
   run(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<SuspectEnd>;
 }
 

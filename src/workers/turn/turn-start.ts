@@ -131,10 +131,7 @@ async function closeWait(run: RunningTurn): Promise<void> {
   await journal.recordWait(waited.step, hasSettled ? 'pass_settled' : 'pass_unsettled');
 }
 
-/**
- * Completes a pass that did not end before the turn's deadline.
- * @returns true if the pass decided on the size of the context
- */
+/** Completes an overdue pass. @returns true if the pass decided on the size of the context */
 async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise<boolean> {
   const { conversation } = claimed.lease;
   const takeover = await ports.takeover.settleNow(conversation);
@@ -171,11 +168,7 @@ function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: '
   return done.seqs.to > done.seqs.from;
 }
 
-/**
- * Restores the version that was live before turns whose messages must leave the context, as `rollBackTurn` of the
- * client.
- * @throws LostTurn if the lease was lost
- */
+/** Restores the version before turns that must leave the context. @throws LostTurn if the lease was lost */
 async function undoCanceled(run: RunningTurn): Promise<void> {
   const { claimed, journal, ports, ending } = run;
   const { undo = [], left = [] } = claimed.conversation;

@@ -4,14 +4,13 @@ import type { Agent } from '../../domain/agent.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Leaving } from '../../domain/leaving.ts';
 import type { Message } from '../../domain/message.ts';
-import type { ModelAnswer } from '../../domain/model.ts';
+import type { ModelAnswer, ModelErrorKind } from '../../domain/model.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import type { ClaimedTurn } from '../../store/turn-record.ts';
 import type { StepOutcome } from '../../store/turn-steps.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import type { Ending } from './ending.ts';
-import type { ModelFailure } from './model-call.ts';
 import type { PieceStream } from './piece-stream.ts';
 import type { SoftPass, StepDecision, StepWaits } from './step-decision.ts';
 import type { ContextCache, SentContext, TurnJournal } from './turn-journal.ts';
@@ -81,6 +80,24 @@ export function leaveContext({ failure, ...end }: FailedEnd, leaves: Leaving | u
   if (leaves === undefined) return { ...end, failure };
   const message = `${failure.message}. The messages of this turn leave the context. The log keeps them`;
   return { ...end, failure: { ...failure, message }, leaves };
+}
+
+/** The error of a model call, by its consequence for the turn. */
+export interface ModelFailure {
+  readonly kind: ModelErrorKind;
+  /** Without contents of the conversation. */
+  readonly message: string;
+  readonly retryAt?: number | undefined;
+  /** The provider's code, or the id of the rule that turnfold found broken. */
+  readonly code?: string | undefined;
+  /** Structure of the refused request as JSON, without contents. */
+  readonly form?: string | undefined;
+  /** The provider refused what the messages say or hold. */
+  readonly refusesContents?: boolean;
+  /** The provider named no message, but a size or a limit. */
+  readonly mayBeTooLong?: boolean;
+  /** The gate of the model chose the time of the next attempt. */
+  readonly isHeld?: boolean;
 }
 
 /** An assistant message. It is in the log, unless it is the final answer. */
