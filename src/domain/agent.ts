@@ -40,10 +40,7 @@ export interface Tool<Input = unknown, Context extends TurnContext = TurnContext
    * result `timeout` or `denied`, and the turn continues. Only for tools without `run` or with `needsApproval`.
    */
   readonly answerWithinMs?: number;
-  /**
-   * Milliseconds that `run` may take (default 600,000, the time limit of a step). Then the call gets a `timeout` error
-   * result.
-   */
+  /** Milliseconds that `run` may take (default 600,000). Then the call gets a `timeout` error result. */
   readonly timeoutMs?: number;
   /**
    * A returned string is the result. A returned object with only `content` and optionally `isError` is a result that
@@ -92,8 +89,8 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   /** Maximum model and tool calls in one turn (default 50). A turn that needs more fails with `step_limit`. */
   readonly maxSteps?: number;
   /**
-   * Milliseconds from the first claim of a turn to its end, waits included (default: no limit). A longer turn fails
-   * with `turn_timeout`.
+   * Milliseconds from a turn's first claim to its end, waits included (default: no limit). Then it fails with
+   * `turn_timeout`.
    */
   readonly turnTimeoutMs?: number;
   /**
@@ -102,14 +99,10 @@ export interface Agent<Name extends string = string, Context extends TurnContext
    */
   readonly onCancel?: OnCancel;
   /**
-   * Maximum tokens of a tool result in the log (default 8,000). A longer result is clipped. With `recall`, the full
-   * text is stored too, up to 1 MiB.
+   * Maximum tokens of a tool result in the log (default 8,000). With `recall`, the full text is kept too, up to 1 MiB.
    */
   readonly toolResultMaxTokens?: number;
-  /**
-   * Gives the model a tool `recall` (default off), which searches the log, compacted messages included. The tool also
-   * reads the full text of clipped tool results.
-   */
+  /** Gives the model a tool `recall` (default off), which searches the log and reads clipped results in full. */
   readonly recall?: boolean;
   /**
    * Returns an image or a file that messages name by `reference`: its bytes, a URL that the provider can read, or

@@ -8,8 +8,8 @@ const HOST_HEADER = /^(?<name>\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 const ALLOWED = /^(?:\*|\[[\da-f:.]+\]|(?:\*\.)?[a-z\d_-]+(?:\.[a-z\d_-]+)*)$/i;
 
 /**
- * Host names under which a server answers, beside `localhost` and IP addresses. Without the list, a web page could
- * reach the server under a name of its own (DNS rebinding). `*.example.com` stands for all names below `example.com`.
+ * Beside `localhost` and IP addresses. Otherwise a web page could reach the server under a name of its own (DNS
+ * rebinding).
  */
 export interface AllowedHosts {
   readonly names: readonly string[];

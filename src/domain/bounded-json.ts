@@ -36,8 +36,7 @@ export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJso
 }
 
 /**
- * Copies a value into plain JSON data without getters, cycles or `toJSON`, so that no reader of the copy can throw.
- * @param at name of the value in error messages
+ * The copy has no getters, cycles or `toJSON`, so that no reader of it can throw.
  * @throws invalid_input for a value that JSON cannot represent. message_too_large above a limit. Both name the field.
  */
 export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds): unknown {
@@ -47,9 +46,7 @@ export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds):
   throw new TurnfoldError(written.code, `${field}: ${written.why}`, { field });
 }
 
-/**
- * Objects that `JSON.stringify` unwraps. Writing a boxed string of 5 MB key by key would block the event loop for 8 s.
- */
+/** Writing a boxed string of 5 MB key by key would block the event loop for 8 s. */
 const BOXES = [String, Number, Boolean];
 
 class JsonRefusal extends Error {

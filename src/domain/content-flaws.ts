@@ -12,8 +12,7 @@ const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 const PDF_HEADER_BYTES = 1_024;
 
 /**
- * Finds the reason why no provider can read a picture or a file. Each request with such a part would be refused.
- * @returns the flaw as a sentence without contents, or undefined
+ * Each request with a part that no provider can read would be refused. @returns the flaw as a sentence without contents
  */
 export function findContentFlaw(part: Part): string | undefined {
   switch (part.kind) {

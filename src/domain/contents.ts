@@ -23,7 +23,5 @@ export type ContentEvent = EventScope &
       }
   );
 
-/**
- * Receives the contents of model and tool calls. No other event carries contents, so a separate setting turns them on.
- */
+/** No other event carries contents, so a separate setting turns these on. */
 export type ContentListener = (event: ContentEvent) => void;

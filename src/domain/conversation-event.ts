@@ -2,8 +2,8 @@ import type { TurnUsage, WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
 /**
- * `keptMs`: all events expire together this long after the newest one. `kept`: newest events that are always kept. Up
- * to a hundred older ones remain, because Redis trims the stream roughly.
+ * `keptMs`: all events expire together this long after the newest. Redis trims roughly: a hundred more than `kept` may
+ * stay.
  */
 export const EVENT_LIMITS = { keptMs: 86_400_000, kept: 500 } as const;
 
@@ -29,8 +29,8 @@ export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | '
 
 export interface ReportedCall extends Omit<WaitingCall, 'decision'> {
   /**
-   * True if `arguments` or `input` is cut: an event holds at most 4,000 characters of each over all its calls. The
-   * client method `result` returns the full texts.
+   * An event holds at most 4,000 characters of `arguments`, and of `input`. The client method `result` returns the full
+   * texts.
    */
   readonly isCut?: true;
 }

@@ -65,8 +65,7 @@ export interface Quarantine {
 }
 
 /**
- * Context sizes in tokens below which no soft pass is requested, because the last passes gained too little. 0: no such
- * size.
+ * No soft pass is requested below these sizes in tokens, because the last passes gained too little. 0: no such size.
  */
 export interface Backoff {
   /** Below this size, a pass would again find nothing to remove. */
@@ -76,9 +75,8 @@ export interface Backoff {
   /** Below this size, a pass would again gain too little. */
   readonly noGainBelowTokens: number;
   /**
-   * While all messages together have fewer tokens, an append requests no pass. It is the larger backoff size, or the
-   * hard limit if that is lower. An append knows only messages, not the system prompt and tools. Absent: every append
-   * can request a pass.
+   * While all messages together have fewer tokens, an append requests no pass. An append knows only messages, not the
+   * system prompt and tools. Absent: every append can request a pass.
    */
   readonly appendsBelowMessageTokens?: number;
 }
@@ -97,7 +95,7 @@ export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'fai
 export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const;
 
 /**
- * `queued`, `running` and `waiting` describe the oldest unsettled turn. Without one, the state is `failed` if the last
- * turn failed, or else `idle`. Scheduled turns count only after their due time.
+ * `queued`, `running` and `waiting` are those of the oldest unsettled turn. Scheduled turns count only after their due
+ * time.
  */
 export type ListedState = (typeof CONVERSATION_STATES)[number];

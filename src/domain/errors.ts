@@ -1,15 +1,15 @@
 import { brandErrors, hasBrand } from './thrown.ts';
 
 /**
- * Every error that leaves turnfold has one of these codes. The value says who must act: the caller, a worker, the agent
- * of a turn, or the operator of the service.
+ * Code of every error that leaves turnfold, with who must act: caller, worker, agent of a turn, or operator of the
+ * service.
  */
 export const ERROR_CODES = {
   /** `field` is the path of the wrong value. */
   invalid_input: 'caller',
   /**
-   * The policy can never work, e.g. its token budget is smaller than the system prompt and tools. Reported when the
-   * policy is loaded. `details` holds the calculation.
+   * The policy can never work, e.g. its budget is smaller than the system prompt and tools. `details` holds the
+   * calculation.
    */
   invalid_policy: 'caller',
   /** A tool result names a call that no earlier message made. */
@@ -24,25 +24,16 @@ export const ERROR_CODES = {
   operation_conflict: 'caller',
   /** The conversation belongs to another agent. */
   agent_conflict: 'caller',
-  /**
-   * `maxQueuedTurns` turns are queued, running or waiting. Scheduled turns do not count. Try again when some have
-   * settled.
-   */
+  /** `maxQueuedTurns` turns are queued, running or waiting. Try again when some have settled. */
   mailbox_full: 'caller',
   /** A turn runs or waits, so an append, a restore or a turn with `onBusy: reject` is not possible now. */
   conversation_busy: 'caller',
-  /**
-   * The call does not fit the present state, which may have changed since the caller read it. The message names the
-   * cause.
-   */
+  /** The call does not fit the present state. The message names the cause. */
   conflict: 'caller',
   /** The proposal was replaced or no longer fits the log. Read the current proposal first. */
   proposal_stale: 'caller',
   turn_not_failed: 'caller',
-  /**
-   * The compacted context would break a rule of the provider's message format. Nothing was changed. `details` names the
-   * rules.
-   */
+  /** The compacted context would break the rules in `details` of the provider's message format. Nothing was changed. */
   invalid_context: 'caller',
   turn_running: 'caller',
   /** The restored version would exceed the limit of the agent's model. `details` holds the calculation. */
@@ -68,10 +59,7 @@ export const ERROR_CODES = {
   token_limit: 'turn',
   /** One step was suspended more often than the limit. */
   retries_exhausted: 'turn',
-  /**
-   * The context exceeds the model's window, and compaction can remove nothing more. `details` holds the calculation
-   * (I14).
-   */
+  /** The context exceeds the model's window, and nothing more can be removed. `details` holds the calculation (I14). */
   budget_infeasible: 'turn',
   context_overflow: 'turn',
   /** The model refused the request or returned an invalid answer. A retry would not help. */
@@ -87,14 +75,14 @@ export const ERROR_CODES = {
   /** A defect of turnfold. The worker reports the error in its log. Redrive the turn after an upgrade. */
   internal_error: 'turn',
   /**
-   * The write succeeded but did not reach the required replicas and disks in time. `details` has both. Repeat the call
-   * with the same id until it succeeds.
+   * The write may be lost by a failover. Repeat the call with the same id. `details` has the required and the reached
+   * durability.
    */
   accepted_unsure: 'service',
   /** Redis does not answer, or cannot accept writes now: its disk is full, or replicas are missing. */
   redis_unavailable: 'service',
   /**
-   * The HTTP server does not answer, or it fails. A write may have succeeded. Repeat the call with the id in `details`.
+   * The HTTP server does not answer, or it fails. Repeat the call with the id in `details`: a write may have succeeded.
    */
   server_unavailable: 'service',
   /** Redis refuses the login, or its ACL forbids a command that turnfold needs. */
@@ -175,10 +163,7 @@ export function isTurnfoldError(error: unknown, code?: ErrorCode): error is Turn
   return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }
 
-/**
- * Code of an error from a Redis that answers reads but refuses writes: nothing was written. The Redis adapter marks
- * such errors with the detail `takesNoWrites`.
- */
+/** Redis answers reads but refuses writes: nothing was written. The Redis adapter sets the detail `takesNoWrites`. */
 export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
   const takesNoWrites = isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;

@@ -17,10 +17,7 @@ export interface EventScope extends NamedConversation {
   readonly passId?: string;
 }
 
-/**
- * `lost`: aborted, because the worker lost the lease, or the turn was canceled or erased. `stopped`: aborted, because
- * the worker shut down.
- */
+/** `lost`: aborted by a lost lease, a cancel or an erase. `stopped`: aborted by the shutdown of the worker. */
 export const MODEL_OUTCOMES = [
   'answered',
   'overflow',

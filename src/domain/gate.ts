@@ -1,13 +1,10 @@
 import { z } from 'zod';
 
-/**
- * The gate of a model: a pause and a rate that all workers obey together. Nothing is written to Redis while no limit is
- * set or met.
- */
+/** A pause and a rate that all workers obey together for a model. */
 export const gateSettingsSchema = z.strictObject({
   /**
-   * Models that share a limit of their account share a name. Default: the model and a hash of its key. For a model
-   * whose key turnfold does not know: the model.
+   * Models that share a limit share a name. Default: the model with a hash of its key, or without if turnfold lacks the
+   * key.
    */
   name: z.string().min(1).max(200).optional(),
   /** Limits are for all workers together. */
@@ -36,8 +33,8 @@ export interface GatedAnswer {
 
 export interface ModelGate {
   /**
-   * @throws HeldCall if the call has to wait for seconds, or if the provider refused it because of a limit. The
-   * signal's reason if the signal ends a short wait.
+   * @throws HeldCall if the call has to wait for seconds, or was refused because of a limit. The signal's reason if it
+   * aborts.
    */
   pass<Answer extends GatedAnswer>(
     model: GatedModel,

@@ -20,7 +20,7 @@ interface GroupInProgress {
 }
 
 /**
- * A tool call and its result belong together at any distance, because results may arrive late.
+ * Results may arrive late, so a call and its result belong together at any distance.
  * @throws orphan_result or duplicate_call, with the field `messages[i].…`
  */
 export function groupMessages(messages: readonly GroupedMessage[]): readonly Group[] {

@@ -2,10 +2,7 @@ import { z } from 'zod';
 
 export const MAX_ID_CHARACTERS = 128;
 
-/**
- * Format of the ids of conversations, turns, agents, tenants and operations. The caller chooses an id, or turnfold
- * makes a ULID.
- */
+/** Of conversations, turns, agents, tenants and operations. The caller chooses an id, or turnfold makes a ULID. */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'must match [A-Za-z0-9_.-]{1,128}');
 
 export interface ConversationRef {
@@ -40,9 +37,7 @@ export function indexOfCallId(callId: string): number {
   return Number(callId.slice(callId.indexOf('_') + 1));
 }
 
-/**
- * A trace span as a W3C `traceparent`. Stored with turns and jobs, so that a worker's spans join the caller's trace.
- */
+/** A W3C `traceparent`, stored with turns and jobs, so that a worker's spans join the caller's trace. */
 export const traceParentSchema = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/);
 
 export type TraceParent = z.infer<typeof traceParentSchema>;

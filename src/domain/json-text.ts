@@ -5,17 +5,11 @@ export interface JsonTextBounds {
   readonly maxDepth: number;
   /** Values and names. A list or an object counts twice. */
   readonly maxValues: number;
-  /**
-   * Different strings of up to `SHORT_TEXT` characters, names included. The parser enters each in a table, its slowest
-   * work.
-   */
+  /** Different short strings, names included. The parser enters each in a table, its slowest work. */
   readonly maxTexts?: number;
 }
 
-/**
- * One JSON text from outside. The parser takes 20 ms for this many different names. A text of 4 MB could hold 1,400,000
- * objects.
- */
+/** The parser takes 20 ms for this many different names. A text of 4 MB could hold 1,400,000 objects. */
 export const JSON_TEXT_BOUNDS: JsonTextBounds = { maxDepth: 200, maxValues: 60_000 };
 
 /** One field of Redis. A message has several fields within `JSON_TEXT_BOUNDS`, and fields around them. */
@@ -32,10 +26,7 @@ export interface JsonRefusal {
   readonly why: string;
 }
 
-/**
- * @param at name of the text in error messages
- * @throws invalid_input for a text that is not JSON or is nested too deeply, message_too_large for too many values
- */
+/** @throws invalid_input for a text that is not JSON or is nested too deeply, message_too_large for too many values */
 export function parseJsonText(text: string, at: string, bounds = JSON_TEXT_BOUNDS): unknown {
   const refusal = refuseJsonText(text, bounds);
   if (refusal !== undefined) throw fieldError(refusal.code, at, refusal.why);
@@ -67,8 +58,8 @@ const CLOSE_BRACE = 0x7d;
 const STRUCTURE = /["[\]{},:]/g;
 
 /**
- * Decides in one pass that makes no object: at most 10 ms for 4 MB. The text need not be JSON. A parser reads no more
- * values than the text has commas, colons and brackets.
+ * One pass that makes no object: at most 10 ms for 4 MB. Commas, colons and brackets bound the values, even without
+ * JSON.
  */
 export function refuseJsonText(
   text: string,

@@ -12,10 +12,7 @@ export interface TurnLease {
   readonly epoch: number;
 }
 
-/**
- * `fenced`: another worker owns the turn. `gone`: erased. `unclaimed`: Redis lost data. A worker that gets such an
- * answer must not write any more.
- */
+/** A worker that gets such an answer must not write any more. `gone`: erased. `unclaimed`: Redis lost data. */
 export const LOSSES = ['fenced', 'gone', 'canceled', 'unclaimed'] as const;
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 

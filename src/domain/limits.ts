@@ -99,16 +99,14 @@ function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
   return maxRequestBytes === undefined ? undefined : Math.floor(maxRequestBytes * TEXT_BYTES_SHARE);
 }
 
-/**
- * As in decimal arithmetic. In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold.
- */
+/** In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold. */
 export function scaleTokens(tokens: number, factor: number): number {
   return Number((tokens * factor).toPrecision(12));
 }
 
 /**
- * Refuses a policy under which each pass would immediately trigger the next. Runs when the policy is loaded.
- * @throws invalid_policy with the calculation in its message
+ * Refuses a policy under which each pass would trigger the next. @throws invalid_policy with the calculation in its
+ * message
  */
 export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight): void {
   const { maxTokens, usable, tokenThreshold } = limits;

@@ -26,9 +26,8 @@ export interface PackableLog {
 }
 
 /**
- * Chooses entries that the context no longer shows, because they are rarely read. If the conversation is idle, also
- * those behind the version. The last entry is never packed, because its time tells since when the conversation is idle.
- * @returns ascending ranges that do not overlap
+ * Chooses entries that the context no longer shows, and all others of an idle log. Only the last entry is never packed:
+ * its time tells since when the log is idle. @returns ascending ranges that do not overlap
  */
 export function choosePackable({ version, head, isIdle, inputSeq, packed }: PackableLog): SeqRange[] {
   const base = Math.min(version.base, head);

@@ -117,8 +117,7 @@ export function buildLog(
 }
 
 /**
- * Result of a call that was unanswered when its turn was canceled or failed. The call may have run. Tokens are counted
- * here, because a Redis script cannot count them.
+ * Of a call that was unanswered when its turn ended. Tokens are counted here, because a Redis script cannot count them.
  */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. The call may have taken effect.',

@@ -53,8 +53,7 @@ export function checkAnswer(answer: unknown): ModelAnswer {
 export const EMPTY_ANSWER = 'empty_answer';
 
 /**
- * A reader would take an empty answer for the end of the work. Another attempt may help, unless the output limit was
- * used up. A refusal may be empty.
+ * A reader would take an empty answer for the end of the work. Another attempt may help.
  * @throws ModelError with the code `empty_answer`
  */
 export function refuseEmptyAnswer({ content, toolCalls, end, usage }: ModelAnswer): void {
@@ -87,10 +86,7 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 }
 
 const ERROR_CODE_CHARACTERS = 200;
-/**
- * Outline (structure without contents) of a refused request. It has only the few entries that the provider's error
- * names.
- */
+/** Structure without contents of the entries that the provider's error names. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
 /** Ten years in ms. A longer retry delay is the provider's mistake. */
 const MAX_RETRY_MS = 315_360_000_000;

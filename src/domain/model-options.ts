@@ -73,8 +73,7 @@ export const modelOptionsSchema = z.strictObject({
   /** Thinking included. Default: the model's own maximum. */
   maxOutputTokens: z.number().int().min(1).optional(),
   /**
-   * `required` and `{tool}` hold for the first answer to a message. A model that must always call a tool never ends its
-   * turn.
+   * `required` and `{tool}` hold for the first answer to a message. Always forced, a model would never end its turn.
    */
   toolChoice: toolChoiceSchema.optional(),
   /** The provider's name of the tier. */
@@ -88,10 +87,7 @@ export const modelOptionsSchema = z.strictObject({
     .optional(),
   /** Output limit of a server with the Chat Completions API. Default `max_completion_tokens`. */
   outputCapField: z.enum(['max_completion_tokens', 'max_tokens']).optional(),
-  /**
-   * False: no `stream_options`, for a Chat Completions server that refuses them. turnfold then counts the usage.
-   * Default true.
-   */
+  /** False: no `stream_options`, for a server that refuses them. turnfold then counts the usage. Default true. */
   streamOptions: z.boolean().optional(),
   /** Limits that all workers obey together. */
   gate: gateSettingsSchema.optional(),

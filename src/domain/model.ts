@@ -158,10 +158,7 @@ export interface Model {
   readonly fallbacks?: readonly Model[];
   /** @throws ModelError if the call fails */
   generate(request: ModelRequest): Promise<ModelAnswer>;
-  /**
-   * Compacts a whole request at the provider. Absent if the provider offers no compaction.
-   * @throws ModelError if the call fails
-   */
+  /** Absent if the provider cannot compact a request by itself. @throws ModelError if the call fails */
   compact?(request: ModelRequest): Promise<ModelCompaction>;
 }
 
@@ -183,19 +180,14 @@ export interface ModelErrorOptions {
   readonly form?: string;
   /** Billed for an answer that cannot be used. */
   readonly usage?: ModelUsage;
-  /**
-   * The provider refused what the messages say or hold, such as a picture. The turn's messages then leave the context,
-   * because each later request would hold them.
-   */
+  /** The provider refused what the messages hold, such as a picture. The turn's messages then leave the context. */
   readonly refusesContents?: boolean;
   /**
-   * An `invalid` error names a size or a limit, not a message. A version that a pass has just made is then not replaced
-   * by its larger parent.
+   * An `invalid` error names a size or a limit, not a message. A new version is then not replaced by its larger parent.
    */
   readonly mayBeTooLong?: boolean;
   /**
-   * The provider limits calls or is overloaded. All workers then wait with calls of this model. An error with `retryAt`
-   * counts as such.
+   * The provider limits calls or is overloaded, so calls of all workers wait. An error with `retryAt` counts as such.
    */
   readonly isLimit?: boolean;
   readonly cause?: unknown;

@@ -12,8 +12,8 @@ export function isPrefix(text: string): boolean {
 type Root = 'tf' | 'tq';
 
 /**
- * Begins each key and each channel. Only the text in braces decides the Cluster slot. The slash ends the prefix, so no
- * tag begins like that of another prefix.
+ * Only the text in braces decides the Cluster slot. The slash ends the prefix, so no tag begins like that of another
+ * prefix.
  */
 export function hashTag(prefix: string, root: Root, shard: number | '' = ''): string {
   return `{${spaceOf(prefix)}${root}${shard}}`;

@@ -43,8 +43,7 @@ export function joinPartTexts(texts: readonly string[]): string {
 }
 
 /**
- * Reads turnfold's, OpenAI's two, and Anthropic's formats. By hand, because a message of 1 MB may have 300,000 parts: a
- * union of schemas would take a second.
+ * By hand, because a message of 1 MB may have 300,000 parts: a union of schemas for all formats would take a second.
  */
 export function readPart(given: unknown): Part {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };

@@ -108,10 +108,7 @@ export type PassEvent =
       readonly why?: string;
     };
 
-/**
- * The message format of a compacted context was refused. `check`: before the commit, by turnfold. `provider`: after it,
- * and the version before replaced it.
- */
+/** `check`: turnfold refused the format before the commit. `provider`: after it, and the version before replaced it. */
 type RefusalEvent = {
   readonly type: 'version_refused';
   readonly by: 'check' | 'provider';

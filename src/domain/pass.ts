@@ -33,10 +33,7 @@ export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
 export const PASS_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
-  /**
-   * Claims before the first plan is stored, and again after it. The last claim commits with the summaries that are
-   * ready. One more fails the pass.
-   */
+  /** Claims before the first plan, and again after it. The last one commits with the summaries that are ready. */
   maxAttempts: 3,
   /** While a pass waits for its summaries, only its own queue job may claim it for this long. */
   parkMs: 60_000,

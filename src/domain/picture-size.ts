@@ -17,10 +17,7 @@ const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined
 /** Pictures that providers take. */
 export const PICTURE_TYPES: ReadonlySet<string> = new Set(Object.keys(READERS));
 
-/**
- * Reads the start of the file, without decoding the picture.
- * @returns undefined if the file is no PNG, JPEG, GIF or WebP file
- */
+/** Reads only the start of the file. @returns undefined if it is no PNG, JPEG, GIF or WebP file */
 export function readPictureSize(base64: string): PictureSize | undefined {
   return readPicture(Buffer.from(base64.slice(0, READ_CHARACTERS), 'base64'));
 }

@@ -41,17 +41,14 @@ const summarizerSchema = z.union([
   /** The provider of the agent's model compacts everything older than the retention window. */
   z.literal('native'),
   z.strictObject({
-    /**
-     * Ids of models from the workers' configuration, `provider/model`, or objects. Tried in order. If all fail, code
-     * writes the summary.
-     */
+    /** Ids of configured models, `provider/model`, or objects. Tried in order. If all fail, code writes the summary. */
     models: boundedList(z.union([z.string().min(1), policyModelSchema]), 100).min(1),
     prompt: z.string().min(1).optional(),
     /** Copied words of users come in addition. */
     maxTokens: z.number().int().min(16).optional(),
     /**
-     * Milliseconds after which a silent model is given up. A model that keeps sending also gets the time that its
-     * output limit needs.
+     * Milliseconds without a sign of the model. A model that keeps sending also gets the time that its output limit
+     * needs.
      */
     callTimeout: z.number().int().min(1_000).max(3_600_000).optional(),
   }),

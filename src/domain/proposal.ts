@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { boundedRecord, MAX_GROWN_ENTRIES } from './bounded-schemas.ts';
 import { type Summary, summarySchema, versionSchema } from './version.ts';
 
-/**
- * Version that a soft pass would commit under `mode: review`, with its texts. Valid even after the stored summaries
- * expire.
- */
+/** Version that a soft pass would commit under `mode: review`. Its texts outlive the stored summaries. */
 export const proposalSchema = z.object({
   /** Id of exactly this content, so that an approval holds only for what the person saw. */
   id: z.string(),

@@ -35,10 +35,7 @@ export interface CountedRequest {
   readonly pictureTokens: number;
 }
 
-/**
- * Compares with turnfold's own count, and with the provider's count of the request before.
- * @returns undefined if the count can be used
- */
+/** @returns undefined if the count can be used */
 export function findCountFault(
   reported: number,
   { countedTokens, pictureTokens }: CountedRequest,

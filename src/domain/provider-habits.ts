@@ -1,6 +1,5 @@
 /**
- * Requirements beyond the wire format, from the catalogue. Otherwise turnfold knows them by the model's name, and
- * learns them from a refusal.
+ * Beyond the wire format. Without a catalogue row, turnfold knows them by the model's name, and learns from a refusal.
  */
 export interface ProviderHabits {
   /**
@@ -17,8 +16,8 @@ export interface ProviderHabits {
   /** Every tool call needs a thought signature (Gemini 3). Without one, it gets a placeholder. */
   readonly needsSignatures?: boolean;
   /**
-   * A system message may stand behind other messages. Otherwise a user message has its text. Default: true for both
-   * APIs of OpenAI.
+   * A later system message may stay in place. Otherwise a user message has its text. Default: true for both APIs of
+   * OpenAI.
    */
   readonly takesLaterSystem?: boolean;
 }

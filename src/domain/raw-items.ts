@@ -13,8 +13,8 @@ export const RAW_FORMATS = [...WIRE_FORMATS, 'ai-sdk'] as const;
 export type RawFormat = (typeof RAW_FORMATS)[number];
 
 /**
- * Original items beside turnfold's form of a message. Only they hold signed thinking, encrypted reasoning and the
- * provider's own compaction. Another wire format or model cannot use them.
+ * Only these hold signed thinking, encrypted reasoning and the provider's own compaction. Another format or model
+ * cannot use them.
  */
 export const rawItemsSchema = z.object({
   format: z.enum(RAW_FORMATS),
@@ -25,8 +25,7 @@ export const rawItemsSchema = z.object({
   /** Fingerprint of the system texts and tools, if thinking depends on them (`Rendered.prefix` in `src/wire`). */
   prefix: z.string().optional(),
   /**
-   * Content blocks (Anthropic), the single message (OpenAI Chat), output items (OpenAI Responses), or content parts (AI
-   * SDK).
+   * Content blocks (Anthropic), one message (OpenAI Chat), output items (OpenAI Responses), or content parts (AI SDK).
    */
   items: boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_ITEMS),
 });

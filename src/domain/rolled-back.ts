@@ -7,8 +7,8 @@ export function omitRolledBack(log: readonly LogEntry[], versions: readonly Vers
 }
 
 /**
- * Ranges that rollbacks took out of the context: the evicted end of their versions. Refused messages are none, because
- * a person still sees them.
+ * The evicted end of rolled-back versions. A person still sees messages that a provider refused, so they are no such
+ * range.
  */
 export function findRolledBack(versions: readonly Version[]): SeqRange[] {
   return versions.flatMap(rangeOf);

@@ -11,10 +11,7 @@ export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
   return joined;
 }
 
-/**
- * @param others in any order
- * @returns the rest of the range, ascending
- */
+/** @param others in any order @returns the rest of the range, ascending */
 export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
   const left: SeqRange[] = [];
   let next = from;

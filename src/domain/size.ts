@@ -1,10 +1,7 @@
 import { FRAMING_TOKENS, scaleTokens } from './limits.ts';
 import type { Weight } from './message.ts';
 
-/**
- * Size of an earlier request as the provider counted it. More exact than turnfold's count, so later sizes start from
- * it.
- */
+/** The provider's count of an earlier request. It is more exact than turnfold's, so later sizes start from it. */
 export interface SizeAnchor {
   /** Seq of the answer, included in `tokens`. */
   readonly seq: number;
@@ -75,8 +72,8 @@ function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhe
 }
 
 /**
- * Calibration by which this size was last counted: the larger of the model's own and the latest count's. So a plan
- * agrees with the size by which a turn asked for it.
+ * A plan agrees with the size by which a turn asked for it: the larger of the model's own and the latest count's
+ * calibration.
  */
 export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): number {
   const { anchor } = record;

@@ -45,10 +45,7 @@ export type SpanSubject =
     };
 
 export interface Tracing {
-  /**
-   * Spans that start meanwhile become children. If the work throws, the span ends as failed and the error is thrown
-   * again.
-   */
+  /** Spans that start meanwhile become children. If the work throws, the span ends as failed. */
   inSpan<T>(about: SpanSubject, work: () => Promise<T>): Promise<T>;
   current(): TraceParent | undefined;
 }

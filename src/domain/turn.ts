@@ -77,36 +77,24 @@ export const waitingCallSchema = z.object({
   name: z.string(),
   /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
-  /**
-   * Input of `run` after approval, as JSON: the arguments as the tool's schema parsed them. Absent for calls of an
-   * earlier release.
-   */
+  /** Input of `run` after approval, as JSON. Absent for calls of an earlier release. */
   input: z.string().optional(),
-  /**
-   * JSON cannot hold the input, e.g. a `Date`. `input` is then a text for people, as Node's `util.inspect` writes the
-   * value.
-   */
+  /** JSON cannot hold the input, e.g. a `Date`. `input` is then a text for people, by Node's `util.inspect`. */
   isShownOnly: z.literal(true).optional(),
   /**
-   * Names this call with its name, arguments and input, in this incarnation of its conversation. An answer with the
-   * hash of another call is refused. Absent for calls of an earlier release.
+   * Names this very call. An answer with the hash of another call is refused. Absent for calls of an earlier release.
    */
   hash: z.string().optional(),
   /** Absent while the call has no answer. */
   decision: recordedDecisionSchema.optional(),
-  /**
-   * Deadline in ms since epoch, by the clock of Redis. After it, the result is `timeout`, or `denied` for an approval.
-   */
+  /** Deadline, by the clock of Redis. Then the result is `timeout`, or `denied` for an approval. */
   until: z.number(),
 });
 
 export type WaitingCall = z.infer<typeof waitingCallSchema>;
 
 export const waitingSchema = z.object({
-  /**
-   * `tools`: results from outside. `approval`: a person's decisions. `compaction`: a pass. `retry`: the model's
-   * provider.
-   */
+  /** `retry` is a wait for the model's provider. */
   for: z.enum(WAIT_KINDS),
   step: z.string(),
   /** In ms since epoch, by the clock of Redis. */
@@ -132,9 +120,7 @@ export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> 
   readonly calls: readonly CallToWaitFor[];
   /** From the suspension to the deadline. For tool calls: the shortest among them. */
   readonly waitMs: number;
-  /**
-   * Milliseconds from the step's first such suspension, after which the turn fails. Absent: `maxSuspensions` counts.
-   */
+  /** From the step's first such suspension to the failure of the turn. Absent: `maxSuspensions` counts. */
   readonly maxMs?: number | undefined;
   /** The gate of the model chose the time. Such a wait is no retry. */
   readonly isHeld?: boolean | undefined;

@@ -8,8 +8,7 @@ const HALF_BYTES = 5;
 const DRAWN_BYTES = 4_000;
 
 /**
- * ULIDs: 48 bits of time in ms and 80 random bits, as 26 digits. They ascend within the process: in the same
- * millisecond, or after the clock went back, an id is the last one plus one.
+ * Ascends within the process: in the same millisecond, or after the clock went back, an id is the last one plus one.
  */
 export class UlidSource implements IdSource {
   readonly #clock: Clock;

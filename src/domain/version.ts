@@ -81,7 +81,7 @@ export const versionSchema = z.object({
   /** Sum of the items of the context. */
   weight: weightSchema,
   /**
-   * User message that rendering puts before a context that starts with another role. Older records count it in
+   * Rendering puts this user message before a context that starts with another role. Older records count it in
    * `weight`.
    */
   placeholder: weightSchema.optional(),
@@ -203,10 +203,7 @@ export function checkHead(
   );
 }
 
-/**
- * Numbers have no gaps, so that each version's predecessor is known.
- * @throws conflict if a number is missing
- */
+/** Without gaps, each version's predecessor is known. @throws conflict if a number is missing */
 export function checkNumber({
   expectedVersion,
   version,

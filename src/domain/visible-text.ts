@@ -1,6 +1,6 @@
 /**
- * A terminal acts on these characters: control characters, except newline and tab, and marks that reorder text. Escape
- * sequences could change colours, set the title or write to the clipboard.
+ * A terminal acts on control characters and on marks that reorder text. Escapes could set its title or write to the
+ * clipboard.
  */
 const ACTING = /(?!\n|\t|\r\n)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 

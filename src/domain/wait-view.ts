@@ -1,9 +1,6 @@
 import { isAnswerKind, type TurnState, type Waiting } from './turn.ts';
 
-/**
- * A wait for answers ends with the answer to its last call. From then on, the turn waits only for a worker.
- * @param state as recorded. It changes when a worker claims the turn
- */
+/** With the answer to its last call, a turn waits only for a worker. @param state as recorded */
 export function viewWait<State extends TurnState>(
   state: State,
   waiting: Waiting | undefined,
