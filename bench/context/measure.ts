@@ -1,5 +1,4 @@
-import { findBrokenGuards, type Guard } from '../../src/evaluation/quality/guards.ts';
-import type { QualityScore } from '../../src/evaluation/quality/score.ts';
+import { findBrokenGuards, type Guard, type QualityScore } from '../../src/evaluation/quality/score.ts';
 import { type BenchPoint, countTokens, FAMILIES, type Family } from './points.ts';
 import { type CompactedContext, type Row, renderContext } from './row.ts';
 

@@ -1,5 +1,5 @@
 import { Corpus } from '../../src/evaluation/quality/corpus.ts';
-import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
+import { findCuts } from '../../src/evaluation/quality/point.ts';
 import { type FactKind, isKept, plantFacts, writeFacts } from './planted.ts';
 import { type BenchPoint, type BenchRecording, FAMILIES, familyOf, preparePoint } from './points.ts';
 import { type Row, renderContext, sumTokens, tokensOf } from './row.ts';

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Message } from '../../src/domain/message.ts';
 import { Corpus, type Recording } from '../../src/evaluation/quality/corpus.ts';
-import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
-import { findPoint, type QualityPoint } from '../../src/evaluation/quality/point.ts';
+import { findCuts, findPoint, type QualityPoint } from '../../src/evaluation/quality/point.ts';
 import { QualityScorer } from '../../src/evaluation/quality/score.ts';
 import { renderMessage } from '../../src/evaluation/quality/searchable-text.ts';
 import { readConversationLine } from '../../src/wire/histories/conversation-line.ts';

@@ -8,7 +8,7 @@ import { FEATURE_NAMES, FEATURES } from '../../src/compaction/evidence/use-featu
 import { runToEnd } from '../../src/domain/interruptible.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Recording } from '../../src/evaluation/quality/corpus.ts';
-import { findCuts } from '../../src/evaluation/quality/cut-points.ts';
+import { findCuts } from '../../src/evaluation/quality/point.ts';
 import { CommonTerms, termsOf } from './common-terms.ts';
 
 /** Files of recordings that the table is fitted to. Recordings of other files are held out. */

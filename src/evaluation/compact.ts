@@ -16,8 +16,7 @@ import type { EvaluatedConversation } from './evaluated-conversation.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 
 /**
- * Result of one compaction pass. Token counts are estimates of the whole request. Byte counts cover the request's
- * texts: messages, system prompt and pins.
+ * Result of one pass. Token counts are estimates of whole requests, byte counts cover messages, system prompt and pins.
  */
 export interface DryRunReport {
   readonly kind: SettledContext['strategy'] | 'none';
@@ -25,29 +24,28 @@ export interface DryRunReport {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly bytesAfter: number;
-  /** Number of messages that left the context, including those that a summary replaced. */
+  /** Messages that left the context, including those that a summary replaced. */
   readonly archived: number;
-  /** Number of summaries in the compacted context. */
   readonly sequences: number;
-  /** Number of messages that were removed without a summary. */
+  /** Messages that were removed without a summary. */
   readonly evicted: number;
   readonly clipped: number;
   readonly floorRelaxed: boolean;
-  /** Steps of the compaction, in the order in which they ran, with the size of the request after each step. */
+  /** Size of the request after each step. */
   readonly steps: readonly { readonly step: LadderStep; readonly tokens: number; readonly bytes: number }[];
 }
 
 export interface CompactedConversation {
   readonly messages: readonly Message[];
   readonly report: DryRunReport;
-  /** The conversation after the pass, whose log a `recall` tool can still search. */
+  /** A `recall` tool can still search its log. */
   readonly conversation: EvaluatedConversation;
 }
 
 /**
- * Runs one compaction pass over a whole recorded conversation, as if a person had requested it (`manual`). If the
- * budget requires it, messages of the retention window are removed as well.
- * @param weighed messages with token counts, whose call ids are those of a log
+ * Runs one pass over a whole recorded conversation, as if a person had requested it (`manual`). If necessary, messages
+ * of the retention window go, too.
+ * @param weighed messages whose call ids are those of a log
  * @throws budget_infeasible with the sizes of all parts and advice on what to change
  * @throws invalid_context if the compacted context breaks a rule of a provider's format
  */
@@ -77,7 +75,6 @@ export async function compactConversation(
   return { messages, conversation, report: { kind: 'none', reasons, ...sizes, ...NOTHING_DONE } };
 }
 
-/** @returns the error of a context that would break a rule of a provider's format */
 export function refusedError({ codes, message }: VersionRefusal): TurnfoldError {
   return new TurnfoldError(
     'invalid_context',
@@ -141,7 +138,6 @@ const ADVICE: Readonly<Record<Part, string>> = {
   floor: 'lower retentionWindow',
 };
 
-/** @returns the error of a context that cannot be made small enough, with the sizes of all parts */
 export function infeasibleError(details: BudgetInfeasible): TurnfoldError {
   const { fixed, pinned, open, floor, max, bytes } = details;
   const parts = (Object.entries({ fixed, pinned, open, floor }) as [Part, number][]).filter(([, size]) => size > 0);
@@ -159,9 +155,8 @@ export function infeasibleError(details: BudgetInfeasible): TurnfoldError {
 }
 
 /**
- * The messages of a request in turnfold's own form, in the order that every provider format has. The system messages at
- * the start come first, then a user message. Summaries are user messages, tool results follow their calls, and empty messages are left
- * out.
+ * The messages of a request in turnfold's form, in the order of all provider formats: system messages, then a user
+ * message. Summaries are user messages, results follow their calls, and empty messages are left out.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 function renderSentMessages(
@@ -180,7 +175,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
   if (item.kind === 'assistant') {
     const toolCalls = item.calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
     const { content, raw } = messages[item.origin] ?? {};
-    // The items of the provider, with its reasoning, fit only the message that they were.
+    // The provider's items, with its reasoning, fit only the unchanged message.
     const kept = raw === undefined || content !== item.text ? {} : { raw };
     return { role: 'assistant', content: item.text, ...(toolCalls.length === 0 ? {} : { toolCalls }), ...kept };
   }
@@ -190,7 +185,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
   return { role: 'tool', toolCallId: item.callId, ...said, ...(item.isError ? { isError: true } : {}) };
 }
 
-/** Joins the text parts of a message. A message with pictures also keeps its original parts. */
+/** A message with pictures also keeps its original parts. */
 function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
   const content = joinPartTexts(parts.map((part) => (part.kind === 'text' ? part.text : '')));
   const hasPictures = parts.some(({ kind }) => kind !== 'text');

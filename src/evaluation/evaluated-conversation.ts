@@ -17,20 +17,17 @@ import type { SummaryRecord } from '../store/summaries.ts';
 
 type Readers = Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
 
-/** The results of the compaction passes of a conversation, without its messages. */
+/** Everything that the passes of a conversation left, without its messages. */
 export interface ContextRecord extends Pick<ConversationState, 'passed' | 'backoff'> {
   readonly version: Version;
-  /** Summaries that the version shows, by their keys. */
+  /** By their keys. */
   readonly summaries: Readonly<Record<string, Summary>>;
 }
 
-/**
- * A recorded conversation with its live context, as a store would have it. Each appended message also becomes an item of
- * the context.
- */
+/** A recorded conversation with its live context, as a store would have it. */
 export class EvaluatedConversation {
   readonly ref: ConversationRef = { tenant: '_', id: 'evaluated' };
-  /** Summaries that passes have written, by the keys of their ranges. */
+  /** By the keys of their ranges. */
   readonly written = new Map<string, SummaryRecord>();
   readonly #agent: string;
   readonly #log: LogEntry[] = [];
@@ -76,7 +73,7 @@ export class EvaluatedConversation {
     };
   }
 
-  /** The live context. Appended messages are added to its list of items. A new version replaces the list. */
+  /** Appended messages are added to this list of items. A new version replaces the list. */
   get context(): Context {
     return { version: this.#record.version, head: this.head, items: this.#items };
   }
@@ -87,7 +84,7 @@ export class EvaluatedConversation {
     return { version, head: this.head, entries, summaries: new Map(Object.entries(summaries)) };
   }
 
-  /** Reads the conversation as workers read one from the store. */
+  /** Reads as workers read from the store. */
   get readers(): Readers {
     return {
       readConversation: async () => this.state,
@@ -107,12 +104,12 @@ export class EvaluatedConversation {
     this.#firstUserSeq ??= seq;
   }
 
-  /** Returns what the passes so far have left. A later conversation with the same messages can continue from there. */
+  /** A later conversation with the same messages can continue from this record. */
   get record(): ContextRecord {
     return this.#record;
   }
 
-  /** Continues from the record of an earlier conversation, whose messages up to `version.base` were the same. */
+  /** Continues from an earlier conversation, whose messages up to `version.base` were the same. */
   restore(record: ContextRecord): void {
     const { version } = record;
     const baseTotal = this.#log[version.base - 1]?.total ?? NO_WEIGHT;
@@ -120,13 +117,12 @@ export class EvaluatedConversation {
     this.#items = [...buildContext(this.source).items];
   }
 
-  /** Ends a pass without a version. */
   endPass(backoff: ConversationState['backoff'], { isCounted }: { readonly isCounted: boolean }): void {
     const passed = isCounted ? { head: this.head, turns: this.#turns } : this.#record.passed;
     this.#record = { ...this.#record, backoff, passed };
   }
 
-  /** Ends a pass with a version. @param texts summaries of the version and others, by their keys */
+  /** @param texts summaries of the version and others, by their keys */
   commit(version: Version, texts: ReadonlyMap<string, Summary>, backoff: ConversationState['backoff']): void {
     const known = this.#record.summaries;
     const summaries = Object.fromEntries(

@@ -13,7 +13,7 @@ export type SummarizerChain = SummarizationPorts['summarizers'];
 
 type MadeVersion = Extract<TrialOutcome, { kind: 'version' }>;
 
-/** Runs compaction passes of one conversation in memory. They decide, summarize and settle as those of workers do. */
+/** Runs passes of one conversation in memory. They decide, summarize and settle with the code of the workers. */
 export class EvaluatedPasses {
   readonly conversation: EvaluatedConversation;
   readonly #prepared: PreparedAgent;
@@ -26,7 +26,7 @@ export class EvaluatedPasses {
     this.#summarizers = summarizers;
   }
 
-  /** Requests one compaction pass and runs it to its end. Its summarization jobs run one after the other. */
+  /** Summarization jobs run one after the other. */
   async run(requested: readonly Reason[]): Promise<TrialOutcome> {
     const { conversation } = this;
     const prepared = this.#prepared;
@@ -97,7 +97,7 @@ export class EvaluatedPasses {
   }
 }
 
-/** No person approves proposals during an evaluation, so a policy with reviews commits at once. */
+/** No person approves proposals here, so a policy with reviews commits at once. */
 function approveReviews(prepared: PreparedAgent): PreparedAgent {
   const { policy } = prepared;
   return policy.mode === 'review' ? { ...prepared, policy: { ...policy, mode: 'auto' } } : prepared;

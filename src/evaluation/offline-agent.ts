@@ -9,35 +9,32 @@ import { type PreparedAgent, prepareAgent } from '../workers/prepared-agent.ts';
 import type { SummarizerChain } from './evaluated-passes.ts';
 import { RememberedCounts } from './remembered-counts.ts';
 
-/** Under this name the command line gets the type without importing the workers. */
+/** Gives the command line the type without an import of the workers. */
 export type EvaluatedAgent = PreparedAgent;
 
-/**
- * Size limit for a request, given as a number of tokens or as a model of the catalogue. If both are missing, there is
- * no limit.
- */
+/** Size limit of a request: tokens, or a model of the catalogue. Without both there is no limit. */
 export interface OfflineWindow {
-  /** Maximum tokens of a request: the model's window minus the tokens that are reserved for the answer. */
+  /** The model's window minus the reserve for the answer. */
   readonly usableTokens?: number;
-  /** A model of the catalogue as `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
+  /** `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
   readonly model?: string;
-  /** Limits of a model, in place of those of the catalogue. */
+  /** In place of those of the catalogue. */
   readonly limits?: ModelWindow;
-  /** Tokens of each request that are no messages, such as tools. */
+  /** Tokens that are no messages, such as tools. */
   readonly reservedTokens?: number;
 }
 
-/** Window of a model without a size limit: so large that no request reaches a threshold that is a share of it. */
+/** So large that no request reaches a threshold that is a share of it. */
 const NO_WINDOW = Number.MAX_SAFE_INTEGER;
-/** Window of the placeholder model, if the policy sets no sizes. */
+/** For a policy without sizes. */
 const DEFAULT_WINDOW = 32_000;
 
 /**
- * Prepares an agent for compaction passes over recorded conversations. The agent calls no model. The agent has no
- * tools of its own, because those of the recording are among the recorded messages.
- * @param counts token counters that all agents share which replay the same conversations
+ * Prepares an agent for passes over recorded conversations. It calls no model, and needs no tools: those of the
+ * recording are among its messages.
+ * @param counts shared by agents that replay the same conversations
  * @param system prompt of the requests, if it is not among the messages
- * @throws invalid_policy if the policy cannot work with that window. invalid_config for an unknown model.
+ * @throws invalid_policy if the policy cannot work with that window, and invalid_config for an unknown model
  */
 export async function prepareOfflineAgent(
   policy: PolicyInput,
@@ -57,10 +54,7 @@ function failCall(): never {
   );
 }
 
-/**
- * Suggests a window for an evaluation: twice `maxTokens`, or the smallest larger window for which the policy's
- * thresholds are valid.
- */
+/** Twice `maxTokens`, or the smallest larger window for which the policy's thresholds are valid. */
 export function suggestUsableTokens(input: PolicyInput): number {
   const { maxTokens, tokenThreshold = 0, hardRatio, thresholdRatio } = completePolicy(input);
   if (maxTokens === undefined) return Math.max(DEFAULT_WINDOW, Math.ceil(tokenThreshold / hardRatio));
@@ -84,8 +78,7 @@ function profileOf({ usableTokens, model, limits, reservedTokens = 0 }: OfflineW
 }
 
 /**
- * Prepares the messages of a file: makes the ids of tool calls unique, and counts the tokens of each message once.
- * @throws orphan_result or duplicate_call if the messages are not a valid history
+ * Makes call ids unique, and counts each message once. @throws orphan_result or duplicate_call for an invalid history
  */
 export async function weighConversation(
   messages: readonly Message[],
@@ -94,7 +87,7 @@ export async function weighConversation(
   return await Promise.all(adoptMessages(messages, 1).messages.map(weigh));
 }
 
-/** A list of summarizers that contains only `structural`, which writes summaries in code, without a model. */
+/** Only `structural`, which writes summaries by code. */
 export async function createOfflineSummarizers(counts = new RememberedCounts()): Promise<SummarizerChain> {
   const counter = await counts.load('o200k_base');
   const structural = createStructuralSummarizer({ counter });

@@ -2,7 +2,7 @@ import type { ModelPrices } from '../domain/model.ts';
 import { pricesAt } from '../domain/usage.ts';
 import type { ContextItem } from '../domain/version.ts';
 
-/** Costs of a conversation's requests in US dollars. */
+/** In US dollars. */
 export interface ReplayCost {
   readonly withCache: number;
   readonly withoutCache: number;
@@ -11,10 +11,9 @@ export interface ReplayCost {
 const TOKENS_PRICED = 1_000_000;
 
 /**
- * Computes the cost of a conversation's requests, with and without the provider's prompt cache. In this calculation, a
- * request reads the prefix that it shares with the previous request from the cache, and writes the rest. So after a new
- * version of the context, everything after the first change is written again. Minimum sizes and the expiry of caches
- * are ignored.
+ * Computes the cost of a conversation's requests with and without the provider's prompt cache. A request reads the
+ * prefix that it shares with the request before, and writes the rest. So a new version is written again from its first
+ * change on. Minimum sizes and the expiry of caches are ignored.
  */
 export class PromptCache {
   readonly #prices: ModelPrices;
@@ -32,7 +31,7 @@ export class PromptCache {
     return { withCache: this.#withCache / TOKENS_PRICED, withoutCache: this.#withoutCache / TOKENS_PRICED };
   }
 
-  /** @param tokens size of the whole request in tokens */
+  /** @param tokens size of the whole request */
   add(items: readonly ContextItem[], tokens: number, outputTokens: number): void {
     const { input, cachedInput, cacheWrite, output } = pricesAt(this.#prices, tokens);
     const read = Math.min(tokens, this.#readTokens(items));
@@ -43,7 +42,6 @@ export class PromptCache {
     this.#tokens = tokens;
   }
 
-  /** Adds a further part of the answer to the last request. */
   addOutput(tokens: number): void {
     const { output } = pricesAt(this.#prices, this.#tokens);
     this.#withCache += tokens * output;
@@ -51,7 +49,7 @@ export class PromptCache {
   }
 
   #readTokens(items: readonly ContextItem[]): number {
-    // The same list object means that messages were appended, but no new context version went live.
+    // Messages were appended to the same list: no new version went live.
     if (items === this.#before) return this.#tokens;
     let tokens = 0;
     for (let position = 0; position < this.#length; position += 1) {

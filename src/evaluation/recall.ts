@@ -6,38 +6,38 @@ import { findReused } from './quality/needles.ts';
 import { holds, renderMessage, renderMessages } from './quality/searchable-text.ts';
 
 /**
- * Recall of the compacted contexts of one conversation. A needle is an identifier that the agent uses in the 40 messages
- * after a compaction and could only know from the messages before. The same text counts once per compaction.
+ * A needle is an identifier that the agent uses within 40 messages after a compaction, and could only know from before.
+ * The same text counts once per compaction.
  */
 export interface RecallScore {
-  /** Share of the needles that the compacted context holds, from 0 to 1. 1 if there are no needles. */
+  /** Share of the needles in the compacted context, from 0 to 1. 1 without needles. */
   readonly compacted: number;
   /**
-   * Share of the needles that a sliding window of the same size holds. The window has the messages that the policy
-   * always keeps, and the newest messages.
+   * Share of the needles in a sliding window of the same size: the messages that the policy always keeps, and the
+   * newest.
    */
   readonly window: number;
   readonly needles: number;
 }
 
 /**
- * Measures each new context version by what the recorded agent uses next. There is no corpus that says which words are
- * rare, so plain words are no needles here.
+ * Measures each new version by the identifiers that the recorded agent uses next. Plain words are no needles, because
+ * no corpus says which are rare.
  */
 export class RecallMeter {
   readonly #weighed: readonly WeighedMessage[];
   readonly #messages: readonly Message[];
   readonly #rendered: readonly string[];
   readonly #groups: readonly Group[];
-  /** For each text, the index of the first message that holds it. A conversation has too many texts to search twice. */
+  /** First message that holds each text. A conversation has too many texts to search twice. */
   readonly #firstIndex = new Map<string, number>();
-  /** Sequence numbers that every window holds: system messages, pins, and the first user message if it is kept. */
+  /** Seqs that every window holds: system messages, pins, and the first user message if it is kept. */
   readonly #keptSeqs: ReadonlySet<number>;
   #needles = 0;
   #compacted = 0;
   #window = 0;
 
-  /** @param weighed the whole conversation, so that what the agent uses later is known from the start */
+  /** @param weighed the whole conversation, with the future that the needles come from */
   constructor(weighed: readonly WeighedMessage[], { keepFirstUser }: Pick<Policy, 'keepFirstUser'>) {
     this.#weighed = weighed;
     this.#messages = weighed.map(({ message }) => message);
@@ -57,10 +57,7 @@ export class RecallMeter {
     return { compacted: shareOf(this.#compacted), window: shareOf(this.#window), needles: this.#needles };
   }
 
-  /**
-   * Measures the context of a version that has just gone live.
-   * @param tokens size of the context's items
-   */
+  /** @param tokens size of the context's items */
   measure({ head, context }: Pick<EvaluatedConversation, 'head' | 'context'>, tokens: number): void {
     const needles = findReused(this.#messages, head, {
       isCommon: () => false,
@@ -85,7 +82,7 @@ export class RecallMeter {
     return index === -1 ? Infinity : index;
   }
 
-  /** Number of the first log entry of the newest whole groups of messages that fit into the sliding window. */
+  /** First seq of the newest whole groups that fit into the window. */
   #findWindow(head: number, tokens: number): number {
     let left = tokens;
     for (const seq of this.#keptSeqs) left -= (this.#weighed[seq - 1] as WeighedMessage).tokens;

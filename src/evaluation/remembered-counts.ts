@@ -1,11 +1,11 @@
 import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../wire/tokens/token-counter.ts';
 
-/** Maximum characters of all cached texts. When the limit is reached, the cache is emptied. */
+/** At this number of characters the cache is emptied. */
 const MAX_CHARS = 8_388_608;
 
 /**
- * Token counters that count each text only once. The passes over a conversation count the same messages, lines and
- * clipped texts many times. Without this cache, counting took a quarter of a replay's time.
+ * Counts each text once. Passes count the same messages, lines and clipped texts many times, which took a quarter of a
+ * replay's time.
  */
 export class RememberedCounts {
   readonly #counters = new Map<Encoding, Promise<BpeTokenCounter>>();

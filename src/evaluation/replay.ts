@@ -13,49 +13,49 @@ import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 import { PromptCache, type ReplayCost } from './prompt-cache.ts';
 import { RecallMeter, type RecallScore } from './recall.ts';
 
-/** Result of one conversation that was replayed under a policy. Token counts are estimates of whole requests. */
+/** One conversation replayed under a policy. Token counts are estimates of whole requests. */
 export interface ReplayFigures {
-  /** Number of model requests: one before each answer. Assistant messages in a row are one answer. */
+  /** One before each answer. Assistant messages in a row are one answer. */
   readonly requests: number;
-  /** Number of requests whose upper bound exceeds the usable window. A provider could refuse these requests. */
+  /** Requests whose upper bound exceeds the usable window, so that a provider could refuse them. */
   readonly overLimit: number;
-  /** Number of checked requests that break a rule of a provider's format. */
+  /** Checked requests that break a rule of a provider's format. */
   readonly invalid: number;
   readonly compactions: number;
   readonly tokensSent: number;
   readonly tokensPeak: number;
-  /** Tokens of the request that would follow the last recorded message. */
+  /** Tokens of the request that would follow the last message. */
   readonly tokensEnd: number;
   readonly recall: RecallScore;
-  /** Bytes at the start of the contexts before compactions: all, those that stayed unchanged, and the most that could stay. */
+  /**
+   * Bytes of the contexts before compactions: all, those that stayed unchanged at the start, and the most that could.
+   */
   readonly prefix: { readonly bytes: number; readonly kept: number; readonly cheapest: number };
-  /** ReplayCost of all requests. Undefined if the prices of the model are not known. */
+  /** Undefined if the prices of the model are not known. */
   readonly cost?: ReplayCost;
 }
 
-/** A version that a replay committed. Token counts are estimates of the whole request. */
+/** Token counts are estimates of the whole request. */
 export interface ReplayedVersion {
   readonly number: number;
-  /** Number of requests before the version. */
   readonly requestsBefore: number;
   readonly reasons: readonly Reason[];
   readonly strategy: SettledContext['strategy'];
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Number of messages that left the context. */
   readonly archived: number;
 }
 
 export interface Replayed {
   readonly figures: ReplayFigures;
-  /** Tokens of each request, in the order of the conversation. */
+  /** Tokens of each request, in order. */
   readonly sizes: readonly number[];
-  /** Number of the turn to which each request belongs. */
+  /** Number of the turn of each request. */
   readonly turns: readonly number[];
   readonly versions: readonly ReplayedVersion[];
 }
 
-/** Replays one recorded conversation message by message. Decides when to compact, and compacts, as live workers do. */
+/** Replays one recorded conversation message by message. The workers' code decides when to compact, and compacts. */
 export class Replay {
   readonly #prepared: PreparedAgent;
   readonly #onPass: (outcome: TrialOutcome) => void;
@@ -70,7 +70,7 @@ export class Replay {
   #overLimit = 0;
   readonly #prefix = { bytes: 0, kept: 0, cheapest: 0 };
 
-  /** @param onPass called after each compaction pass, with its end */
+  /** @param onPass called after each pass, with its end */
   constructor(
     messages: readonly WeighedMessage[],
     prepared: PreparedAgent,
@@ -90,7 +90,7 @@ export class Replay {
     const { role, toolCalls } = weighed.message;
     if (role !== 'assistant') return this.#append(weighed);
     const asked = await this.#startAnswer(weighed);
-    // A compaction pass for which no turn waits runs beside the model call, so the pass does not see the answer.
+    // This pass runs beside the model call, because no turn waits for it. So it does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
     this.#append(weighed);
     if (toolCalls !== undefined) return;
@@ -98,7 +98,7 @@ export class Replay {
     if (reasons.length > 0) await this.#pass(['turn_end']);
   }
 
-  /** Ends the replay. If the conversation would continue with a request, its threshold check still runs. */
+  /** If the conversation would continue with a request, its threshold check still runs. */
   async end(): Promise<Replayed> {
     const { last, state } = this.#passes.conversation;
     if (last !== undefined && last.message.role !== 'assistant') {
@@ -136,7 +136,7 @@ export class Replay {
     return contextSize(this.#passes.conversation.state.size, this.#prepared.overhead).tokens;
   }
 
-  /** No request comes before a further part of an answer, because no model would have answered it. */
+  /** A further part of an answer has no request: no model would have answered one. */
   async #startAnswer(weighed: WeighedMessage): Promise<readonly Reason[]> {
     const { last } = this.#passes.conversation;
     const isFurtherPart = last?.message.role === 'assistant' && last.message.toolCalls === undefined;
@@ -146,7 +146,7 @@ export class Replay {
   }
 
   /**
-   * Replays the model step that returned `answer`: threshold check, compaction if the turn must wait for it, request.
+   * Replays the step that returned `answer`: threshold check, compaction if the turn waits for it, request.
    * @returns reasons for a pass for which the turn does not wait
    */
   async #request(answer: WeighedMessage): Promise<readonly Reason[]> {
@@ -191,17 +191,16 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of one of the three provider formats. The class checks the last request with each
- * context version, and each request that ends in unanswered tool calls or an assistant message. The other
- * requests are beginnings of these. Checking them, too, would double the time of a replay.
+ * Counts requests that break a rule of one of the three provider formats. Checks the last request of each version, and
+ * requests that end in unanswered calls or an assistant message. The others are beginnings of these, and checking them
+ * would double the time of a replay.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();
-  /** The last request with the current context version, if the checks have not seen it yet. */
+  /** The last request of the current version, if it is not checked yet. */
   #last: Context | undefined;
   #invalid = 0;
 
-  /** Observes every message of the log, in order. */
   observe({ toolCalls = [], toolCallId }: Message): void {
     for (const { id } of toolCalls) this.#openCalls.add(id);
     if (toolCallId !== undefined) this.#openCalls.delete(toolCallId);
@@ -209,7 +208,7 @@ class RequestCheck {
 
   add({ version, head, items }: Context): void {
     if (this.#last?.version.number !== version.number) this.end();
-    // A copy, because the list of items grows with the log.
+    // The list of items grows with the log.
     this.#last = { version, head, items: items.slice() };
     const endsAsUsual = this.#openCalls.size === 0 && items.at(-1)?.message.role !== 'assistant';
     if (!endsAsUsual) this.end();

@@ -7,7 +7,7 @@ import { GEN_AI_CONTENTS } from './trace-names.ts';
 
 type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;
 
-/** An event with message texts, as operators see it if they allowed texts in logs or in traces. */
+/** An event with message texts. Its line and its attributes are written only if the operator allowed texts there. */
 interface ContentRow<Event> {
   readonly message: string;
   readonly fields: (event: Event) => Readonly<Record<string, unknown>>;
@@ -42,36 +42,30 @@ const CONTENTS: { readonly [Type in ContentEvent['type']]: ContentRow<ContentOf<
   },
 };
 
-/** Row of one event. TypeScript cannot express that the row belongs to the type of this event. */
 function rowOf(event: ContentEvent): ContentRow<ContentEvent> {
   return CONTENTS[event.type] as ContentRow<ContentEvent>;
 }
 
-/** Creates the log line of an event, with shortened texts. */
 export function describeContentLine(event: ContentEvent) {
   const { message, fields } = rowOf(event);
   return { message, fields: { event: event.type, ...readScope(event), ...fields(boundContent(event)) } };
 }
 
-/** Creates span attributes with the shortened texts of an event. */
 export function describeContentSpan(event: ContentEvent, redact: Redact): Attributes {
   const attributes = Object.entries(rowOf(event).attributes(boundContent(event)));
   return Object.fromEntries(attributes.map(([name, text]) => [name, redact(text)]));
 }
 
 /**
- * Part of a message in the format of OpenTelemetry's conventions for generative AI. A list of parts is sent as JSON
- * text, because attributes are texts.
+ * Part of a message by OpenTelemetry's conventions for generative AI. Lists are sent as JSON, because attributes are
+ * texts.
  */
 type Part =
   | { readonly type: 'text'; readonly content: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }
   | { readonly type: 'tool_call_response'; readonly id: string; readonly response: string };
 
-/**
- * Converts a message for a span. A summary becomes a user message. Images and other media are left out, because
- * `content` has their text.
- */
+/** A summary becomes a user message. Images are left out, because `content` has their text. */
 function describeMessage({ role, content, toolCalls = [], toolCallId }: Message) {
   if (toolCallId !== undefined)
     return { role, parts: [{ type: 'tool_call_response', id: toolCallId, response: content } satisfies Part] };
@@ -89,19 +83,13 @@ function textPart(content: string): Part {
   return { type: 'text', content };
 }
 
-/**
- * Maximum length of a message text in a log line or a span. Without a limit, each model call could write a context of 2
- * MB and search it for secrets.
- */
+/** Without a limit, each model call could write a context of 2 MB and search it for secrets. */
 const TEXT_CHARS = 16_384;
-/** Maximum length of all messages of one request in a log line or a span. The newest messages are kept. */
+/** Maximum length of all messages of a request. The newest are kept. */
 const REQUEST_CHARS = 131_072;
-/**
- * If a cut falls inside a word of up to this length, the whole word is removed. Half a secret would escape redaction.
- */
+/** A cut removes the whole word up to this length, because half a secret would escape redaction. */
 const WORD_CHARS = 4_096;
 
-/** Shortens message texts for a log line or a span. */
 export function boundContent(event: ContentEvent): ContentEvent {
   switch (event.type) {
     case 'model_call_started':
@@ -128,7 +116,7 @@ function takeNewest(messages: readonly Message[]): Message[] {
   return taken.toReversed();
 }
 
-/** Leaves out the fields `parts` and `raw` of a message, because `content` has the same text. */
+/** `content` has the text of `parts` and `raw`. */
 function cutMessage({ parts: _parts, raw: _raw, toolCalls, ...message }: Message): Message {
   const content = cutText(message.content);
   return toolCalls === undefined
@@ -140,7 +128,7 @@ function cutArguments<Call extends { readonly arguments: string }>(call: Call): 
   return { ...call, arguments: cutText(call.arguments) };
 }
 
-/** Length that is added for each message, so that a request with 100,000 empty messages is also shortened. */
+/** Counts for each message, so that a request with 100,000 empty messages is also shortened. */
 const MESSAGE_CHARS = 64;
 
 function countChars({ content, toolCalls = [] }: Message): number {

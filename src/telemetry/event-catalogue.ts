@@ -23,7 +23,7 @@ import type { Instruments } from './instruments.ts';
  */
 const EVENTS: EventRows = { ...TURN_EVENTS, ...PASS_EVENTS, ...WORKER_EVENTS };
 
-/** Row of one event. TypeScript cannot express that the row belongs to the type of this event. */
+/** TypeScript cannot express that the row belongs to the type of this event. */
 interface AnyRow {
   readonly log: (event: WorkerEvent) => LogLine;
   readonly count?: (event: WorkerEvent, instruments: Instruments) => void;
@@ -34,7 +34,7 @@ function rowOf(event: WorkerEvent): AnyRow {
   return EVENTS[event.type] as AnyRow;
 }
 
-/** Creates the log line of an event, with the ids of its turn or conversation. */
+/** Creates the log line of an event, with the ids of its scope. */
 export function describeEvent(event: WorkerEvent): LogLine {
   const line = rowOf(event).log(event);
   return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
@@ -44,12 +44,11 @@ export function readScope({ tenant, conversation, turn, passId }: Partial<EventS
   return { tenant, conversation, turn, pass: passId };
 }
 
-/** Creates a listener that updates the metrics. */
 export function countEvents(instruments: Instruments): EventListener {
   return (event) => rowOf(event).count?.(event, instruments);
 }
 
-/** Returns the span changes of an event. @returns undefined if the event changes no span */
+/** @returns undefined if the event changes no span */
 export function describeUpdate(event: WorkerEvent): SpanUpdate | undefined {
   return rowOf(event).span?.(event);
 }

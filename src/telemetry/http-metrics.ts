@@ -4,17 +4,16 @@ import { HTTP_METRICS } from './metric-catalogue.ts';
 import type { MetricsPage } from './metrics.ts';
 
 export interface HttpMetrics {
-  /** Counts an answered request. `operation` is undefined if no route matched. */
+  /** `operation` is undefined if no route matched. */
   record(request: {
     readonly operation: string | undefined;
     readonly status: number;
     readonly durationMs: number;
   }): void;
-  /** Renders the metrics page in Prometheus' text format. */
   render(): Promise<MetricsPage>;
 }
 
-/** Creates the metrics of a process that serves HTTP. @param readOpenReaders number of open streams and waits */
+/** @param readOpenReaders number of open streams and waits */
 export function createHttpMetrics(readOpenReaders: () => number, prefix?: string): HttpMetrics {
   const registry = openRegistry(prefix);
   const { requests, requestSeconds, readers } = HTTP_METRICS;

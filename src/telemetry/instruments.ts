@@ -8,14 +8,14 @@ type InstrumentOf<Spec extends MetricSpec> = Spec['type'] extends 'counter'
   ? Counter<LabelOf<Spec>>
   : Histogram<LabelOf<Spec>>;
 
-/** Opens a registry of its own. Each metric of an application with a prefix has it as a label. */
+/** Each metric of an application with a prefix has it as a label. */
 export function openRegistry(prefix = DEFAULT_PREFIX): Registry {
   const registry = new Registry();
   if (prefix !== DEFAULT_PREFIX) registry.setDefaultLabels({ prefix });
   return registry;
 }
 
-/** One Prometheus instrument for each entry of the metric catalogue, under the same key. */
+/** One Prometheus instrument for each metric of the catalogue, under its key. */
 export type Instruments = { readonly [Key in keyof typeof METRICS]: InstrumentOf<(typeof METRICS)[Key]> };
 
 export function createInstruments(registry: Registry): Instruments {
@@ -36,7 +36,7 @@ export function createInstrument<const Spec extends MetricSpec>(spec: Spec, regi
   return histogram as InstrumentOf<Spec>;
 }
 
-/** Creates a gauge. @param collect sets the value of the gauge at every scrape */
+/** @param collect sets the gauge at every scrape */
 export function createGauge<const Spec extends MetricSpec>(
   spec: Spec,
   registry: Registry,

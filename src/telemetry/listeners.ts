@@ -2,8 +2,8 @@ import type { ContentEvent, ContentListener } from '../domain/contents.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 /**
- * Combines event listeners into one. If a listener throws, the others receive a `worker_failed` event. If there is no
- * other listener, the listener's error is dropped, because telemetry must not stop a turn.
+ * Combines listeners. If one throws, the others receive `worker_failed`. Without others the error is dropped, because
+ * telemetry must not stop a turn.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {
@@ -14,8 +14,7 @@ export function combineListeners(...listeners: readonly EventListener[]): EventL
 }
 
 /**
- * Combines listeners for message texts. Returns undefined without listeners, and workers then do not collect texts.
- * @param onEvent receives an event if a listener fails
+ * Returns undefined without listeners, so that workers collect no texts. @param onEvent receives failures of listeners
  */
 export function combineContentListeners(
   listeners: readonly (ContentListener | undefined)[],
@@ -32,7 +31,7 @@ export function combineContentListeners(
 
 type Listener<Event> = (event: Event) => unknown;
 
-/** Calls every listener. @param fail called for each listener that throws or whose promise rejects */
+/** @param fail called for each listener that throws or rejects */
 function notifyAll<Event>(
   listeners: readonly Listener<Event>[],
   event: Event,
@@ -41,7 +40,7 @@ function notifyAll<Event>(
   const failures = listeners.flatMap((listener) => {
     try {
       const returned: unknown = listener(event);
-      // A listener may be async. Its promise is not awaited, but an unhandled rejection would end the process.
+      // The promise of an async listener is not awaited, but an unhandled rejection would end the process.
       if (typeof returned === 'object' && returned !== null)
         void settle(returned).catch((error: unknown) => fail(listener, error));
       return [];

@@ -40,24 +40,20 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       mixin: readSpanIds,
       serializers: { err: describe, error: describe },
-      // Escapes control characters, which could change a terminal. The JSON values stay the same.
+      // Control characters could change a terminal. The JSON values stay the same.
       hooks: { streamWrite: (line) => escapeActing(redact(line)) },
     },
     isPretty ? prettyLines(destination) : destination,
   );
 }
 
-/**
- * Returns the ids of the active span under OpenTelemetry's names for log fields, so that trace viewers find the
- * lines.
- */
+/** OpenTelemetry's names for log fields, by which trace viewers find the lines. */
 function readSpanIds(): { readonly trace_id?: string; readonly span_id?: string } {
   const active = trace.getActiveSpan()?.spanContext();
   if (active === undefined || !isSpanContextValid(active)) return {};
   return { trace_id: active.traceId, span_id: active.spanId };
 }
 
-/** Creates a listener that logs every worker event. */
 export function logEvents(logger: Logger): EventListener {
   return (event) => {
     const { level, message, fields, error } = describeEvent(event);
@@ -66,7 +62,7 @@ export function logEvents(logger: Logger): EventListener {
   };
 }
 
-/** Creates a listener that logs message texts at level `info`. */
+/** Logs message texts at level `info`. */
 export function logContents(logger: Logger): ContentListener {
   return (event) => {
     const { message, fields } = describeContentLine(event);
@@ -74,17 +70,16 @@ export function logContents(logger: Logger): ContentListener {
   };
 }
 
-/** A parsed log line. */
 interface Line extends Readonly<Record<string, unknown>> {
   readonly level: string;
   readonly time: number;
   readonly msg?: string;
 }
 
-/** Fields of every line that the terminal format leaves out. */
+/** Fields that the terminal format leaves out. */
 const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'event']);
 
-/** Formats log lines for a terminal: `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12`. */
+/** `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12` */
 function prettyLines(destination: DestinationStream): DestinationStream {
   return { write: (line) => destination.write(`${escapeActing(formatLine(JSON.parse(line) as Line))}\n`) };
 }
@@ -96,27 +91,22 @@ function formatLine(line: Line): string {
   return `${time} ${line.level.toUpperCase().padEnd(5)} ${line.msg ?? ''}${shown}`;
 }
 
-/** Puts quotes around values with spaces or unusual characters. */
 function formatValue(value: unknown): string {
   return typeof value === 'string' && /^[\w.:@/-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 const MAX_CAUSES = 3;
-/** Maximum length of a logged stack. A stack begins with the error message, which may have megabytes. */
+/** A stack begins with the error message, which may have megabytes. */
 const STACK_CHARACTERS = 16_000;
 const FIELD_CHARACTERS = 300;
-/**
- * Maximum length of an error's details. Larger details are left out, because details should hold only figures and
- * ids.
- */
+/** Details should hold only figures and ids, so larger ones are left out. */
 const DETAILS_CHARACTERS = 4_000;
 
 /**
- * Describes any thrown value for a log line. Never throws.
- * Messages of errors with a turnfold code quote no texts of conversations. Other messages may: `JSON.parse` quotes its
- * input, and a provider quotes the refused request. Such errors are described by name, code and place only, unless the
- * operator allowed texts in logs.
- * @param isVerbose if true, adds the messages and stacks of all errors
+ * Describes any thrown value. Never throws.
+ * Messages of errors with a turnfold code quote no conversation. Others may: `JSON.parse` quotes its input, a provider
+ * the request. So only their name, code and place are logged.
+ * @param isVerbose true if the operator allowed texts in logs: adds all messages and stacks
  */
 function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<string, unknown> {
   const { name, message, code } = describeThrown(error);
@@ -139,7 +129,6 @@ function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<st
   };
 }
 
-/** Returns field and details of an error with a turnfold code. */
 function describeFault(error: object): Record<string, unknown> {
   const [field, details] = [readSafely(error, 'field'), readSafely(error, 'details')];
   const written = details === undefined ? undefined : writeBoundedJson(details, { maxCharacters: DETAILS_CHARACTERS });
@@ -149,16 +138,13 @@ function describeFault(error: object): Record<string, unknown> {
   };
 }
 
-/**
- * Chooses the error code: that of a system call (`ECONNREFUSED`) or of Redis (`READONLY`, the first word of its
- * reply).
- */
+/** The code of a system call (`ECONNREFUSED`), or of Redis (`READONLY`, the first word of its reply). */
 function chooseCode({ name, message, code }: ThrownFacts): string | undefined {
   const given = name === 'ReplyError' ? message.split(' ', 1)[0] : code;
   return given !== undefined && /^[A-Z][A-Z0-9_]{1,63}$/.test(given) ? given : undefined;
 }
 
-/** Finds the first stack frame. The message comes before the frames, and may contain lines that look like frames. */
+/** The message before the frames may contain lines that look like frames. */
 function findPlace(error: object, stack: unknown): string | undefined {
   const message = readSafely(error, 'message');
   if (typeof message !== 'string' || typeof stack !== 'string') return undefined;

@@ -8,13 +8,13 @@ import { type SharedMeasurement, shareMeasurement } from './shared-measurement.t
 
 export interface MeasureTerms {
   readonly deadlineMs: number;
-  /** Receives the error of a failed measurement. Must not throw. */
+  /** Must not throw. */
   readonly onFailure: (measure: keyof Measures, error: unknown) => void;
 }
 
 /**
- * Creates gauges that are measured only when the metrics page is read, so an unread page costs Redis nothing. If a
- * measurement fails, its gauges are missing from the page.
+ * Gauges are measured only when the metrics page is read, so an unread page costs Redis nothing. A gauge whose
+ * measurement fails is missing from the page.
  */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
@@ -28,7 +28,7 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
     const spec: MetricSpec = SHARED_GAUGES[key as keyof typeof SHARED_GAUGES];
     createGauge(spec, registry, async (gauge) => {
       const value = (await isOurs()) === true ? await read() : undefined;
-      // TypeScript cannot express that the list of gauges belongs to this measurement.
+      // TypeScript cannot express that this list belongs to this measurement.
       setSeries(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
     });
   }
@@ -65,8 +65,7 @@ function readWith<Value>(
 }
 
 /**
- * Sets the values of a gauge. A gauge without a value is removed rather than set to 0. An alert on absence fires, but
- * an alert on a wrong 0 never does.
+ * A gauge without a value is removed, not set to 0: an alert on absence fires, but an alert on a wrong 0 never does.
  */
 function setSeries(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
   if (labels.length > 0) gauge.reset();
@@ -85,7 +84,7 @@ interface GaugeSource {
   readonly list: (value: never) => readonly Series[];
 }
 
-/** For each shared gauge, its measurement and how to read its values. The compiler reports a gauge without an entry. */
+/** Measurement and values of each shared gauge. The compiler reports a gauge without an entry. */
 const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
   waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
   oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
@@ -121,9 +120,8 @@ function from<Name extends keyof SharedMeasures>(
 }
 
 /**
- * Counts conversations with waiting turns, which have one wake job each in the turn queue. Turns behind the first one
- * are not counted, because no other worker could take them. Counting them would cost every accepted or settled turn a
- * write.
+ * A conversation with waiting turns has one wake job in the turn queue. Turns behind its first one do not count: no
+ * other worker could take them, and counting would cost every accepted or settled turn a write.
  */
 export function countWaitingTurns(counts: readonly JobCount[]): number {
   return counts
@@ -139,30 +137,26 @@ function toSeconds(ms: number): number {
   return ms / 1_000;
 }
 
-/**
- * Functions that measure the gauges. Ages are in ms, 0 if nothing is waiting. If a function is absent, its gauges are
- * missing.
- */
+/** Measurements. Ages are in ms, 0 if nothing waits. Without a function, its gauges are missing. */
 export interface Measures extends SharedMeasures {
   /** True if this worker should measure the shared state. Absent: always. */
   readonly isMeasuring?: () => Promise<boolean>;
-  /** Resolves when Redis has answered a ping, for the gauge of its latency. */
+  /** Resolves when Redis answered a ping. */
   readonly ping?: () => Promise<void>;
 }
 
 export interface SharedMeasures {
   readonly countJobs?: () => Promise<readonly JobCount[]>;
-  /** For each queue, how long its oldest job has waited. 0 for an empty queue. */
+  /** Wait of the oldest job of each queue. */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
-  /** Counts and ages of overdue records, open compactions, failed turns and overdue erases. */
   readonly measureShards?: () => Promise<ShardMeasure>;
-  /** Agents that have work and that no running worker has, each with the time for which that has been so. */
+  /** Agents that have work and no running worker, and for how long. */
   readonly listMissingAgents?: () => Promise<readonly { readonly agent: string; readonly forMs: number }[]>;
-  /** Gates of models that hold calls, or did so within the last minute. */
+  /** Gates that hold calls, or did so within the last minute. */
   readonly listGates?: () => Promise<readonly GateState[]>;
   /** For each model, the provider's token count divided by ours. */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
-  /** Memory figures of the Redis servers. Undefined if Redis denies the command INFO. */
+  /** Undefined if Redis denies the command INFO. */
   readonly measureServers?: () => Promise<ServerFigures | undefined>;
 }
 
@@ -174,7 +168,7 @@ export interface JobCount {
 
 export interface ServerFigures {
   readonly usedBytes: number;
-  /** Used fraction of a server's `maxmemory`. Absent if `maxmemory` is not set. */
+  /** Absent if `maxmemory` is not set. */
   readonly usedRatio?: number;
   readonly evictedKeys: number;
 }

@@ -16,12 +16,10 @@ export const METRICS = {
   ...WORKER_METRICS,
 };
 
-/** Gauges that are measured whenever the metrics page is read. */
 export const GAUGES = { ...SHARED_GAUGES, ...WORKER_GAUGES };
 
 const ANSWER_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
-/** Metrics of `turnfold serve`. */
 export const HTTP_METRICS = {
   requests: counter(
     'turnfold_http_requests_total',

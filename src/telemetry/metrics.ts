@@ -6,15 +6,14 @@ import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
-/** Deadline of a measurement in ms, well below the 10 s after which Prometheus gives up on a page. */
+/** Prometheus gives up on a page after 10 s. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
-  /** Prefix of the application. Each metric has it as a label, unless the application has no prefix. */
+  /** Prefix of the application, which each metric has as a label. */
   readonly prefix?: string | undefined;
-  /** Number of parallel jobs of this worker, by role. */
+  /** Parallel jobs by role. */
   readonly concurrency?: Readonly<Record<string, number>>;
-  /** Deadline of a measurement, in ms (2,000). */
   readonly measureDeadlineMs?: number;
   readonly onEvent?: EventListener;
 }
@@ -26,15 +25,15 @@ export interface MetricsPage {
 
 export interface Metrics {
   readonly listener: EventListener;
-  /** Registry of these metrics alone, because two workers in one process would collide in a shared one. */
+  /** A registry of its own: two workers in one process would collide in a shared one. */
   readonly registry: Registry;
-  /** Connects the gauges to their measurements. Call it once, after Redis is connected. Events may arrive earlier. */
+  /** Connects the gauges. Call once, after Redis is connected. Events may arrive earlier. */
   measure(measures: Measures): void;
-  /** Renders the metrics page in Prometheus' text format. If a measurement fails, only its gauges are missing. */
+  /** If a measurement fails, only its gauges are missing. */
   render(): Promise<MetricsPage>;
 }
 
-/** Creates the metrics of one worker process, including Node's event-loop lag, heap and garbage collection. */
+/** Metrics of one worker process, with Node's event-loop lag, heap and garbage collection. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const { measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency, prefix } = options;
   const registry = openRegistry(prefix);
@@ -55,7 +54,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return { listener, registry, measure, render };
 }
 
-/** Lets concurrent scrapes share one rendering. Otherwise 500 scrapes at once would block the process for a second. */
+/** Concurrent scrapes share one rendering. Otherwise 500 scrapes at once would block the process for a second. */
 function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
   let rendering: Promise<MetricsPage> | undefined;
   return () => {

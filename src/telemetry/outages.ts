@@ -4,27 +4,26 @@ import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 export interface OutageOptions {
   readonly logger: Logger;
-  /** Receives every event, except failures that belong to a Redis outage that was reported before. */
+  /** Receives every event, except further failures of a Redis outage that was reported. */
   readonly listener: EventListener;
   /** Adds a likely cause to the error of an outage. */
   readonly explain: (error: unknown) => Promise<unknown>;
   /**
-   * Resolves when Redis is reachable again. After `redis_full`, resolves when Redis accepts writes that need memory.
-   * @throws redis_denied if Redis is up and denies access
+   * Resolves when Redis is back. After `redis_full`: when Redis accepts writes that need memory. @throws redis_denied
    */
   readonly untilBack: (kind: OutageKind) => Promise<void>;
-  /** Called once when Redis denies access permanently. The denial is logged, and turnfold stops watching Redis. */
+  /** Called once when Redis denies access for good. turnfold then stops watching Redis. */
   readonly onDenied?: () => void;
 }
 
-/** A full Redis answers reads, so it may also become unreachable meanwhile. */
+/** A full Redis answers reads, so it may become unreachable meanwhile. */
 export type OutageKind = 'away' | 'full';
 
 const MS_A_SECOND = 1_000;
 
 /**
- * Logs the start and the end of a Redis outage as one line each, although every connection reports the outage. A
- * separate ping detects the end, at most a second late.
+ * Every connection reports an outage, but its start and end are one log line each. A ping detects the end, at most a
+ * second late.
  */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   const begun = new Set<OutageKind>();

@@ -13,34 +13,31 @@ const SECRET_KEYS = [
 ] as const;
 
 /**
- * Paths of log fields that hold secrets, for pino's `redact` option. They cover the top of a line and up to two levels
- * below, such as `provider.headers.cookie`. Redaction costs about 20 µs per line, and at level `info` a turn writes one
- * line.
+ * For pino's `redact`: the top of a line and two levels below, such as `provider.headers.cookie`. Costs about 20 µs a
+ * line. At level `info` a turn writes one line.
  */
 export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const path = `["${key}"]`;
   return [path, `*${path}`, `*.*${path}`];
 });
 
-/** API keys of model providers and well-known services, access keys of turnfold and webhook secrets, recognized by their form. */
+/** API keys of providers and well-known services, access keys of turnfold, and webhook secrets. */
 const SECRET_FORMS =
   /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|tfk_[0-9a-f]{16}_[\w-]{43}|whsec_[\w+/=]{24,})/g;
 
-/** Finds words with dots, which may be JSON Web Tokens. */
+/** May be JSON Web Tokens. */
 const DOTTED = /[\w.-]+/g;
-/** Start of a JSON Web Token, whose first part is the base64 form of `{"…`. */
+/** The first part of a JSON Web Token is the base64 form of `{"…`. */
 const TOKEN_HEAD = /(?<!\w)eyJ[\w-]{8}/;
 
 const NAMES = 'api[_-]?key|access[_-]?token|authorization|cookie|password|passwd|secret';
 /**
- * Matches a secret value up to a quote, space or bracket. JSON literals such as `true` and numbers are not secrets, and
- * the line must stay valid JSON.
+ * A value up to a quote, space or bracket. JSON literals and numbers are no secrets, and the line must stay valid JSON.
  */
 const VALUE = String.raw`(?!\[redacted|(?:true|false|null|\d+)[,}\]])[^\s\\"',;}\]]{3,}`;
 
 /**
- * Finds `Bearer …` and values under the name of a secret: `"password":"…"` (also with escaped quotes), `password: …`,
- * `OPENAI_API_KEY=…`.
+ * `Bearer …`, and values under the name of a secret: `"password":"…"` (also with escaped quotes), `OPENAI_API_KEY=…`.
  */
 const NAMED_SECRETS = new RegExp(
   [
@@ -51,15 +48,12 @@ const NAMED_SECRETS = new RegExp(
   'gi',
 );
 
-/** Minimum length of a secret to remove. Shorter ones would blank out ordinary words. */
+/** Shorter secrets would blank out ordinary words. */
 const MIN_SECRET_CHARS = 8;
 
 export type Redact = (text: string) => string;
 
-/**
- * Creates a function that removes secrets from a text.
- * @param known secrets of this process, removed in plain and in JSON-escaped form
- */
+/** @param known secrets of this process, removed in plain and in JSON-escaped form */
 export function createRedaction(known: readonly string[]): Redact {
   const forms = known
     .filter(({ length }) => length >= MIN_SECRET_CHARS)
@@ -67,10 +61,6 @@ export function createRedaction(known: readonly string[]): Redact {
   return (text) => redactSecrets(forms.reduce((left, form) => left.replaceAll(form, REDACTED), text));
 }
 
-/**
- * Removes API keys, values under secret names, and credentials in URLs (`redis://user:password@host` →
- * `redis://[redacted]@host`).
- */
 function redactSecrets(text: string): string {
   return hideUrlCredentials(text)
     .replaceAll(SECRET_FORMS, REDACTED)
@@ -82,10 +72,7 @@ function hideUrlCredentials(text: string): string {
   return text.replaceAll(/(?<=:\/\/)[^\s/"]+(?=@)/g, REDACTED);
 }
 
-/**
- * Removes JSON Web Tokens (`eyJ….….…`). One pattern for the whole token would rescan the text at each `eyJ`, which took
- * 13 s for 60 KB of `eyJ-`.
- */
+/** One pattern for a whole token would rescan the text at each `eyJ`, which took 13 s for 60 KB of `eyJ-`. */
 function hideWebTokens(dotted: string): string {
   if (!dotted.includes('eyJ')) return dotted;
   const parts = dotted.split('.');

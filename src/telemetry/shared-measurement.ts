@@ -1,17 +1,15 @@
 export interface MeasurementOptions<Value> {
   readonly measure: () => Promise<Value>;
   readonly deadlineMs: number;
-  /** Receives the error of a failed or timed-out measurement. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Runs or joins the measurement. Resolves with the measured value, or undefined after a failure. Never rejects. */
+/** Runs or joins the measurement. Never rejects: resolves with undefined after a failure. */
 export type SharedMeasurement<Value> = () => Promise<Value | undefined>;
 
 /**
- * Lets concurrent callers share one running measurement, e.g. gauges with the same source or overlapping scrapes. A
- * measurement that hangs because Redis is unreachable is not started a second time. Otherwise every scrape would add
- * another one.
+ * Concurrent callers share one running measurement. One that hangs, because Redis is unreachable, is not started again.
+ * Otherwise every scrape would add another.
  */
 export function shareMeasurement<Value>(source: MeasurementOptions<Value>): SharedMeasurement<Value> {
   let running: Promise<Value | undefined> | undefined;

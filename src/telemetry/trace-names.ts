@@ -1,6 +1,6 @@
 /**
- * All span names. OpenTelemetry's names for generative AI are copied here, because they are still in development and
- * not in the stable package. If OpenTelemetry renames them, only this file changes.
+ * OpenTelemetry's names for generative AI are still in development and not in its stable package. If they change, only
+ * this file changes.
  */
 export const SPAN_NAMES = {
   turn: 'invoke_agent',
@@ -14,7 +14,7 @@ export const GEN_AI = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
   conversation: 'gen_ai.conversation.id',
-  /** True if a model was called with a compacted context. Absent otherwise, because the convention has no false. */
+  /** Absent instead of false, because the convention has no false. */
   isCompacted: 'gen_ai.conversation.compacted',
   agent: 'gen_ai.agent.name',
   requestModel: 'gen_ai.request.model',
@@ -23,14 +23,14 @@ export const GEN_AI = {
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   cachedTokens: 'gen_ai.usage.cache_read.input_tokens',
-  /** Time to the first piece of text, in seconds. */
+  /** In seconds. */
   timeToFirstText: 'gen_ai.response.time_to_first_chunk',
   tool: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
   toolCall: 'gen_ai.tool.call.id',
 } as const;
 
-/** Attributes with message texts, sent only if the operator allowed texts in traces. */
+/** Sent only if the operator allowed texts in traces. */
 export const GEN_AI_CONTENTS = {
   system: 'gen_ai.system_instructions',
   input: 'gen_ai.input.messages',
@@ -41,7 +41,7 @@ export const GEN_AI_CONTENTS = {
 
 export const ERROR_TYPE = 'error.type';
 
-/** Attribute names that OpenTelemetry does not define. Sizes are in tokens. */
+/** Names that OpenTelemetry does not define. Sizes are in tokens. */
 export const TURNFOLD = {
   tenant: 'turnfold.tenant',
   turn: 'turnfold.turn.id',
@@ -49,7 +49,7 @@ export const TURNFOLD = {
   attempt: 'turnfold.attempt',
   outcome: 'turnfold.outcome',
   waitsFor: 'turnfold.waits_for',
-  /** Size of the request by turnfold's own token count. */
+  /** By turnfold's own token count. */
   requestTokens: 'turnfold.request.tokens',
   purpose: 'turnfold.request.purpose',
   reasons: 'turnfold.pass.reasons',
@@ -64,13 +64,12 @@ export const TURNFOLD = {
   summaryTokens: 'turnfold.summary.tokens',
 } as const;
 
-/** Names of span events. */
 export const SPAN_EVENTS = {
   passRequested: 'turnfold.pass_requested',
   versionRefused: 'turnfold.version_refused',
   modelPassedOver: 'turnfold.model_passed_over',
 } as const;
 
-/** Values of `gen_ai.provider.name`, by the wire format of the model. */
+/** Values of `gen_ai.provider.name`, by wire format. */
 export const PROVIDERS = { anthropic: 'anthropic', 'openai-chat': 'openai', 'openai-responses': 'openai' } as const;
 export const OTHER_PROVIDER = '_OTHER';

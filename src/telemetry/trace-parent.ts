@@ -2,9 +2,9 @@ import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 import { type TraceParent, traceParentSchema } from '../domain/ids.ts';
 
 /**
- * Returns the W3C `traceparent` of the active span, to be stored with requested work. The registered propagator is not
- * used, because it may write other headers, and the worker that reads the record may have another one. `tracestate` is
- * dropped: it may have 512 characters, and the record of a turn reserves 64.
+ * The W3C `traceparent` of the active span, stored with requested work. The registered propagator is not used: it may
+ * write other headers, and the reading worker may have another. `tracestate` is dropped: it may have 512 characters,
+ * and a turn's record reserves 64.
  */
 export function readCurrentTrace(): TraceParent | undefined {
   const active = trace.getActiveSpan()?.spanContext();
@@ -13,10 +13,7 @@ export function readCurrentTrace(): TraceParent | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/**
- * Parses a stored `traceparent`. @returns undefined if it is invalid, because the work should run without a trace
- * then
- */
+/** @returns undefined for an invalid text, because work should then run without a trace */
 export function parseTraceParent(text: TraceParent | undefined): SpanContext | undefined {
   if (text === undefined || !traceParentSchema.safeParse(text).success) return undefined;
   const [, traceId = '', spanId = '', flags = ''] = text.split('-');

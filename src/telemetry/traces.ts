@@ -23,18 +23,12 @@ import { createRedaction } from './secrets.ts';
 import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 
-/**
- * A span in progress. OpenTelemetry's active context holds this object, so that the listener of worker events finds the
- * span that an event belongs to.
- */
+/** A span in progress. OpenTelemetry's active context holds it, so that events find their span. */
 interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
-  /**
-   * True once an event has set the status of the span. An exception that follows says less than the event, so it does
-   * not change the status.
-   */
+  /** An event has set the status. An exception that follows says less, so it does not change the status. */
   hasEnded: boolean;
 }
 
@@ -46,16 +40,12 @@ export interface TracesOptions {
 
 export interface Traces {
   readonly tracing: Tracing;
-  /** Applies the outcome in a worker event to its span. */
   readonly listener: EventListener;
-  /** Adds message texts to spans. Connect this listener only if the operator allowed texts in traces. */
+  /** Connect only if the operator allowed texts in traces. */
   readonly contentListener: ContentListener;
 }
 
-/**
- * Creates spans through the OpenTelemetry API. The spans go to the SDK that the process registered. Without an SDK, the
- * spans are dropped.
- */
+/** Spans go to the SDK that the process registered. Without an SDK they are dropped. */
 export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
   const redact = createRedaction(secrets);
   const tracer = trace.getTracer('turnfold');
@@ -98,20 +88,14 @@ async function runInSpan<T>(tracer: Tracer, about: SpanSubject, work: () => Prom
   });
 }
 
-/**
- * Chooses the parent of a span. Model and tool calls are children of the active span. Work from a queue is a child of
- * the span that requested the work.
- */
+/** Model and tool calls are children of the active span. Work from a queue is a child of the span that requested it. */
 function chooseParent(about: SpanSubject): Context {
   if (about.kind === 'model_call' || about.kind === 'tool_call') return context.active();
   const requester = parseTraceParent(about.traceParent);
   return requester === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, requester);
 }
 
-/**
- * Links the span of a resumed turn to its span before the suspension. Both spans are children of the span that
- * requested the turn.
- */
+/** Links a resumed turn to its span before the suspension. Both are children of the span that requested the turn. */
 function linksOf(about: SpanSubject) {
   const former = about.kind === 'turn' ? parseTraceParent(about.suspendedIn) : undefined;
   return former === undefined ? [] : [{ context: former }];
@@ -147,10 +131,7 @@ interface SpanStart {
 
 type Starts = { readonly [Kind in SpanSubject['kind']]: (about: TracedOf<Kind>) => SpanStart };
 
-/**
- * Name and attributes of each kind of span. A name never contains an id, so that trace viewers can group spans by
- * name.
- */
+/** A name never contains an id, so that trace viewers can group spans by name. */
 const STARTS: Starts = {
   turn: ({ conversation, turn, agent, attempt }) => ({
     name: `${SPAN_NAMES.turn} ${agent}`,
@@ -194,7 +175,7 @@ const STARTS: Starts = {
 };
 
 function describeStart(about: SpanSubject): SpanStart {
-  // TypeScript cannot express that the entry belongs to this kind of span.
+  // TypeScript cannot express that this entry belongs to this kind of span.
   const describe = STARTS[about.kind] as (about: SpanSubject) => SpanStart;
   return describe(about);
 }
@@ -203,12 +184,12 @@ function describeConversation({ tenant, id }: TracedOf<'turn'>['conversation']):
   return { [GEN_AI.conversation]: id, [TURNFOLD.tenant]: tenant };
 }
 
-/** Time limit of a flush in ms. If the trace server is unreachable, a flush must not keep a stopping process alive. */
+/** If the trace server is unreachable, a flush must not keep a stopping process alive. */
 const DEADLINE_MS = 2_000;
 
 /**
- * Sends the spans that the registered SDK still holds in its batch. The SDK is not shut down, because the code that
- * registered it owns it. The OpenTelemetry API has no flush, but every SDK has `forceFlush`.
+ * Sends the spans that the SDK still holds. The SDK is not shut down, because its owner is the code that registered it.
+ * OpenTelemetry's API has no flush, but every SDK has `forceFlush`.
  */
 export async function flushSpans(): Promise<void> {
   const { promise: deadline, resolve } = Promise.withResolvers<void>();
@@ -216,7 +197,7 @@ export async function flushSpans(): Promise<void> {
   try {
     await Promise.race([findProvider().forceFlush?.(), deadline]);
   } catch {
-    // Errors are ignored, because the SDK reports its failures itself.
+    // The SDK reports its failures itself.
   } finally {
     clearTimeout(timer);
   }

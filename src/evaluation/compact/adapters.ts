@@ -28,7 +28,7 @@ export function aiSdkPrepareStep(
   };
 }
 
-/** Instructions of the AI SDK are a text, or system messages. */
+/** Instructions are a text, or system messages. */
 function textOfInstructions(instructions: unknown): string {
   if (typeof instructions === 'string') return instructions;
   if (Array.isArray(instructions)) return instructions.map(textOfInstructions).join('\n\n');
@@ -164,19 +164,18 @@ export function mastraProcessor(options: CompactionOptions): MastraProcessor {
   };
 }
 
-/** Conversations whose last call is remembered. */
 const MAX_REMEMBERED = 32;
 
 interface RememberedCall {
-  /** All messages of the conversation, also those that the caller has replaced by what was returned. */
+  /** Also those that the caller has replaced by returned ones. */
   readonly given: readonly unknown[];
   readonly returned: readonly unknown[];
   readonly state: CompactState;
 }
 
 /**
- * Compacts the messages of several conversations, and remembers the last ones. Slots of other packages give the messages
- * of a request, and no id of their conversation. A conversation is found by its first messages.
+ * Remembers the last conversations. Slots of other packages give the messages of a request, but no id of the
+ * conversation, so its first messages identify it.
  */
 class CompactionMemory {
   readonly #options: CompactionOptions;
@@ -189,7 +188,7 @@ class CompactionMemory {
     this.#format = format;
   }
 
-  /** @param request system prompt and tools of the request, if the options do not name others */
+  /** @param request system prompt and tools, if the options name none */
   async compact<Item>(
     messages: readonly Item[],
     request: Pick<CompactionOptions, 'system' | 'tools'> = {},
@@ -222,7 +221,6 @@ class CompactionMemory {
 
 interface FoundCall {
   readonly call: RememberedCall;
-  /** All messages of the conversation. */
   readonly whole: readonly unknown[];
   /** True if the messages begin with all messages of the call. */
   readonly isContinued: boolean;

@@ -74,7 +74,6 @@ async function prepare(options: CheckedCompaction, counts: RememberedCounts): Pr
   }
 }
 
-/** Counts the messages whose sizes are not known. */
 async function weighFrom(
   messages: readonly Message[],
   known: readonly Weight[],
@@ -90,11 +89,11 @@ async function weighFrom(
   );
 }
 
-/** Base64 characters of encrypted thinking for one token of it, at most. */
+/** At most this many base64 characters of encrypted thinking are one token of it. */
 const ENCRYPTED_CHARS = 5;
 const ENCRYPTED: ReadonlySet<string> = new Set(['encrypted_content', 'data']);
 
-/** Thinking is sent again, as it was given. A turn of a worker learns its size from the provider. */
+/** Thinking is sent again as given. A worker learns its size from the provider, but here no provider counts. */
 async function weighThinking(message: Message, { counter }: Pick<EvaluatedAgent, 'counter'>): Promise<number> {
   const items = readRawItems(message)?.items ?? [];
   let encrypted = 0;
@@ -145,7 +144,6 @@ interface CompactionParts {
   readonly errors: readonly unknown[];
 }
 
-/** One call: its conversation, and the pass that it may run. */
 class Compaction {
   readonly #parts: CompactionParts;
   readonly #tokensBefore: number;

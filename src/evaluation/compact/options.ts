@@ -58,14 +58,12 @@ export interface CompactMessagesOptions<Item> extends CompactionOptions {
   readonly force?: boolean;
 }
 
-/** Options whose values were checked. */
 export interface CheckedCompaction {
   readonly messages: readonly unknown[];
   readonly format: MessageFormat | undefined;
   readonly policy: PolicyInput;
   readonly window: OfflineWindow;
   readonly system: string;
-  /** JSON of the tools. */
   readonly tools: string;
   readonly summarize: ((request: SummarizeRequest) => Promise<string>) | undefined;
   readonly state: CompactState | undefined;

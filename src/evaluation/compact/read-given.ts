@@ -12,7 +12,7 @@ import type { MessageFormat, MessageKind } from './kinds/kind.ts';
 import { langchainKind } from './kinds/langchain.ts';
 import { uiKind } from './kinds/parts.ts';
 
-/** The first that recognizes a list reads it, so those with marks of their own come first. */
+/** The first kind that recognizes a list reads it, so kinds with marks of their own come first. */
 const KINDS: readonly MessageKind[] = [
   agentsKind,
   responsesKind,
@@ -37,17 +37,15 @@ export function findKind(messages: readonly unknown[], format: MessageFormat | u
 /** A given message, or the part of one that can be kept alone. */
 export interface GivenPart {
   readonly value: unknown;
-  /** Index of the given message. */
   readonly index: number;
-  /** Place of the part in its message, and number of the parts of the message. */
+  /** Place in the message, and number of its parts. */
   readonly place: number;
   readonly places: number;
 }
 
-/** Given parts that became log messages together: parts that hold nothing for a model follow the part before them. */
+/** Parts that became log messages together. A part that holds nothing for a model follows the part before it. */
 export interface Unit {
   readonly parts: readonly GivenPart[];
-  /** Number of log messages that the parts hold. */
   readonly count: number;
 }
 
@@ -58,9 +56,9 @@ export const CLOSING = -1;
 export interface ReadEntry {
   readonly message: Message;
   readonly unit: Unit;
-  /** Place of the message among those of its unit, or `CLOSING`. */
+  /** Place among the messages of its unit, or `CLOSING`. */
   readonly place: number;
-  /** True if the message is not the one that was given. */
+  /** True if the message is not the given one. */
   readonly isRepaired: boolean;
 }
 
@@ -69,7 +67,7 @@ export interface ReadGiven {
   readonly notes: readonly HistoryNote[];
 }
 
-/** Reads messages as a log, and remembers which given messages each of them came from. @throws invalid_input with the path */
+/** Reads messages as a log that remembers the given messages. @throws invalid_input with the path */
 export function readGiven(messages: readonly unknown[], kind: MessageKind): ReadGiven {
   const notes = new PlacedNotes();
   const parts = messages.flatMap((message, index) =>
@@ -104,10 +102,10 @@ function isSame(one: Message, other: Message): boolean {
   return one === other || (one.toolCallId === other.toolCallId && one.toolCalls === other.toolCalls);
 }
 
-/** First line of a summary that a call shortened. Its number is one of the messages of that call. */
+/** First line of a summary that a call shortened. */
 const SHORTENED = /^\[excerpt of message \d+\]\n/;
 
-/** A summary that an earlier call returned is a summary again, and the texts that it copied are messages of the user. */
+/** A summary that an earlier call returned is one again. The texts that it copied are messages of the user. */
 function recogniseSummary(message: Message): Message[] {
   const { role, content, parts } = message;
   const read = role === 'user' && parts === undefined ? parseSummary(content) : undefined;
@@ -123,9 +121,7 @@ function recogniseSummary(message: Message): Message[] {
 }
 
 interface FoundUnits {
-  /** Unit of each read message. */
   readonly units: readonly Unit[];
-  /** Place of each read message in its unit. */
   readonly placeOf: readonly number[];
 }
 
@@ -148,13 +144,13 @@ function findUnits(parts: readonly GivenPart[], places: readonly string[], read:
   return { units: read.map((place) => made.get(partAt.get(place) ?? 0) as Unit), placeOf };
 }
 
-/** Notes that also remember which given messages had to be repaired. */
+/** Remembers which given messages had to be repaired. */
 class PlacedNotes extends HistoryNotes {
   readonly #repaired = new Set<string>();
 
   override add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
     super.add(kind, at, what, count);
-    // A note about a call or a result as a whole does not change the message that it names.
+    // A note about a whole call or result does not change the message that it names.
     const [, place] = /^(messages\[\d+\])(?:#\d+)?\./.exec(at) ?? [];
     if (kind === 'repaired' && place !== undefined) this.#repaired.add(place);
   }

@@ -29,7 +29,8 @@ export const compactStateSchema = z.object({
 });
 
 /**
- * Sizes and summaries of a conversation, for the next call. A state is JSON and may be stored. It has no texts of messages but the summaries.
+ * Sizes and summaries of a conversation, for the next call. A state is JSON and may be stored. Summaries are its only
+ * texts.
  */
 export interface CompactState {
   /** Form of this value. */
@@ -53,12 +54,11 @@ export function hashMessage(message: Message): string {
 
 /** The part of a state that is true of these messages. */
 export interface KnownStart {
-  /** Sizes of the first messages. */
   readonly weights: readonly Weight[];
   readonly record?: ContextRecord;
 }
 
-/** Compares a state with messages by their hashes. A record holds only if all messages that it stands for are the same. */
+/** Compares hashes. A record holds only if all messages that it stands for are the same. */
 export function matchState(state: CompactState | undefined, hashes: readonly string[]): KnownStart {
   if (state === undefined) return { weights: [] };
   const differs = state.messages.findIndex(({ hash }, index) => hash !== hashes[index]);

@@ -5,45 +5,42 @@ import { FIRST_TEXT } from '../../wire/arrange.ts';
 import type { AddedText, MessageKind, Survivor } from './kinds/kind.ts';
 import { CLOSING, type GivenPart, type ReadEntry, type Unit } from './read-given.ts';
 
-/** A compacted context, and the messages that it was made from. */
 interface WrittenFrom {
   readonly kind: MessageKind;
   readonly given: readonly unknown[];
-  /** Entries of the log, in order: the first has the number 1. */
+  /** The first has the seq 1. */
   readonly entries: readonly ReadEntry[];
-  /** Items of the context, in order. */
   readonly items: readonly ContextItem[];
 }
 
 /**
- * Writes a context as messages of the given format. Messages of the context that were given, and did not change, are the
- * given objects. The same context gives the same messages.
+ * Writes a context in the given format. Unchanged messages are the given objects, and the same context is written
+ * alike.
  */
 export function writeGiven({ kind, given, entries, items }: WrittenFrom): unknown[] {
   const writer = new ContextWriter(kind, given, givenCallIds(entries));
   for (const item of items) {
     const entry = entries[item.from - 1] as ReadEntry;
-    // A summary that was given is a message of the log. A summary of this context has a segment.
+    // A given summary is a message of the log. A summary of this context has a segment.
     if (item.segment?.kind === 'summary') writer.addSummary(item);
     else writer.add(entry, item);
   }
   return writer.finish();
 }
 
-/** Ids of calls that the caller uses, by those of the log. */
+/** The caller's ids of calls, by those of the log. */
 function givenCallIds(entries: readonly ReadEntry[]): ReadonlyMap<string, string> {
   const calls = entries.flatMap(({ message }) => message.toolCalls ?? []);
   return new Map(calls.flatMap(({ id, providerId }) => (providerId === undefined ? [] : [[id, providerId] as const])));
 }
 
-/** Messages of the context that follow one another and belong to the same given parts. */
+/** Adjacent messages of the context that belong to the same given parts. */
 interface Run {
   readonly unit: Unit;
   readonly places: number[];
   readonly survivors: Survivor[];
 }
 
-/** A value of the answer, with the given part that it is. */
 interface Written {
   readonly value: unknown;
   readonly part?: GivenPart | undefined;
@@ -115,7 +112,7 @@ class ContextWriter {
     this.#written.push(...rewritten.map((value) => ({ value, part: isSplit ? parts[0] : undefined })));
   }
 
-  /** Results that close calls of a message which is kept as it was given. */
+  /** Results that close calls of an unchanged message. */
   #writeClosings({ survivors, places }: Run): unknown[] {
     const closings = survivors.filter((_, index) => places[index] === CLOSING);
     if (closings.length === 0) return [];
@@ -133,14 +130,14 @@ class ContextWriter {
   }
 }
 
-/** A summary that was given, and has become shorter, must stay a summary. */
+/** A given summary that has become shorter must stay a summary. */
 function frameSummary({ message, isChanged }: Survivor): Survivor {
   const { role, content, summary } = message;
   if (role !== 'summary' || summary === undefined) return { message, isChanged };
   return { message: { role: 'user', content: renderSummary(content, summary) }, isChanged: true };
 }
 
-/** A format whose messages have parts writes added results into them. In others, added results are messages behind the given ones. */
+/** A format whose messages have parts writes added results into them. In others, they follow the given messages. */
 function isUnchanged({ unit, places, survivors }: Run, hasParts: boolean): boolean {
   const own = places.filter((place) => place !== CLOSING);
   const isWhole = own.length === unit.count && own.every((place, index) => place === index);
@@ -148,7 +145,7 @@ function isUnchanged({ unit, places, survivors }: Run, hasParts: boolean): boole
   return isWhole && !isChanged && !(hasParts && own.length < places.length);
 }
 
-/** Joins the parts of one given message that follow one another. All parts of a message, unchanged, are the message. */
+/** Joins adjacent parts of one given message. All its parts, unchanged, are the message. */
 function joinParts(written: readonly Written[], { join }: MessageKind, given: readonly unknown[]): unknown[] {
   const joined: unknown[] = [];
   const begun = new Set<number>();

@@ -1,26 +1,25 @@
 import type { Message } from '../../domain/message.ts';
 import { findCallIdentifiers, findIdentifiers, findPlainWords } from './identifiers.ts';
 
-/** A recorded conversation. */
 export interface Recording {
   readonly id: string;
-  /** Source of the recording. Conversations of one group share vocabulary, such as the names of their tools. */
+  /** Conversations of one source share vocabulary, such as names of tools. */
   readonly group: string;
   readonly messages: readonly Message[];
 }
 
-/** Minimum conversations from which frequencies are taken. */
+/** Frequencies need at least this many conversations. */
 const MIN_CONVERSATIONS = 7;
-/** An identifier in more than this share of the conversations is common. */
+/** An identifier in a larger share of the conversations is common. */
 const MAX_SHARE_OF_GROUP = 0.2;
 const MAX_SHARE_OF_ALL = 0.05;
 const MAX_SHARE_OF_RARE_WORD = 0.02;
-/** Texts of at most this many conversations are never common. */
+/** Texts of at most this many conversations are rare in any corpus. */
 const ALWAYS_RARE = 2;
 
 /**
- * Counts the conversations that hold each identifier and word. An identifier of many conversations belongs to the task,
- * not to one conversation, so the measure does not ask a context to keep it.
+ * Counts the conversations that hold each identifier and word. An identifier of many belongs to the task, so a context
+ * need not keep it.
  */
 export class Corpus {
   readonly #size: number;

@@ -1,6 +1,6 @@
 import type { ToolCall } from '../../domain/message.ts';
 
-/** `value` is a short whole argument, e.g. a person's name. `word` is a plain word. */
+/** `value`: a short whole argument, e.g. a name. `word`: a plain word. */
 export type IdentifierKind =
   | 'url'
   | 'email'
@@ -19,8 +19,8 @@ const FILE_EXTENSIONS =
   'py|pyi|ts|tsx|js|mjs|jsx|json|jsonl|md|rst|txt|go|rs|toml|yaml|yml|cfg|ini|sh|html|css|c|h|cpp|java|sql|service|conf|lock|log|csv|xml';
 
 /**
- * A text that matches several patterns has the kind of the first. If a pattern has a group, the group is the identifier.
- * A lookbehind lets a match start only at the start of a run, so that the time is linear in the text.
+ * The first pattern that matches gives the kind, and its group the identifier. A lookbehind lets a match start only at
+ * the start of a run, so that the time is linear in the text.
  */
 const PATTERNS: readonly (readonly [IdentifierKind, RegExp])[] = [
   ['url', /https?:\/\/[^\s"'<>()[\]{}`|\\,;]+/g],
@@ -44,7 +44,6 @@ const MIN_CHARS = 3;
 const MAX_CHARS = 120;
 const TRAILING_MARKS = '.,;:!?';
 
-/** Finds the identifiers of a text, and the kind of each. */
 export function findIdentifiers(text: string): Map<string, IdentifierKind> {
   const found = new Map<string, IdentifierKind>();
   for (const [kind, pattern] of PATTERNS) {
@@ -63,7 +62,7 @@ function withoutTrailingMarks(text: string): string {
   return text.slice(0, end);
 }
 
-/** Names of arguments that hold prose or code. Their whole value is never an identifier. */
+/** Arguments with prose or code, whose whole value is never an identifier. */
 const PROSE_KEYS: ReadonlySet<string> = new Set(
   (
     'command cmd content body description text message thought prompt old_string new_string oldText newText search _raw code ' +
@@ -74,7 +73,7 @@ const MAX_VALUE_CHARS = 60;
 const MAX_VALUE_WORDS = 4;
 const CONSTANT = /^(?:true|false|null|none|yes|no|\d{1,2})$/i;
 
-/** Finds the identifiers of a call's arguments. A short whole value is an identifier, too, e.g. `Sofia Silva`. */
+/** A short whole value is an identifier, too, e.g. `Sofia Silva`. */
 export function findCallIdentifiers(call: ToolCall): Map<string, IdentifierKind> {
   const found = new Map<string, IdentifierKind>();
   for (const { key, value } of readLeaves(call)) {
@@ -89,13 +88,13 @@ function isShortValue(value: string): boolean {
   return isSized && value.split(/\s+/).length <= MAX_VALUE_WORDS && !CONSTANT.test(value);
 }
 
-/** A text, number or boolean of a call's arguments. A value in a list has the key of the list. */
+/** A text, number or boolean. A value in a list has the key of the list. */
 export interface Leaf {
   readonly key: string;
   readonly value: string;
 }
 
-/** Lists the leaves of a call's arguments. Arguments that are not JSON are one leaf with the key `_raw`. */
+/** Arguments that are not JSON are one leaf with the key `_raw`. */
 export function readLeaves({ arguments: text }: ToolCall): Leaf[] {
   const leaves: Leaf[] = [];
   const visit = (value: unknown, key: string): void => {
@@ -116,12 +115,11 @@ function parseArguments(text: string): unknown {
   }
 }
 
-/** Matches each word, and each name that marks make of words. */
+/** Each word, and each name that marks make of words. */
 export const WORD_OR_NAME = /[\w.@/#$-]+/g;
 const NAME_MARK = /[\d_/@.#$-]/;
 const PLAIN_WORD = /(?<![A-Za-z])[a-z]{5,}(?![A-Za-z])/g;
 
-/** Replaces everything that looks like an identifier with a space, so that plain words remain. */
 export function hideIdentifiers(text: string): string {
   return text.replace(WORD_OR_NAME, (run) => (NAME_MARK.test(run) ? ' ' : run));
 }

@@ -8,24 +8,24 @@ export interface Needle {
   readonly kind: IdentifierKind;
   readonly isInArgument: boolean;
   readonly isFromUser: boolean;
-  /** Share of the source after its last occurrence, from 0 to 1. */
+  /** Share of the source after its last occurrence. */
   readonly age: number;
-  /** Number of messages of the source that hold it. */
+  /** Messages of the source that hold it. */
   readonly messages: number;
 }
 
-/** Answers which texts say nothing about one conversation, because many conversations hold them. */
+/** Texts in many conversations say nothing about one. */
 export interface Frequencies {
   readonly isCommon: (identifier: string) => boolean;
   readonly isRareWord: (word: string) => boolean;
 }
 
-/** Messages after the cut in which a use counts. */
+/** A use counts in this many messages after the cut. */
 const HORIZON = 40;
 
 /**
- * Finds what the assistant first uses after the cut and could only know from the messages before the cut. Texts of the
- * system prompt, common texts, and texts that another message after the cut brings first are left out.
+ * Finds identifiers and rare words that the assistant uses after the cut, and could only know from before. A text that
+ * the system prompt or another later message also has does not count.
  * @param cut index of the first message after the cut
  */
 export function findNeedles(messages: readonly Message[], cut: number, vocabulary: Frequencies): Needle[] {
@@ -37,7 +37,6 @@ export function findNeedles(messages: readonly Message[], cut: number, vocabular
 
 export type Use = Pick<Needle, 'kind' | 'isInArgument'>;
 
-/** Finds the texts of the needles, in the order of their first use. */
 export function findReused(
   messages: readonly Message[],
   cut: number,
@@ -58,13 +57,12 @@ export function findReused(
     }
     const rendered = renderMessage(message);
     later.push(rendered);
-    // `holds` misses an identifier that stands in the text only as a part of a longer word.
+    // `holds` misses an identifier that is only a part of a longer word.
     for (const identifier of findIdentifiers(rendered).keys()) seen.add(identifier);
   }
   return reused;
 }
 
-/** Texts of the messages before the cut, without system messages. */
 class Source {
   readonly #rendered: readonly string[];
   readonly #text: string;

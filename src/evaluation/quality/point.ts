@@ -4,16 +4,15 @@ import { findCallIdentifiers, findIdentifiers, type IdentifierKind } from './ide
 import { findNeedles, type Needle } from './needles.ts';
 import { renderMessage, renderMessages } from './searchable-text.ts';
 
-/** A cut of a recording. Messages before the cut are compacted. Messages after the cut show what the agent needed. */
+/** A cut of a recording. Messages before it are compacted, messages after it show what the agent needed. */
 export interface QualityPoint {
   readonly recording: Recording;
-  /** Index of the first message after the cut. */
+  /** First message after the cut. */
   readonly cut: number;
-  /** Messages before the cut, without system messages. */
   readonly source: readonly Message[];
   readonly sourceText: string;
   readonly needles: readonly Needle[];
-  /** Identifiers like the needles, by kind and by frequency, that the agent never uses again. */
+  /** Identifiers like the needles in kind and frequency that the agent never uses again. */
   readonly controls: readonly string[];
 }
 
@@ -32,24 +31,21 @@ export function findPoint(recording: Recording, cut: number, corpus: Corpus): Qu
   return { recording, cut, source, sourceText: renderMessages(source), needles, controls };
 }
 
-/** Conversation around a cut, from which controls are chosen. */
 interface ControlSource {
-  /** Messages before the cut, without system messages. */
   readonly source: readonly Message[];
-  /** All messages after the cut. */
   readonly later: readonly Message[];
   readonly isCommon: (identifier: string) => boolean;
 }
 
-/** Differences between the frequencies of a needle and its control, in the order of preference. */
+/** Differences in frequency between needle and control, by preference. */
 const FREQUENCY_STEPS = [0, -1, 1, -2, 2, -3, 3];
-/** Constants of a linear congruential generator, so that every run chooses the same controls. */
+/** A linear congruential generator, so that every run chooses the same controls. */
 const MULTIPLIER = 1_103_515_245;
 const INCREMENT = 12_345;
 
 /**
- * Chooses one control for each needle: an identifier of the same kind that the agent never uses after the cut. About as
- * many messages of the source hold it. Plain words, and needles without a similar identifier, get no control.
+ * For each needle, a control of its kind in about as many messages, which the agent never uses after the cut. Plain
+ * words get no control.
  */
 function chooseControls(needles: readonly Needle[], { source, later, isCommon }: ControlSource): string[] {
   const used = new Set(needles.map(({ text }) => text));
@@ -87,7 +83,6 @@ interface Counted {
   messages: number;
 }
 
-/** Counts the messages that hold each identifier. */
 function countMessages(messages: readonly Message[]): Map<string, Counted> {
   const counts = new Map<string, Counted>();
   for (const message of messages) {
@@ -102,4 +97,34 @@ function countMessages(messages: readonly Message[]): Map<string, Counted> {
     }
   }
   return counts;
+}
+
+/** Shares of a recording's tokens that stand before its cuts. */
+const SHARES = [0.5, 0.75];
+/** Minimum messages on each side of a cut, without system messages. */
+const MIN_BEFORE = 8;
+const MIN_AFTER = 5;
+
+/**
+ * Finds the first message after each cut. A cut separates no call from its result, and has enough messages on both
+ * sides.
+ * @param sizes tokens or characters by index, 0 for system messages
+ * @param shares shares of the sizes before the cuts
+ */
+export function findCuts(
+  messages: readonly Message[],
+  sizes: readonly number[],
+  shares: readonly number[] = SHARES,
+): number[] {
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const cuts = shares.map((share) => {
+    let cut = first;
+    for (let before = 0; cut < messages.length && before + (sizes[cut] ?? 0) <= share * total; cut += 1) {
+      before += sizes[cut] ?? 0;
+    }
+    while (messages[cut]?.role === 'tool') cut += 1;
+    return cut;
+  });
+  return [...new Set(cuts)].filter((cut) => cut - first >= MIN_BEFORE && messages.length - cut >= MIN_AFTER);
 }

@@ -1,36 +1,34 @@
+import type { Message } from '../../domain/message.ts';
 import { findIdentifiers, findPlainWords, hideIdentifiers, WORD_OR_NAME } from './identifiers.ts';
 import type { Needle } from './needles.ts';
 import type { QualityPoint } from './point.ts';
 import { findWhole, holds } from './searchable-text.ts';
 
-/** Result of one context. All values are shares from 0 to 1, or undefined if the point has no needle of that kind. */
+/** Shares from 0 to 1. Undefined if the point has no needle of that kind. */
 export interface QualityScore {
-  /** Share of the needles that the context holds, literally. */
+  /** Needles that the context holds literally. */
   readonly recall: number;
-  /** Recall of the needles that at most two messages of the source hold. */
+  /** Needles that at most two messages of the source hold. */
   readonly rare: number | undefined;
-  /** Recall of the needles that only the oldest 60 % of the source holds, and no user message. */
+  /** Needles that only the oldest 60 % of the source holds, and no user message. */
   readonly far: number | undefined;
-  /** Recall of the needles that the agent uses in an argument of a call. */
+  /** Needles that the agent uses in an argument of a call. */
   readonly inArguments: number | undefined;
   /**
-   * J: recall of the identifiers among the needles, minus the share of the controls that the context holds. A context
-   * that keeps everything has 0, because it makes no choice.
+   * J: recall of the identifiers minus the share of the controls in the context. 0 for a context that keeps everything,
+   * because it makes no choice.
    */
   readonly selectivity: number | undefined;
-  /** Share of the needles that the context holds beside words of the source. */
+  /** Needles that the context holds beside words of the source. */
   readonly anchored: number;
-  /** Share of the users' plain words that the context holds. */
+  /** The users' plain words that the context holds. */
   readonly userWords: number | undefined;
-  /** Share of the context's characters that belong to identifiers. */
   readonly density: number;
-  /** Share of the context's identifiers that the source does not hold. */
+  /** The context's identifiers that the source does not hold. */
   readonly invented: number;
 }
 
-/** Scores contexts of one point. The source is read once. */
 export class QualityScorer {
-  /** Share of the source's characters that belong to identifiers. */
   readonly sourceDensity: number;
   readonly #point: QualityPoint;
   readonly #anchors: ReadonlyMap<Needle, ReadonlySet<string>>;
@@ -47,7 +45,7 @@ export class QualityScorer {
     this.#userWords = new Set(users.flatMap(({ content }) => [...findPlainWords(content)]));
   }
 
-  /** @param context the whole context as one text, without system messages: see `renderMessages` */
+  /** @param context all of it as one text, without system messages: see `renderMessages` */
   score(context: string): QualityScore {
     const { needles, controls } = this.#point;
     const kept = new Set(needles.filter(({ text }) => holds(context, text)));
@@ -98,11 +96,9 @@ function shareOf(part: number, whole: number): number | undefined {
   return whole === 0 ? undefined : part / whole;
 }
 
-/** Words of the source that a kept needle must stand beside. */
 const MIN_ANCHORS = 2;
-/** Maximum number of places of an identifier that are read. */
 const MAX_PLACES = 12;
-/** Words at most this many characters away from an identifier stand beside it. */
+/** Characters between an identifier and a word beside it, at most. */
 const SOURCE_REACH = 60;
 const CONTEXT_REACH = 80;
 const WORD = /\b[A-Za-z][a-z]{3,}\b/g;
@@ -115,7 +111,7 @@ const EMPTY_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Words and JSON keys that stand beside an identifier in the source, in lower case. */
+/** Words and JSON keys beside an identifier in the source, in lower case. */
 function findAnchors(sourceText: string, identifier: string): Set<string> {
   const anchors = new Set<string>();
   for (const at of findWhole(sourceText, identifier).take(MAX_PLACES)) {
@@ -124,7 +120,6 @@ function findAnchors(sourceText: string, identifier: string): Set<string> {
   return anchors;
 }
 
-/** Checks that a context shows an identifier beside two of its anchors, or beside all if it has fewer. */
 function isAnchored(context: string, identifier: string, anchors: ReadonlySet<string>): boolean {
   const needed = Math.min(MIN_ANCHORS, anchors.size);
   return findWhole(context, identifier)
@@ -149,4 +144,42 @@ function wordsAround(
     for (const part of key.split('_')) if (part.length >= MIN_KEY_PART_CHARS) words.add(part.toLowerCase());
   }
   return words;
+}
+
+/** A condition without which the recall of a context means nothing. */
+export type Guard = 'budget' | 'rounds' | 'anchored' | 'density' | 'invented';
+
+export interface GuardedContext {
+  readonly score: QualityScore;
+  /** Share of characters in identifiers. */
+  readonly sourceDensity: number;
+  readonly tokens: number;
+  readonly maxTokens: number;
+  /** In order. Empty for plain text, which has no calls. */
+  readonly messages: readonly Message[];
+}
+
+const MIN_ANCHORED_SHARE = 0.2;
+const MAX_DENSITY = 0.4;
+const MAX_INVENTED = 0.12;
+
+/** A list of all identifiers has a high recall, but breaks two guards. */
+export function findBrokenGuards({ score, sourceDensity, tokens, maxTokens, messages }: GuardedContext): Guard[] {
+  const broken: Readonly<Record<Guard, boolean>> = {
+    budget: tokens > maxTokens,
+    rounds: !areRoundsWhole(messages),
+    anchored: score.recall > 0 && score.anchored / score.recall < MIN_ANCHORED_SHARE,
+    density: score.density > Math.max(2 * sourceDensity, MAX_DENSITY),
+    invented: score.invented > MAX_INVENTED,
+  };
+  return (Object.keys(broken) as Guard[]).filter((guard) => broken[guard]);
+}
+
+function areRoundsWhole(messages: readonly Message[]): boolean {
+  const open = new Set<string>();
+  for (const { toolCalls = [], toolCallId } of messages) {
+    for (const { id } of toolCalls) open.add(id);
+    if (toolCallId !== undefined && !open.delete(toolCallId)) return false;
+  }
+  return open.size === 0;
 }

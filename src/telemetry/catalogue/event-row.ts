@@ -18,18 +18,18 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** The logger leaves out the message of this error if that message could quote texts of a conversation. */
+  /** The logger leaves out its message if that could quote texts of a conversation. */
   readonly error?: unknown;
 }
 
-/** Changes that a worker event makes to the span in which it occurs. */
+/** Change of the span in which the event occurs. */
 export interface SpanUpdate {
-  /** Kinds of span that this event changes. */
+  /** Kinds of span that change. */
   readonly of: readonly SpanSubject['kind'][];
   readonly attributes: Attributes;
   /** Value of `error.type`, which marks the span as failed. null: not failed, even if an exception follows. */
   readonly error?: string | null | undefined;
-  /** Name of a span event to add. The attributes are then set on the span event instead of the span. */
+  /** Name of a span event, which then gets the attributes instead of the span. */
   readonly eventName?: string;
 }
 
@@ -42,7 +42,7 @@ export function line(
   return { level, message, fields, error };
 }
 
-/** Copies the named fields of an event. A new field of an event does not reach the logs by accident. */
+/** Copies named fields, so that a new field of an event does not reach the logs by accident. */
 export function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;
 }

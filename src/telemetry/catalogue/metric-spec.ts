@@ -1,36 +1,27 @@
-/** Definition of a metric. Units are base units such as seconds, tokens or ratios. */
+/** Units are base units such as seconds, tokens or ratios. */
 export interface MetricSpec<Label extends string = string> {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
   readonly help: string;
-  /**
-   * Labels of the metric. A label may have only a few values, so ids and tool names are never labels: every new value
-   * would add a permanent series.
-   */
+  /** Each label has few values. Ids and tool names are never labels: every new value adds a permanent series. */
   readonly labels: readonly Label[];
-  /** Upper bounds of the histogram's buckets. */
   readonly buckets?: readonly number[];
-  /**
-   * Label combinations that exist from the start with the value 0. Prometheus' `rate` needs a first value to see the
-   * first increase.
-   */
+  /** Label sets that start at 0. Prometheus' `rate` needs a first value to see the first increase. */
   readonly start?: readonly LabelSet[];
 }
 
 export type LabelSet = Readonly<Record<string, string>>;
 
-/** Known values of each label. An empty list means that the values are unknown at the start, as for model names. */
+/** Known values of each label. Empty: not known at the start, as for model names. */
 type Values<Label extends string> = { readonly [Name in Label]: readonly string[] };
 
 /**
- * Defines a counter. @param values known values of each label, whose combinations all exist from the start. Pass
- * several objects to leave out combinations that cannot occur.
+ * @param values each label's values, all combinations of which start at 0. Several objects leave out impossible ones.
  */
 export function counter<Label extends string = never>(name: string, help: string, ...values: Values<Label>[]) {
   return { type: 'counter', name, help, ...describeLabels(values) } as const;
 }
 
-/** Defines a histogram. @param values known values of each label, as for a counter */
 export function histogram<Label extends string = never>(
   name: string,
   help: string,
@@ -40,10 +31,7 @@ export function histogram<Label extends string = never>(
   return { type: 'histogram', name, help, buckets, ...describeLabels(values) } as const;
 }
 
-/**
- * Defines a gauge. A gauge has no value before the first measurement, because a wrong 0 would hide that nothing was
- * measured.
- */
+/** No value before the first measurement: a wrong 0 would hide that nothing was measured. */
 export function gauge<Label extends string = never>(name: string, help: string, ...labels: readonly Label[]) {
   return { type: 'gauge', name, help, labels } as const;
 }
@@ -60,15 +48,15 @@ function combine(values: Values<string>): LabelSet[] {
   );
 }
 
-/** Histogram buckets for turns, which take from milliseconds to a day (if a person must approve a call). */
+/** From milliseconds to a day, if a person must approve a call. */
 export const TURN_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400];
-/** Histogram buckets for model and tool calls. The last bound is the time limit of a step. */
+/** The last bound is the time limit of a step. */
 export const CALL_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 export const CONTEXT_TOKENS = [
   500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000,
 ];
-/** Histogram buckets for the size of summaries, which have at most 2,000 tokens by default. */
+/** Summaries have at most 2,000 tokens by default. */
 export const SUMMARY_TOKENS = [32, 64, 125, 250, 500, 750, 1_000, 1_500, 2_000, 4_000];
 export const COUNTS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
-/** Histogram buckets for our token estimate divided by the provider's count. */
+/** Our token estimate ÷ the provider's count. */
 export const RATIOS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 2];

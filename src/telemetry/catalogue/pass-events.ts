@@ -157,7 +157,7 @@ function countPass(event: EventOf<'pass_ended'>, instruments: Instruments): void
   if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
 }
 
-/** Counts both policies or neither, because the metrics compare the policies pass by pass. */
+/** Counts both policies or neither, because the metrics compare them pass by pass. */
 function countShadow({ live, shadow }: EventOf<'pass_shadowed'>, instruments: Instruments): void {
   const { strategy, outcome } = shadow ?? { strategy: 'none', outcome: 'error' };
   instruments.shadowPasses.inc({ policy: 'live', strategy: live.strategy, outcome: live.outcome });
@@ -171,7 +171,7 @@ function countShadow({ live, shadow }: EventOf<'pass_shadowed'>, instruments: In
   }
 }
 
-/** Puts the sizes under the live and the shadow policy into one log line: `liveTokensAfter`, `shadowTokensAfter`. */
+/** One log line shows both policies: `liveTokensAfter`, `shadowTokensAfter`. */
 function describeMeasure(policy: 'live' | 'shadow', measure: PassMeasure): LogLine['fields'] {
   return {
     [`${policy}Outcome`]: measure.outcome,
@@ -195,7 +195,7 @@ function countSummary(event: EventOf<'summary_ended'>, instruments: Instruments)
   instruments.summaryTokens.observe(tokens);
 }
 
-/** Rank of the reasons for a compaction. A reason that makes compaction more urgent ranks higher. */
+/** A reason that makes compaction more urgent ranks higher. */
 const STRENGTH: Readonly<Record<Reason, number>> = {
   overflow: 8,
   hard_limit: 7,
@@ -208,8 +208,8 @@ const STRENGTH: Readonly<Record<Reason, number>> = {
 };
 
 /**
- * Chooses the reason under which a compaction pass is counted. A label with all combinations of reasons would have 256
- * values, and counting each reason would count a pass several times.
+ * The reason under which a pass is counted. All combinations would be 256 label values, and counting each reason would
+ * count a pass several times.
  */
 export function findTrigger(reasons: readonly Reason[]): Reason | 'none' {
   const [strongest] = REASONS.filter((reason) => reasons.includes(reason)).toSorted(

@@ -4,7 +4,7 @@ import type { ApprovalRefusal } from '../../domain/proposal.ts';
 import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, counter, histogram, SUMMARY_TOKENS } from './metric-spec.ts';
 
 const STRATEGIES = ['trim', 'summarize', 'evict'];
-/** Outcomes of a compaction pass that created no version of the context. Such a pass has no strategy. */
+/** Outcomes without a version. Such a pass has no strategy. */
 const WITHOUT_VERSION = [
   'rejected',
   'expired',
@@ -18,7 +18,6 @@ const WITHOUT_VERSION = [
 ];
 const REFUSALS: readonly ApprovalRefusal['code'][] = ['invalid_input', 'proposal_stale', 'conversation_busy'];
 
-/** Metrics of compaction passes: requests, outcomes, savings. */
 export const PASS_METRICS = {
   passRequests: counter(
     'turnfold_pass_requests_total',
@@ -107,7 +106,7 @@ export const PASS_METRICS = {
   ),
 };
 
-/** Metrics of summaries: outcomes, authors, sizes. The cost of summaries is counted in the model metrics. */
+/** The cost of summaries is in the model metrics. */
 export const SUMMARY_METRICS = {
   summarizationJobs: counter(
     'turnfold_summarization_jobs_total',
@@ -135,10 +134,7 @@ export const SUMMARY_METRICS = {
 
 const POLICY = { policy: [] };
 
-/**
- * Metrics of a shadow policy, a second policy that is measured and never applied. Present only while one is
- * configured.
- */
+/** A second policy that is measured and never applied. Series exist only while one is configured. */
 export const SHADOW_METRICS = {
   shadowPasses: counter(
     'turnfold_shadow_passes_total',

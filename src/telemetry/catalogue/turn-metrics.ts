@@ -5,7 +5,6 @@ import { CALL_SECONDS, counter, histogram, RATIOS, TURN_SECONDS } from './metric
 
 const FAILURE_CODES = Object.entries(ERROR_CODES).flatMap(([code, whose]) => (whose === 'turn' ? [code] : []));
 
-/** Metrics of turns and tool calls: outcomes, durations, waits. */
 export const TURN_METRICS = {
   turns: counter(
     'turnfold_turns_total',
@@ -52,10 +51,9 @@ export const TURN_METRICS = {
   toolCallDuration: histogram('turnfold_tool_call_duration_seconds', 'Duration of tool calls.', CALL_SECONDS),
 };
 
-/** Labels of the model metrics. A series appears with the first call of its model. */
+/** A series appears with the first call of its model. */
 const CALLS = { purpose: [], model: [] };
 
-/** Metrics of model calls: outcomes, durations, tokens, cost, and the quality of our size estimates. */
 export const MODEL_METRICS = {
   modelRequests: counter('turnfold_model_requests_total', 'Requests to models. A chain of models is named a|b.', {
     ...CALLS,

@@ -3,7 +3,7 @@ import { describeBlock } from '../../domain/event-loop.ts';
 import { TURNFOLD } from '../trace-names.ts';
 import { type EventRows, line } from './event-row.ts';
 
-/** Workers that disappear within this time probably crashed: autoscaling keeps a worker for at least five minutes. */
+/** Autoscaling keeps a worker for five minutes, so a worker that disappears earlier probably crashed. */
 const SHORT_LIFE_MS = 300_000;
 
 const LOSSES = {
@@ -16,10 +16,7 @@ const LOSSES = {
 
 const SUSPECT_LEVELS = { ended: 'info', stopped: 'info', died: 'warn', blocked: 'warn', not_started: 'error' } as const;
 
-/**
- * Events of leases, workers, Redis, the inbox and webhooks. Work handed back is not an error of its span. If a worker
- * loses its turn, only the span of the turn is marked, not its calls.
- */
+/** Work handed back is not an error. A lost turn marks the span of the turn, not those of its calls. */
 export const WORKER_EVENTS = {
   lease_lost: {
     log: ({ what, why }) =>
@@ -161,7 +158,7 @@ export const WORKER_EVENTS = {
   },
 } satisfies Partial<EventRows>;
 
-/** Maximum length of a name or reason in a log line, because a name in a corrupt record may have any length. */
+/** A name in a corrupt record may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {

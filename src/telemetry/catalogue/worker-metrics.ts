@@ -1,18 +1,16 @@
 import { DATABASE_LOSSES } from '../../domain/database-loss.ts';
-import { DEFERRED_WRITES } from '../../domain/events.ts';
+import { DEFERRED_WRITES, SUSPECT_OUTCOMES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/quarantine.ts';
-import { SUSPECT_OUTCOMES } from '../../domain/suspect-events.ts';
-import { WEBHOOK_EVENTS } from '../../domain/webhook.ts';
-import { WEBHOOK_OUTCOMES } from '../../domain/webhook-events.ts';
+import { WEBHOOK_EVENTS, WEBHOOK_OUTCOMES } from '../../domain/webhook.ts';
 import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
 import { counter, gauge } from './metric-spec.ts';
 
-/** The name of each worker role is also the name of its queue. */
+/** A worker role has the name of its queue. */
 const ROLES = Object.values(QUEUES);
 
 /**
- * Values of the label `where` with fixed names. Names of summarizers and gauges appear only at their first failure,
- * which Prometheus' `rate` does not see.
+ * Fixed values of the label `where`. Names of summarizers and gauges appear at their first failure, which Prometheus'
+ * `rate` does not see.
  */
 const FAILURE_PLACES = [
   'store',
@@ -36,7 +34,7 @@ const FAILURE_PLACES = [
   'content listener',
 ];
 
-/** Codes of refused inbox jobs whose series start at 0. The others appear with their first job. */
+/** Codes whose series start at 0. */
 const INBOX_REFUSALS = [
   'invalid_input',
   'message_too_large',
@@ -46,7 +44,6 @@ const INBOX_REFUSALS = [
   'conversation_busy',
 ] as const;
 
-/** Metrics of workers: lost leases, retried writes, failures. */
 export const WORKER_METRICS = {
   leasesLost: counter(
     'turnfold_leases_lost_total',
@@ -159,9 +156,9 @@ export const WORKER_GAUGES = {
 };
 
 /**
- * Gauges of state that all workers share. Only the worker that owns the measuring lease shows them. So each series
- * exists once and Redis is queried once, for any number of workers. While the lease moves, two workers or no worker may
- * show these gauges for some seconds. Dashboard queries take the maximum, and alerts the maximum over a minute.
+ * State that all workers share. Only the owner of the measuring lease shows these gauges, so each series exists once
+ * and Redis is queried once. While the lease moves, two workers or none may show them for some seconds. Dashboards take
+ * the maximum, alerts the maximum over a minute.
  */
 export const SHARED_GAUGES = {
   waitingTurns: gauge('turnfold_waiting_turns', 'Conversations whose next turn waits for a worker.'),
@@ -228,7 +225,7 @@ export const SHARED_GAUGES = {
     'turnfold_redis_evicted_keys',
     'Keys that Redis has evicted since it started. Every evicted key is lost data.',
   ),
-  /** Metric name of BullMQ's own exporter, so that existing dashboards work. */
+  /** The name of BullMQ's own exporter, so that existing dashboards work. */
   jobs: gauge(
     'bullmq_job_count',
     'Jobs in the queues by state. A due wake, which has no job, counts as a waiting job.',

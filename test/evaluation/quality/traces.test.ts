@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Corpus, type Recording } from '../../../src/evaluation/quality/corpus.ts';
-import { findCuts } from '../../../src/evaluation/quality/cut-points.ts';
-import { findPoint } from '../../../src/evaluation/quality/point.ts';
+import { findCuts, findPoint } from '../../../src/evaluation/quality/point.ts';
 import { QualityScorer } from '../../../src/evaluation/quality/score.ts';
 import { renderMessage } from '../../../src/evaluation/quality/searchable-text.ts';
 import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';

@@ -23,7 +23,6 @@ export const turnfoldKind: MessageKind = {
   addUser: ({ text }) => ({ role: 'user', content: text }),
 };
 
-/** Messages of OpenAI Chat. */
 export const openaiChatKind: MessageKind = {
   name: 'openai-chat',
   recognizes: (messages) => messages.some(({ role }) => typeof role === 'string'),
@@ -65,7 +64,7 @@ export const aiSdkKind: MessageKind = {
   addUser: ({ text }) => ({ role: 'user', content: [{ type: 'text', text }] }),
 };
 
-/** A prompt of a language model has no content that is a string, except in system messages. */
+/** A prompt of a language model has strings as content only in system messages. */
 function blocksOnly(written: unknown): unknown[] {
   return (written as readonly Block[]).map((message) =>
     message['role'] !== 'system' && typeof message['content'] === 'string'
@@ -74,7 +73,7 @@ function blocksOnly(written: unknown): unknown[] {
   );
 }
 
-/** The reader of messages knows files as base64 or an address. The AI SDK also has bytes, `URL`s, and data with a type. */
+/** The reader knows files as base64 or an address. The AI SDK also has bytes, `URL`s, and data with a type. */
 function flattenFiles(message: unknown): unknown {
   if (!isMapping(message) || !Array.isArray(message['content'])) return message;
   return { ...message, content: message['content'].map(flattenFile) };
@@ -102,22 +101,18 @@ function flattenData(data: unknown): unknown {
   return type === 'text' ? Buffer.from(String(text)).toString('base64') : JSON.stringify(reference ?? data);
 }
 
-/** Returns a list of a written document. */
 export function listUnder(document: unknown, key: string): unknown[] {
   return (document as Readonly<Record<string, unknown[]>>)[key] ?? [];
 }
 
-/** How a format keeps results of calls among the content blocks of a message. */
 interface ResultBlocks {
-  /** Key of a result block that holds the id of its call. */
   readonly idKey: string;
   readonly replace: (block: Block, result: Message) => Block;
 }
 
 /**
- * Writes a message whose content blocks are results of calls, and maybe texts. Blocks that did not change stay as they
- * were given, with all their keys.
- * @returns undefined if the message is not such a message
+ * Writes a message whose content blocks are results, and maybe texts. Unchanged blocks keep all their keys. @returns
+ * undefined for another message
  */
 function patchResults(
   parts: readonly unknown[],
@@ -133,7 +128,7 @@ function patchResults(
   const [speech] = speeches;
   const content = given.flatMap((block): Block[] => {
     const id = block[idKey];
-    // A message of a tool has no text, but may have answers to requests for approval.
+    // A message of a tool may have answers to requests for approval.
     if (id === undefined) return part['role'] === 'tool' || speech?.isChanged === false ? [block] : [];
     const result = results.get(id as string);
     if (result === undefined) return [];

@@ -10,7 +10,6 @@ import { responsesWriter } from '../../../wire/histories/writers/openai-response
 import { listUnder } from './chat.ts';
 import { type MessageKind, type Survivor, survivingMessages } from './kind.ts';
 
-/** Input items of OpenAI Responses. */
 export const responsesKind: MessageKind = {
   name: 'openai-responses',
   recognizes: (messages) => responses.recognizes([{ value: messages, at: '' }]),
@@ -19,7 +18,7 @@ export const responsesKind: MessageKind = {
   addUser: ({ text }) => addMessage(text),
 };
 
-/** Input items of the OpenAI Agents SDK, which have other names than those of the API. */
+/** The OpenAI Agents SDK has other names than the API. */
 export const agentsKind: MessageKind = {
   name: 'openai-agents',
   recognizes: (messages) => messages.some(({ type, callId }) => type === 'function_call_result' || isId(callId)),
@@ -49,7 +48,7 @@ function writeItems(messages: readonly Message[]): Block[] {
   return listUnder(responsesWriter.write(messages), 'input') as Block[];
 }
 
-/** The output of a call stays an item of its type, because it must match its call. */
+/** The output stays an item of its type, because it must match its call. */
 function patchOutput(parts: readonly unknown[], survivors: readonly Survivor[]): Block[] | undefined {
   const [survivor] = survivors;
   const [item, ...others] = parts.filter((part) => isMapping(part) && isOutput(part)) as Block[];
@@ -76,7 +75,6 @@ function isOutput({ type }: Block): boolean {
   return typeof type === 'string' && (isResultItem(type) || type.endsWith('_call_result'));
 }
 
-/** Returns an item of the Agents SDK as one of the API. */
 function toResponsesItem(item: unknown): unknown {
   if (!isMapping(item)) return item;
   const { callId, providerData: _, ...rest } = item;
@@ -89,7 +87,6 @@ function toResponsesItem(item: unknown): unknown {
   return { ...named, type: type.replace(/_result$/, '_output'), output: textOfOutput(item['output']) };
 }
 
-/** The output of a function is a text, a part, or a list of parts. */
 function textOfOutput(output: unknown): unknown {
   if (isMapping(output) && output['type'] === 'text') return output['text'];
   return isMapping(output) && typeof output['type'] === 'string' ? [toInputPart(output)] : mapParts(output);

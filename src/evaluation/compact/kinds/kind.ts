@@ -5,7 +5,6 @@ import type { HistoryNotes } from '../../../wire/histories/notes.ts';
 import { type ReadMessages, readMessagesInSlices } from '../../../wire/histories/read-messages.ts';
 import type { Block } from '../../../wire/histories/values.ts';
 
-/** Formats of messages that can be compacted. */
 export const MESSAGE_FORMATS = [
   'ai-sdk',
   'ai-sdk-ui',
@@ -20,55 +19,48 @@ export const MESSAGE_FORMATS = [
 /** Format of a list of messages. */
 export type MessageFormat = (typeof MESSAGE_FORMATS)[number];
 
-/** A message of the log that a given message became, as it is in the compacted context. */
+/** A message of the compacted context that was given. */
 export interface Survivor {
-  /** The message, with the ids of calls that the caller uses. */
+  /** With the caller's ids of calls. */
   readonly message: Message;
-  /** True if the message differs from the given one. */
   readonly isChanged: boolean;
 }
 
-/** Text of a user message that was not given: a summary, or a placeholder. */
+/** A user message that was not given: a summary, or a placeholder. */
 export interface AddedText {
   readonly text: string;
-  /** Id that is the same whenever the text is written again. */
+  /** The same whenever the text is written again. */
   readonly id: string;
-  /** All given messages. */
   readonly given: readonly unknown[];
 }
 
-/** How messages of one format are read, and how changed messages are written in the same format. */
+/** How messages of one format are read, and written when they changed. */
 export interface MessageKind {
   readonly name: MessageFormat;
-  /** Returns true if the messages have marks of this format. */
   readonly recognizes: (messages: readonly Block[]) => boolean;
-  /**
-   * Divides a given message into parts that can be kept or removed one by one. Default: the message is one part.
-   */
+  /** Divides a message into parts that can be kept or removed one by one. Default: one part. */
   readonly split?: (message: unknown) => readonly unknown[];
-  /** Joins parts of one given message. @param isRest true if other parts of the message stand elsewhere */
+  /** @param isRest true if other parts of the message stand elsewhere */
   readonly join?: (given: unknown, parts: readonly unknown[], isRest: boolean) => unknown;
   /** @throws invalid_input with the path of what the format does not have */
   readonly read: (parts: readonly unknown[], places: readonly string[], notes: HistoryNotes) => ReadMessages;
   /**
-   * Writes what stays of one or more given parts. Takes values from the given parts wherever they did not change. Without
-   * parts, writes all survivors as new messages.
+   * Writes the survivors of given parts, with the given values wherever they did not change. Without parts: new
+   * messages.
    */
   readonly rewrite: (parts: readonly unknown[], survivors: readonly Survivor[], given: readonly unknown[]) => unknown[];
   readonly addUser: (added: AddedText) => unknown;
 }
 
-/** Reads messages of the formats that need no importer. */
+/** For formats that need no importer. */
 export function readPlain(parts: readonly unknown[], places: readonly string[], notes: HistoryNotes): ReadMessages {
   return runToEnd(readMessagesInSlices(parts, notes, places));
 }
 
-/** Returns the messages of survivors. */
 export function survivingMessages(survivors: readonly Survivor[]): Message[] {
   return survivors.map(({ message }) => message);
 }
 
-/** Returns the blocks of a list, and an empty list for any other value. */
 export function blocksOf(value: unknown): Block[] {
   return Array.isArray(value) ? value.filter(isMapping) : [];
 }

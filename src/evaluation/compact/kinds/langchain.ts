@@ -6,7 +6,7 @@ import type { Block } from '../../../wire/histories/values.ts';
 import { inputOf } from '../../../wire/histories/writers/writer.ts';
 import { type AddedText, type MessageKind, readPlain, type Survivor } from './kind.ts';
 
-/** Messages of LangChain: instances of its classes, and their dictionaries. */
+/** Instances of LangChain's classes, and their dictionaries. */
 export const langchainKind: MessageKind = {
   name: 'langchain',
   recognizes: (messages) => langchain.recognizes([{ value: messages.map(toDictionary), at: '' }]),
@@ -36,13 +36,13 @@ function isInstance(message: unknown): message is Instance {
   return isMapping(message) && isMapping(message['lc_kwargs']) && typeof message['toDict'] === 'function';
 }
 
-/** An instance has more fields than its dictionary, which repeat others. */
+/** The further fields of an instance repeat others. */
 function toDictionary(message: unknown): unknown {
   if (!isInstance(message)) return message;
   return (message as unknown as { toDict(): unknown }).toDict();
 }
 
-/** A changed message has the text and the calls of the context, and the other fields of the given one. */
+/** Text and calls come from the context, other fields from the given message. */
 function rewriteMessage(part: unknown, { message, isChanged }: Survivor, given: readonly unknown[]): unknown {
   if (!isChanged) return part;
   const type = TYPES[message.role] ?? 'human';
@@ -79,10 +79,10 @@ function fieldsOf({ role, content, toolCalls, toolCallId, isError }: Message): B
   };
 }
 
-/** Roles of messages that LangChain accepts in place of instances. */
+/** Roles that LangChain accepts in place of instances. */
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant', tool: 'tool', system: 'system' };
 
-/** Builds a message as the given ones are built: with the class of one of them, if they are instances. */
+/** Builds a message as the given ones are built, with the class of one of them if they are instances. */
 function build(given: readonly unknown[], type: string, fields: Block): unknown {
   const like = given.find((message) => typeOf(message) === type);
   if (isInstance(like)) return new like.constructor(fields);

@@ -4,7 +4,7 @@ import type { Block } from '../../../wire/histories/values.ts';
 import { inputOf } from '../../../wire/histories/writers/writer.ts';
 import { blocksOf, type MessageKind, readPlain, type Survivor } from './kind.ts';
 
-/** Messages of the AI SDK for a user interface, versions 4 to 7. One message may hold all steps of an answer. */
+/** The AI SDK's messages for a user interface, versions 4 to 7. One message may hold all steps of an answer. */
 export const uiKind: MessageKind = {
   name: 'ai-sdk-ui',
   recognizes: (messages) => messages.some(({ parts }) => Array.isArray(parts)),
@@ -26,18 +26,19 @@ function partsOf(message: unknown): Block[] {
   return isMapping(message) ? blocksOf(message['parts']) : [];
 }
 
-/** Version 4 has the texts and calls of a message in two places. */
+/** Version 4 has texts and calls in two places. */
 function withParts({ content, toolInvocations: _, ...message }: Block, parts: readonly Block[]): Block {
   const texts = parts.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []));
   return { ...message, ...(typeof content === 'string' && { content: texts.join('\n') }), parts };
 }
 
-/** Returns the id of the call that a part holds. */
 function callIdOf({ toolCallId, toolInvocation }: Block): unknown {
   return toolCallId ?? (isMapping(toolInvocation) ? toolInvocation['toolCallId'] : undefined);
 }
 
-/** A step ends before the first part that is no call, and that follows a result. The reader of messages divides them alike. */
+/**
+ * A step ends before the first part that follows a result and is no call. The reader of messages divides them alike.
+ */
 function divideSteps(parts: readonly Block[]): Block[][] {
   const steps: Block[][] = [[]];
   let hasResults = false;
