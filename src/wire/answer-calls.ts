@@ -7,7 +7,7 @@ import { parseObject } from './calls.ts';
 const UNNAMED = 'unknown_tool';
 
 /** A tool call as a server sent it. Servers leave fields out, or send other types in them. */
-export interface ReceivedCall {
+interface ReceivedCall {
   readonly id?: unknown;
   readonly name?: unknown;
   readonly arguments?: unknown;

@@ -1,3 +1,20 @@
+/**
+ * From the log to a provider's request, in three steps:
+ * 1. This file arranges messages as every provider demands.
+ * 2. The layout of a format (`<format>/layout.ts`) writes its roles and blocks. A provider gets its own answer back
+ *    verbatim, with reasoning and signatures, unless the log's message was edited since.
+ * 3. The renderer of a format (`<format>/render.ts`) adds tools, limits, cache breakpoints and thinking.
+ *
+ * Each block remembers the message of the log that it comes from (`Origin`). A finished body does not show that, but the
+ * rules on order (X10) and on thinking (A8) are about the log.
+ *
+ * Nothing is added to or removed from the middle of a request that was sent before. A later system message stays in its
+ * place, an unknown tool changes no list of tools, and derived ids repeat: the provider's prompt cache and all thinking
+ * hold only for an unchanged start.
+ *
+ * Every step yields in slices, because a context may have 100,000 messages.
+ */
+
 import { groupInSlices } from '../domain/group.ts';
 import { forEachInSlices, type Interruptible, runToEnd } from '../domain/interruptible.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
@@ -28,14 +45,14 @@ export interface ArrangedRequest {
   readonly prefix: string;
 }
 
-export interface ArrangeOptions {
+interface ArrangeOptions {
   readonly callIds?: CallIdForm | undefined;
   /** False: later system messages become user messages. Default false. */
   readonly takesLaterSystem?: boolean | undefined;
 }
 
 /**
- * Puts the messages of a request into the form that all wire formats share:
+ * Puts messages into the form that all wire formats share:
  * - System messages at the start come first, then a user message (wire rule X5).
  * - Results come directly after the message with their call (wire rule X10).
  * - No content is empty (wire rule X3), calls have tools (wire rule X6), and call ids are legal.

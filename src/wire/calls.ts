@@ -13,7 +13,7 @@ const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 /** Digits or an exponent that JavaScript may not represent exactly. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
-export interface CallArguments {
+interface CallArguments {
   /** Numbers that JavaScript cannot represent exactly are strings. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;

@@ -22,7 +22,7 @@ interface FormatFunctions {
   readonly validateInSlices: (body: unknown, context?: RuleContext, options?: object) => Interruptible<Violation[]>;
 }
 
-export interface WireFormatTools extends FormatFunctions {
+interface WireFormatTools extends FormatFunctions {
   readonly render: (request: WireRequest, options?: object) => Rendered<unknown>;
   readonly validate: (body: unknown, context?: RuleContext, options?: object) => Violation[];
 }

@@ -16,7 +16,7 @@ export interface EvidenceLine {
   readonly terms: readonly string[];
 }
 
-export interface EvidenceRequest {
+interface EvidenceRequest {
   readonly maxTokens: number;
   /** Lines of these messages may be chosen. */
   readonly range: SeqRange;

@@ -31,7 +31,7 @@ export interface ModelCallInput {
   readonly maxOutputTokens: number;
 }
 
-export type SummaryCallResult<Answer = ModelAnswer> =
+type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'answered'; readonly answer: Answer }
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };

@@ -11,7 +11,7 @@ import { type QuotedSections, quoteSections } from './quoted-sections.ts';
 import { type RecordResult, RecordWriting } from './record-writing.ts';
 import { fitSections, renderSections, type Sections } from './sections.ts';
 
-export interface ModelSummarizerOptions {
+interface ModelSummarizerOptions {
   readonly model: Model;
   readonly counter: TokenCounter;
   readonly clock: Clock;

@@ -1,3 +1,17 @@
+/**
+ * A summarizing model chooses, and code writes (I24). The model copies a few words of each place that matters. This file
+ * finds the records of the log that hold these words, and code writes the records with their author. So a summary states
+ * nothing of its own: "the user approved the deletion" stands in no message, and is dropped.
+ *
+ * Road not taken: earlier versions let the model write prose, and searched it for claims of consent in twelve languages
+ * and for invented names. Such lists are never complete. Quotes need no list, and hold in every language.
+ *
+ * Models do not copy exactly, so a line only points at its record. `WordIndex` lists the records of each word of the
+ * answer, where rare words weigh more. `findRecords` takes the record with most of the line's weight, if that is at least
+ * half, and drops the line otherwise. `PlacedRecords` quotes each record once, so the sections that protect the user are
+ * filled first. `log-quotes.ts` decides who said a record, and writes it.
+ */
+
 import type { Fragment, Ledger } from '../../compaction/evidence/ledger.ts';
 import { splitSentences } from '../../compaction/evidence/sentences.ts';
 import { scanTerms } from '../../compaction/evidence/terms.ts';
@@ -21,11 +35,7 @@ const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
 /** For words of the agent that another section may not hold. */
 const OTHERS: Section = 'facts';
 
-/**
- * Replaces each sentence of a model by the records of the log from which it took its words. So a model chooses what a
- * summary says, and states nothing. A sentence whose words no record holds is dropped.
- * @param sections answer of a model
- */
+/** @param sections answer of a model */
 export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Interruptible<QuotedSections> {
   const words = yield* WordIndex.read(sections, ledger, quotes);
   const placed = new PlacedRecords(quotes);

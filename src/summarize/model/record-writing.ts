@@ -16,7 +16,7 @@ import {
   type TranscriptPart,
 } from './transcript.ts';
 
-export interface RecordWritingOptions extends ModelCallPorts {
+interface RecordWritingOptions extends ModelCallPorts {
   readonly counter: TokenCounter;
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };

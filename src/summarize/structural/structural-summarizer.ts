@@ -1,3 +1,19 @@
+/**
+ * Summarizes without a model: a summary is a choice of the log's own lines, in the order of events. `→` marks a call with
+ * its arguments, `←` its outcome. A call costs nothing and needs no network, and the same request gives the same text.
+ *
+ * On recorded conversations, at 20 % of the source, a summary holds 78 % of the names, numbers and paths that the agent
+ * uses next. Random lines hold 52 %, as do the first and last rounds, and it takes 36 ms
+ * (docs/explanation/context-quality.md).
+ *
+ * `readSource` splits the messages into fragments, values their terms and marks stale lines. `choose` takes the fragments
+ * whose terms are worth most for their tokens, first among calls that changed something or failed: an agent that forgets
+ * such a call repeats it. `showFragments` puts each result behind its call, and `renderLines` writes the lines.
+ *
+ * An exact count of every line would cost ten times the estimate of `line-tokens.ts`. So a try chooses by estimates,
+ * writes the text, counts it, and corrects the target of the next try by the error.
+ */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { chooseFragments } from '../../compaction/evidence/coverage.ts';
 import type { Fragment } from '../../compaction/evidence/ledger.ts';
@@ -12,7 +28,7 @@ import { readSource, type SummarySource } from './summary-source.ts';
 
 type Counter = Pick<TokenCounter, 'count' | 'countSync' | 'clipStart'>;
 
-export interface StructuralSummarizerOptions {
+interface StructuralSummarizerOptions {
   readonly counter: Counter;
 }
 
@@ -21,17 +37,17 @@ const MIN_TOKENS = 24;
 /** Until a text fits and fills its room. */
 const MAX_TRIES = 5;
 const MIN_FILL = 0.96;
+/** Of the room, for a repeated try. */
+const AIM = 0.985;
+const MAX_GROWTH = 2;
 /** Before the first fragment of a message. */
 const MARK_TOKENS = 2;
 /** With the blank before it, and one to spare. */
 const GAP_TOKENS = 3;
+const LONGEST_LINE_TOKENS = 2_000;
 /** Of the room, for calls that changed something or failed. */
 const EFFECTS_SHARE = 0.2;
 
-/**
- * Summarizes without a model. The summary has the lines that name what the agent will most likely use next, in the order
- * of events. `→` marks a call with its arguments, `←` its outcome. The same request gives the same text.
- */
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
   return {
     id: 'structural',
@@ -54,11 +70,6 @@ export function createStructuralSummarizer({ counter }: StructuralSummarizerOpti
     },
   };
 }
-
-/** Of the room, for a repeated try. */
-const AIM = 0.985;
-const MAX_GROWTH = 2;
-const LONGEST_LINE_TOKENS = 2_000;
 
 function refuse(why: string): SummaryAnswer {
   return { status: 'refused', why };

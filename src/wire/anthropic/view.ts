@@ -13,7 +13,7 @@ import {
 /** A string as content counts as one text block. */
 export type PlacedBlock = BodyBlock & { readonly path: string };
 
-export interface AnthropicTurn {
+interface AnthropicTurn {
   readonly path: string;
   readonly role: 'user' | 'assistant' | 'system';
   readonly blocks: readonly PlacedBlock[];
@@ -187,12 +187,12 @@ const otherSchema = z.object({
 
 type KnownBlock = z.infer<typeof knownSchema>;
 
-export interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
+interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
   readonly type: 'other';
   readonly kind: string;
 }
 
-export type BodyBlock = KnownBlock | OtherBlock;
+type BodyBlock = KnownBlock | OtherBlock;
 
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set<KnownBlock['type']>([
   'text',

@@ -38,13 +38,13 @@ export class CallNames {
   }
 }
 
-export interface DraftCall {
+interface DraftCall {
   readonly id?: string | undefined;
   readonly name: string;
   readonly arguments: string;
 }
 
-export interface DraftResult {
+interface DraftResult {
   readonly id?: string | undefined;
   /** For a result without an id. */
   readonly name?: string | undefined;

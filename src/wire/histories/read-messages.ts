@@ -1,3 +1,16 @@
+/**
+ * One reader for the messages of all programs. It does not ask for the format of a list, because programs add messages of
+ * their own to those of a provider. A message is read by its fields, and a block by its type (`blocks.ts`): a type of one
+ * format means the same in the others, or does not exist there.
+ *
+ * Unknown keys and types are errors. A key that is silently dropped may hold calls or texts, and the agent would go on
+ * without them. `message-keys.ts` lists the keys that say nothing to a model.
+ *
+ * Around this file: `formats/` turns the files of programs into such messages. A message with text, calls and results
+ * becomes several (`MessageDraft`). `repair-calls.ts` then gives each call one result, and `notes.ts` collects all that was
+ * changed or left out.
+ */
+
 import { boundedList } from '../../domain/bounded-schemas.ts';
 import { fieldError } from '../../domain/errors.ts';
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
@@ -31,8 +44,7 @@ export interface ReadMessages {
 }
 
 /**
- * Reads messages of turnfold, OpenAI, Ollama, LangChain, Anthropic and the AI SDK. A list may mix them, because
- * programs add messages of their own.
+ * Reads messages of turnfold, OpenAI, Ollama, LangChain, Anthropic and the AI SDK.
  * @param places path of each message. Default: `messages[0]` and so on
  * @throws invalid_input with the path of a message, part or key that turnfold does not know
  */

@@ -4,14 +4,14 @@ import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { CLOSING_RESULT, type Message, type ToolCall } from '../../domain/message.ts';
 import type { HistoryNotes } from './notes.ts';
 
-export interface RepairOptions {
+interface RepairOptions {
   readonly notes: HistoryNotes;
   /** Open calls of the log before the messages. */
   readonly openCalls?: readonly OpenCall[] | undefined;
   readonly placeOf: (index: number) => string;
 }
 
-export interface RepairedMessage {
+interface RepairedMessage {
   readonly message: Message;
   /** Before the repair. Of a result that closes a call: the call's. -1: a call of the log. */
   readonly index: number;

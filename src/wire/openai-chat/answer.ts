@@ -2,7 +2,7 @@ import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
 /** The fields of a complete answer that turnfold reads, as in a choice of the SDK's `ChatCompletion`. */
-export interface ChatAnswer {
+interface ChatAnswer {
   readonly finish_reason: string | null;
   readonly message: {
     readonly content?: string | null;

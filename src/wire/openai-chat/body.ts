@@ -17,13 +17,13 @@ export interface ChatFilePart {
 
 export type ChatPart = ChatTextPart | ChatImagePart | ChatFilePart;
 
-export interface ChatCall {
+interface ChatCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-export interface ChatSystemMessage {
+interface ChatSystemMessage {
   readonly role: 'system' | 'developer';
   readonly content: string | ChatTextPart[];
 }
@@ -41,7 +41,7 @@ export interface ChatAssistantMessage {
   readonly tool_calls?: ChatCall[];
 }
 
-export interface ChatToolMessage {
+interface ChatToolMessage {
   readonly role: 'tool';
   readonly tool_call_id: string;
   readonly content: string;

@@ -1,17 +1,17 @@
 /** The part of a Responses request that turnfold writes. Declared here, so that this code needs no SDK. */
 
-export interface InputText {
+interface InputText {
   readonly type: 'input_text';
   readonly text: string;
 }
 
-export interface InputImage {
+interface InputImage {
   readonly type: 'input_image';
   readonly image_url: string;
   readonly detail: 'auto';
 }
 
-export interface InputFile {
+interface InputFile {
   readonly type: 'input_file';
   readonly filename?: string;
   readonly file_data?: string;
@@ -20,26 +20,26 @@ export interface InputFile {
 
 export type ResponsesPart = InputText | InputImage | InputFile;
 
-export interface UserItem {
+interface UserItem {
   readonly type: 'message';
   readonly role: 'user' | 'developer';
   readonly content: ResponsesPart[];
 }
 
 /** Without an id, which the server accepts only together with its reasoning (wire rule R3). */
-export interface AssistantItem {
+interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
 }
 
-export interface FunctionCallItem {
+interface FunctionCallItem {
   readonly type: 'function_call';
   readonly call_id: string;
   readonly name: string;
   readonly arguments: string;
 }
 
-export interface FunctionOutputItem {
+interface FunctionOutputItem {
   readonly type: 'function_call_output';
   readonly call_id: string;
   readonly output: string | ResponsesPart[];

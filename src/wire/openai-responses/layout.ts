@@ -5,7 +5,7 @@ import { dataUrl, EMPTY_TEXT, isBlank, isFilledText, isTextOf, type SentPart } f
 import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
 import type { ResponsesItem, ResponsesPart } from './body.ts';
 
-export interface LaidItem {
+interface LaidItem {
   readonly item: ResponsesItem;
   /** One index for each part of a user message, one for any other item. */
   readonly origins: readonly Origin[];

@@ -31,7 +31,7 @@ const itemSchema = z.object({
   summary: z.unknown().optional(),
 });
 
-export type InputItem = z.infer<typeof itemSchema>;
+type InputItem = z.infer<typeof itemSchema>;
 
 /** Calls of the provider's own tools have no `call_id` and contain their result. */
 function isCall({ type, call_id }: InputItem): boolean {

@@ -41,7 +41,7 @@ export interface ViewedResult {
   readonly position: Position;
 }
 
-export interface ViewedText {
+interface ViewedText {
   readonly path: string;
   readonly text: string;
   readonly position: Position;
@@ -133,7 +133,7 @@ export function parseBodyJson(text: string): unknown {
 }
 
 /** Facts about a body's JSON. The text itself may exceed the maximum length of a string. */
-export interface WrittenBody {
+interface WrittenBody {
   readonly bytes: number;
   /** The JSON may hold a lone surrogate. */
   readonly hasEscapedSurrogate: boolean;

@@ -1,12 +1,25 @@
+/**
+ * A request that breaks a rule of its provider is refused again at each retry, so a broken context would end its
+ * conversation. Each request is therefore checked before it is sent, and each new version of a context before its commit.
+ *
+ * The rules read the finished body again, and know nothing of the code that rendered it: a renderer that checks itself
+ * repeats its own mistakes. `turnfold validate` checks the bodies of other programs in the same way. Schemas of the SDKs
+ * cannot replace the rules. They describe fields, and the rules relations between messages, such as a call and its result.
+ *
+ * A format reads a body once, into a view (`<format>/view.ts`). All views have the facts of `BodyView`, so the rules of
+ * this file are written once for all formats. The rules of one format are in `<format>/rules.ts`, and the rules that need
+ * the log (X10, X12, X13, A8) in `version-checks.ts`. docs/reference/wire.md lists all by their codes.
+ *
+ * A rule is a generator of its violations. It also yields undefined where the caller may pause, because checks of a long
+ * conversation would block the event loop.
+ */
+
 import { endsSlice } from '../../domain/interruptible.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedResult } from './body-view.ts';
 import type { Breach, RuleContext, Rules } from './rule.ts';
 
-/**
- * Rules of every format that need only the body. X10, X12 and X13 need the log, too: `version-checks.ts`. `form`
- * reports parts that could not be read.
- */
+/** `form` reports parts that could not be read. */
 export const sharedRules: Rules<BodyView> = {
   form: ({ malformed }) => malformed,
   X1: pairsCallsAndResults,

@@ -1,9 +1,9 @@
+import type { PictureFormula } from '../../domain/model.ts';
 import { type Part, readParts } from '../../domain/parts.ts';
-import type { PictureFormula } from '../../domain/picture-formula.ts';
 import { countPicture, PICTURE_TOKENS } from './picture-tokens.ts';
 import type { BpeTokenCounter } from './token-counter.ts';
 
-export interface CountedMessage {
+interface CountedMessage {
   readonly content: string;
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[] | undefined;
   readonly parts?: readonly unknown[] | undefined;

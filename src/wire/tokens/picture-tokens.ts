@@ -1,8 +1,7 @@
-import type { ModelProfile } from '../../domain/model.ts';
-import type { PictureFormula } from '../../domain/picture-formula.ts';
+import type { ModelProfile, PictureFormula } from '../../domain/model.ts';
 import { readPictureSize } from '../../domain/picture-size.ts';
 
-export type Picture = { readonly kind: 'image'; readonly base64: string } | { readonly kind: 'image_url' };
+type Picture = { readonly kind: 'image'; readonly base64: string } | { readonly kind: 'image_url' };
 
 /** For a picture of unknown size, and a model without a formula. */
 export const PICTURE_TOKENS = 1_600;

@@ -2,7 +2,7 @@ import { isMapping } from '../../../domain/parse.ts';
 import { type ReadContents, readContents, writeArguments } from '../blocks.ts';
 import { type Block, toText } from '../values.ts';
 
-export interface ItemCall {
+interface ItemCall {
   readonly name: string;
   readonly arguments: string;
   /** If the item itself has it. */

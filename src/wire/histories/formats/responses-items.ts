@@ -29,7 +29,7 @@ const ROLES: Readonly<Record<string, 'system' | 'user' | 'assistant'>> = {
 };
 
 /** With the place of its first item. */
-export interface ItemMessage {
+interface ItemMessage {
   readonly message: Message;
   readonly at: string;
 }
