@@ -26,9 +26,8 @@ export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } fro
 export type { AnswerSchema } from '../../domain/final-answer.ts';
 export type { OpenCall } from '../../domain/history.ts';
 export type { NamedConversation } from '../../domain/ids.ts';
-export type { LeaveCause } from '../../domain/leaving.ts';
 export type { FixedWeight } from '../../domain/limits.ts';
-export type { LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
+export type { LeaveCause, LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
 export type { Encoding, ToolDescription } from '../../domain/model.ts';
 export type { Reason } from '../../domain/pass.ts';
 export type { PolicyInput } from '../../domain/policy.ts';

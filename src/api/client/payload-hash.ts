@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
-import { nameOperation, operationId } from '../../domain/operation.ts';
+import { nameOperation, operationId } from '../../domain/ids.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { ClientPorts } from './ports.ts';
 

@@ -1,7 +1,6 @@
 import { diffInSlices } from '../../compaction/diff.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
-import { type ConversationRef, idSchema, nameConversation } from '../../domain/ids.ts';
-import { operationId } from '../../domain/operation.ts';
+import { type ConversationRef, idSchema, nameConversation, operationId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { REASONS } from '../../domain/pass.ts';
 import { rangeName, type Verdict } from '../../domain/proposal.ts';

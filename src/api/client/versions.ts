@@ -12,7 +12,7 @@ import { type ConversationState, NO_BACKOFF } from '../../domain/conversation.ts
 import type { Acknowledged } from '../../domain/durability.ts';
 import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import { operationId } from '../../domain/operation.ts';
+import { operationId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { isSettled } from '../../domain/turn.ts';

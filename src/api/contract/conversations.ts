@@ -3,7 +3,7 @@ import type { ConversationState } from '../../domain/conversation.ts';
 import { CONVERSATION_STATES, SETTLED_STATES } from '../../domain/conversation.ts';
 import type { OpenCall } from '../../domain/history.ts';
 import { DEFAULT_TENANT, idSchema, type NamedConversation } from '../../domain/ids.ts';
-import { LEAVE_CAUSES } from '../../domain/leaving.ts';
+import { LEAVE_CAUSES } from '../../domain/message.ts';
 import { type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCallSchema } from '../../domain/turn.ts';
 import type { ListedConversation } from '../../store/listings.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';

@@ -5,7 +5,7 @@ import { CATEGORIES, ENTRY_STATES } from '../../compaction/inspection/names.ts';
 import type { OutlineEntry } from '../../compaction/inspection/outline.ts';
 import type { CompactionReport } from '../../compaction/inspection/report.ts';
 import { idSchema } from '../../domain/ids.ts';
-import { LEAVE_CAUSES } from '../../domain/leaving.ts';
+import { LEAVE_CAUSES } from '../../domain/message.ts';
 import {
   type NamedThreshold,
   type PlanningPolicy,

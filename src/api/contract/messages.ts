@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { boundedList, boundedRecord } from '../../domain/bounded-schemas.ts';
 import { idSchema } from '../../domain/ids.ts';
-import { LEAVE_CAUSES } from '../../domain/leaving.ts';
-import { type LogEntry, messageSchema, toolCallSchema } from '../../domain/message.ts';
+import { LEAVE_CAUSES, type LogEntry, messageSchema, toolCallSchema } from '../../domain/message.ts';
 import type { HistoryNote } from '../../wire/histories/notes.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, conversationFields } from './names.ts';

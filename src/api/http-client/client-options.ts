@@ -9,25 +9,24 @@ export interface HttpClientOptions {
   /** Bearer key. It decides which tenant the client reaches. A server without keys needs none. */
   readonly key?: string;
   /**
-   * How long a call is retried while the server is away, in ms (default 5,000). Retries use the same ids, so nothing is
-   * written twice. After this time the call fails with `server_unavailable`.
+   * How long a call is retried while the server is away, in ms (default 5,000). Retries use the same ids. After this
+   * time the call fails with `server_unavailable`.
    */
   readonly deadlineMs?: number;
   /**
-   * Time in which the server must answer a request completely, in ms (default 30,000). A call that waits for a result may
-   * take longer by the time that it waits.
+   * Time in which the server must answer completely, in ms (default 30,000). A call that waits for a result may take
+   * longer by that wait.
    */
   readonly answerMs?: number;
   /**
-   * Time without a byte after which `stream` and `events` connect again, in ms (default 45,000). A server sends a comment
-   * every 15 s, so a shorter time than that cuts quiet streams.
+   * Time without a byte after which a stream connects again, in ms (default 45,000). A server sends a comment every 15
+   * s.
    */
   readonly silentMs?: number;
   /** Sends the requests (default: `fetch` of the runtime), e.g. through a proxy or with a client certificate. */
   readonly fetch?: typeof fetch;
 }
 
-/** Options with defaults filled in. */
 export interface HttpClientSettings {
   /** Address without a slash at its end. */
   readonly url: string;
@@ -42,7 +41,7 @@ const DEADLINE_MS = 5_000;
 const ANSWER_MS = 30_000;
 /** Three heartbeats of the server. */
 const SILENT_MS = 45_000;
-/** Longest time limit, one day in ms, as in the client over Redis. */
+/** One day in ms, as in the client over Redis. */
 const LONGEST_MS = 86_400_000;
 
 const limitSchema = z.number().int().min(1).max(LONGEST_MS);

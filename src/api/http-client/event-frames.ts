@@ -1,4 +1,3 @@
-/** One event of a stream of server-sent events. */
 export interface EventFrame {
   /** Position behind the event, if the frame sets one. */
   readonly id?: string;
@@ -8,7 +7,7 @@ export interface EventFrame {
 }
 
 /**
- * Parses server-sent events. A frame that the connection cut off is dropped.
+ * A frame that the connection cut off is dropped.
  * @yields each complete frame, heartbeats included
  */
 export async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<EventFrame, void, void> {

@@ -21,10 +21,9 @@ import { httpTurnMethods } from './turns.ts';
 export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<Agents>, 'keys' | 'webhooks'>;
 
 /**
- * Opens a client over HTTP with the methods of the client over Redis. It sends nothing before its first call. While the
- * server is away, each call is retried for `deadlineMs`, a write under the same id. Streams continue behind the last
- * received part. The key decides which tenant the client reaches. A call that names another tenant fails with
- * `access_denied`.
+ * Opens a client over HTTP, which sends nothing before its first call. While the server is away, each call is retried
+ * for `deadlineMs`, a write under the same id. Streams continue behind the last received part. A call that names
+ * another tenant than the key's fails with `access_denied`.
  * @throws invalid_config for an option, with the field
  */
 export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: HttpClientOptions): HttpClient<Agents> {
@@ -77,7 +76,7 @@ const formedMethods = {
     const { body, tenant } = await http.send<Fork>(call);
     return { ...body, tenant };
   },
-  /** Reads the log page by page, because the server bounds the size of an answer. */
+  /** The server bounds the size of an answer, so the log is read page by page. */
   log: async (http, name, part = {}) => {
     const { after = 0, limit, maxBytes, ...rest } = readFields(part);
     const entries: LogEntry[] = [];
@@ -108,7 +107,6 @@ function hideFormat(answered: ContextView & { readonly format?: string }): Conte
   return view;
 }
 
-/** Maximum number of entries in one answer of the server. */
 const PAGE_ENTRIES = 1_000;
 
 interface LogPage {

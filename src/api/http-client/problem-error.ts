@@ -1,7 +1,7 @@
 import { type ErrorCode, isErrorCode, TurnfoldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
 
-/** Codes of errors that concern the request itself, which a client over Redis never gets. */
+/** Codes about the request itself, which a client over Redis never gets. */
 const REQUEST_CODES: Readonly<Record<string, ErrorCode>> = {
   unauthorized: 'access_denied',
   forbidden: 'access_denied',
@@ -17,18 +17,15 @@ const REQUEST_CODES: Readonly<Record<string, ErrorCode>> = {
   defect: 'server_unavailable',
 };
 
-/** Fields of the client's options that are wrong if the error names no other field. */
+/** Options that are wrong if the error names no field. */
 const FIELDS: Partial<Record<ErrorCode, string>> = { access_denied: 'key', invalid_config: 'url' };
-/** Names of headers in problems, and of the options that make them. */
+/** Options that make the headers which problems name. */
 const HEADERS: Readonly<Record<string, string>> = { authorization: 'key', 'last-event-id': 'after' };
 
-/** Answers of proxies and servers after which the same request may succeed. */
+/** The same request may succeed after these. */
 const PASSING_STATUSES = new Set([408, 429, 502, 503, 504]);
 
-/**
- * Converts the answer to a failed request into the error that a client over Redis throws. Problems of turnfold keep code,
- * field and details.
- */
+/** Makes the error that a client over Redis throws. */
 export function readProblem(status: number, body: unknown): TurnfoldError {
   if (!isMapping(body) || typeof body['code'] !== 'string') return describeForeign(status);
   const { code: given, detail, field: named, details } = body;
@@ -40,7 +37,7 @@ export function readProblem(status: number, body: unknown): TurnfoldError {
   });
 }
 
-/** An answer that is not from turnfold, e.g. from a proxy in front of it, or from another server. */
+/** From a proxy in front of turnfold, or from another server. */
 function describeForeign(status: number): TurnfoldError {
   const code = codeOf(status);
   const why =
@@ -58,10 +55,7 @@ function codeOf(status: number): ErrorCode {
   return status >= 500 || PASSING_STATUSES.has(status) ? 'server_unavailable' : 'invalid_config';
 }
 
-/**
- * Decides whether a request is repeated. An error that a client over Redis throws at once, such as `mailbox_full`, is
- * thrown at once here, too.
- */
+/** An error that a client over Redis throws at once, such as `mailbox_full`, is thrown at once here, too. */
 export function isPassing(status: number, error: TurnfoldError): boolean {
   const { code, details } = error;
   if (code === 'redis_unavailable') return details?.['takesNoWrites'] !== true && details?.['isRefused'] !== true;

@@ -12,12 +12,11 @@ import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
 
 const ids = new UlidSource({ now: () => Date.now() }, (bytes) => crypto.getRandomValues(bytes));
 
-/** Makes the ids of writes that the caller did not name. Each id is larger than the one before. */
+/** Each id is larger than the one before. */
 export function newId(): string {
   return ids.next();
 }
 
-/** An operation that is called, with the parts of its request. */
 export interface OperationCall {
   readonly operation: Operation;
   readonly call: HttpCall;
@@ -47,7 +46,6 @@ export function writeRequest(name: OperationName, given: readonly unknown[]): Op
 
 type Fields = Record<string, unknown>;
 
-/** Validates the fields that name the target of a call. */
 function takeTenant(fields: Fields, path: readonly string[], names: readonly string[]): string | undefined {
   const isListed = !path.includes('conversation');
   const isNamed = names.includes('conversation');
@@ -63,7 +61,7 @@ function takeTenant(fields: Fields, path: readonly string[], names: readonly str
   return called.tenant;
 }
 
-/** The id with which each attempt of a write is the same write. */
+/** Each attempt of a write has the same id. */
 function describeWrite(
   { method, repeatedBy, repeatsItself, path }: Operation,
   fields: Fields,
@@ -77,7 +75,6 @@ function describeWrite(
   return { write: { field, id: fields[field] as string } };
 }
 
-/** Takes what the method returns out of the body of an answer. */
 function readAnswer({ member, tenantless }: Operation, { body, tenant }: HttpAnswer<unknown>): unknown {
   const fields = body as Fields;
   if (tenantless === undefined) return member === undefined ? fields : fields[member];
@@ -86,7 +83,6 @@ function readAnswer({ member, tenantless }: Operation, { body, tenant }: HttpAns
   return member === undefined ? { ...fields, [tenantless]: entries } : entries;
 }
 
-/** Calls an operation of the server as the client's method does. */
 export async function callOperation<Name extends OperationName & keyof TurnfoldClient>(
   transport: Transport,
   name: Name,
@@ -97,7 +93,7 @@ export async function callOperation<Name extends OperationName & keyof TurnfoldC
   return readAnswer(operation, await transport.send(call)) as Awaited<ReturnType<TurnfoldClient[Name]>>;
 }
 
-/** The conversation of a call. `tenant` is present if the caller named it. Otherwise it follows from the key. */
+/** Without a named tenant, the tenant follows from the key. */
 interface CalledConversation {
   readonly conversation: string;
   readonly tenant: string | undefined;
@@ -113,17 +109,13 @@ export function readCalled(name: ConversationName, at?: string): CalledConversat
 const inputSchema = z.looseObject({ tenant: idSchema.optional() });
 
 /**
- * Copies the fields of an input. The server validates them, by the schemas of the client over Redis.
+ * Only copies the fields: the server validates them, by the schemas of the client over Redis.
  * @throws invalid_input if the input is no object, if reading it fails, or for an invalid tenant
  */
 export function readFields<Input extends object>(input: Input): Input & { readonly tenant?: string | undefined } {
   return parseInput(inputSchema, input) as Input & { readonly tenant?: string | undefined };
 }
 
-/**
- * Writes fields as JSON.
- * @throws invalid_input for a value that JSON does not have, with the field
- */
 export function writeBody(fields: object): string {
   const written = Object.entries(fields).flatMap(([name, value]) => {
     const text = writeValue(name, value);
@@ -134,7 +126,7 @@ export function writeBody(fields: object): string {
 
 function writeValue(name: string, value: unknown): string | undefined {
   try {
-    // Undefined for undefined and for functions, which the type of the function does not say.
+    // Undefined for functions, too, which the type of `stringify` does not say.
     const text: string | undefined = JSON.stringify(value);
     return text;
   } catch (error) {

@@ -1,8 +1,8 @@
-/** First and longest pause between attempts, in ms. A server that restarts often accepts requests within 100 ms. */
+/** A server that restarts often accepts requests within 100 ms. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 
-/** Pauses between the attempts of one call, from its first failure until a deadline. */
+/** Pauses between the attempts of one call. */
 export class Retries {
   readonly #deadlineMs: number;
   #until: number | undefined;
@@ -19,14 +19,13 @@ export class Retries {
   }
 
   /**
-   * Waits before the next attempt.
-   * @param askedMs pause that the server asked for, in ms
+   * @param askedMs pause that the server asked for
    * @returns false if the deadline would pass first, or if the signal aborts
    */
   async wait(askedMs: number | undefined, signal: AbortSignal): Promise<boolean> {
     const failedAt = performance.now();
     this.#until ??= failedAt + this.#deadlineMs;
-    // Random jitter spreads the retries, because all calls of a service see the outage at the same time.
+    // Jitter spreads the retries, because all calls of a service see the outage at the same time.
     const waitMs = Math.max(askedMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2));
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
     if (failedAt + waitMs >= this.#until) return false;
@@ -35,7 +34,6 @@ export class Retries {
   }
 }
 
-/** Waits, at most until the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted === true) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ export const httpStreamMethods = {
   },
 } satisfies Methods<Transport>;
 
-/** A connection that resumes during a wait gets the wait again, also that of a turn before this one. The caller gets it once. */
+/** A connection that resumes during a wait gets the wait again. The caller gets it once. */
 async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<TurnPart, void, void> {
   let reportedWait = '';
   for await (const { id, data } of events) {
@@ -40,7 +40,6 @@ async function* readEvents(events: AsyncIterable<ReceivedEvent>): AsyncGenerator
   }
 }
 
-/** Options of `stream` and `events`. */
 interface FollowOptions {
   readonly after?: string;
   readonly waitMs?: number;
@@ -49,7 +48,6 @@ interface FollowOptions {
 
 const optionsSchema = followSchema.extend({ after: z.string().min(1, 'expected the id of an event').optional() });
 
-/** An event with its data. `id` is absent if the event sets no position. */
 export interface ReceivedEvent {
   readonly id?: string;
   readonly type: string;
@@ -58,13 +56,12 @@ export interface ReceivedEvent {
 
 interface Followed {
   readonly options: FollowOptions;
-  /** Makes the call. It runs at the first read, so that its errors belong to the iteration. */
+  /** Runs at the first read, so that its errors belong to the iteration. */
   readonly describe: () => HttpCall;
 }
 
 /**
- * Follows a stream of server-sent events. After a cut, the stream continues behind the last received event. The last
- * event of the server is `end`. Any other end of a connection is a cut.
+ * After a cut, the stream continues behind the last received event. Only the event `end` ends it.
  * @param left aborts when the caller leaves the iteration
  * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
  */
@@ -127,14 +124,13 @@ interface ConnectionEvent {
   readonly id?: string;
   readonly type: string;
   readonly data?: string;
-  /** True for an event of the conversation. False for what every connection begins with. */
+  /** False for what every connection begins with. */
   readonly isNews: boolean;
 }
 
-/** One connection of a stream. Owns the request and the timer that ends it when nothing arrives. */
+/** Owns the request and the timer that ends it when nothing arrives. */
 class Connection {
   #openedAt = Number.POSITIVE_INFINITY;
-  /** Time of the last bytes of the stream. */
   #heardAt = 0;
   readonly #ended: AbortSignal;
   readonly #silent = new AbortController();
@@ -144,7 +140,7 @@ class Connection {
     this.#ended = ended;
   }
 
-  /** True if the server answered, and the connection then lasted. A proxy may have cut it because nothing happened. */
+  /** A proxy may have cut a connection that lasted, because nothing happened on it. */
   get hasLasted(): boolean {
     const lastedUntil = this.#silent.signal.aborted ? this.#heardAt : performance.now();
     return lastedUntil - this.#openedAt > LASTING_MS;

@@ -5,7 +5,6 @@ import { Retries } from './retries.ts';
 
 type QueryValue = string | number | boolean | undefined;
 
-/** Id under which a write can be repeated. */
 export interface RepeatableWrite {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
@@ -13,15 +12,13 @@ export interface RepeatableWrite {
 
 export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Segments of the path after `/v1`. */
+  /** Segments of the path behind `/v1`. */
   readonly path: readonly string[];
   readonly query?: Readonly<Record<string, QueryValue>>;
-  /** JSON text. */
   readonly body?: string;
-  /** Tenant that the caller named. The server refuses the call if the key belongs to another one. */
+  /** The server refuses the call if the key belongs to another tenant. */
   readonly tenant: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Time that the server is asked to wait before it answers, in ms (0). */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
   readonly write?: RepeatableWrite;
@@ -29,19 +26,18 @@ export interface HttpCall {
 
 export interface HttpAnswer<Body> {
   readonly body: Body;
-  /** Tenant of the key. */
   readonly tenant: string;
   readonly headers: Headers;
 }
 
-/** Beginning of the reason with which this client ends a request that takes too long. */
+/** Begins the reason with which this client ends a late request. */
 const LATE = 'no whole answer';
 const TENANT_HEADER = 'turnfold-tenant';
 
-/** An attempt after which the same call may succeed. */
+/** The same call may succeed. */
 export class PassingFailure extends Error {
   readonly error: TurnfoldError;
-  /** Time that the server asked to wait, in ms. */
+  /** Pause that the server asked for. */
   readonly pauseMs: number | undefined;
 
   constructor(error: TurnfoldError, pauseMs?: number) {
@@ -51,12 +47,10 @@ export class PassingFailure extends Error {
   }
 }
 
-/** ms after which a connection that ends shows that a server was there. Something between it and us cut the connection. */
+/** A connection that lasted this long shows that a server was there, and something between cut it. */
 export const LASTING_MS = 1_000;
 
-/**
- * A request that waited for a result was cut before its answer, e.g. by a proxy that ends quiet connections. It is no outage.
- */
+/** A request that waited for a result was cut, e.g. by a proxy that ends quiet connections. This is no outage. */
 export class CutWait extends Error {
   readonly lastedMs: number;
 
@@ -66,7 +60,7 @@ export class CutWait extends Error {
   }
 }
 
-/** Sends requests to one server. Owns the requests in flight, which `close` ends. */
+/** Owns the requests in flight, which `close` ends. */
 export class Transport {
   readonly #settings: HttpClientSettings;
   readonly #closing = new AbortController();
@@ -76,10 +70,9 @@ export class Transport {
   }
 
   /**
-   * Sends a call until it succeeds, for `deadlineMs` after its first failure. Every call is idempotent: a write is sent
-   * with the same id each time.
-   * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
-   * @throws CutWait if the call waits, and was cut while it waited
+   * Sends a call until it succeeds. A write has the same id each time.
+   * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason,
+   * CutWait
    */
   async send<Body>(call: HttpCall): Promise<HttpAnswer<Body>> {
     const retries = this.newRetries();
@@ -98,7 +91,6 @@ export class Transport {
     }
   }
 
-  /** Time without a byte after which a stream counts as cut, in ms. */
   get silentMs(): number {
     return this.#settings.silentMs;
   }
@@ -123,7 +115,6 @@ export class Transport {
   }
 
   /**
-   * Sends one request.
    * @param cut ends the request and the body of its answer
    * @throws PassingFailure, or the error of the server
    */
@@ -157,7 +148,7 @@ export class Transport {
     throw await this.#refusalOf(response);
   }
 
-  /** Ends all requests. Calls in flight fail. */
+  /** Calls in flight fail. */
   close(): void {
     this.#closing.abort();
   }
@@ -181,12 +172,12 @@ export class Transport {
   }
 }
 
-/** True if a request that waits lost its connection, or a gateway answered for the server. */
+/** The request waited, and its connection broke or a gateway answered for the server. */
 function wasCut({ waitMs = 0 }: HttpCall, { error }: PassingFailure): boolean {
   return waitMs > 0 && error.code === 'server_unavailable' && !isUnconnected(error);
 }
 
-/** True if the request reached no server, or if this client ended it. */
+/** The request reached no server, or this client ended it. */
 function isUnconnected({ cause }: TurnfoldError): boolean {
   if (!(cause instanceof Error)) return false;
   const { cause: inner, message } = cause;
@@ -206,7 +197,7 @@ function isFromTurnfold({ headers }: Response): boolean {
   return /^(?:application\/json|text\/event-stream)\b/.test(headers.get('content-type') ?? '');
 }
 
-/** Converts a failure of the network. The reason is nested, because `fetch` reports only that it failed. */
+/** `fetch` reports only that it failed, so the reason is nested. */
 export function toFailure(error: unknown): unknown {
   if (error instanceof PassingFailure || isTurnfoldError(error)) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -216,7 +207,7 @@ export function toFailure(error: unknown): unknown {
   );
 }
 
-/** Adds the id under which a write can be repeated, because the server may have written before it became silent. */
+/** The server may have written before it became silent. */
 export function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
   if (write === undefined || error.details?.[write.field] !== undefined) return error;
   const { field, id } = write;

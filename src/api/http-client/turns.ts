@@ -21,23 +21,22 @@ import { newId, readFields, writeBody, writeRequest } from './requests.ts';
 import { pause } from './retries.ts';
 import { CutWait, type HttpAnswer, nameWrite, type Transport } from './transport.ts';
 
-/** Longest time that one request waits for a result, in ms. Proxies often end a request after 30 or 60 s. */
+/** Proxies often end a request after 30 or 60 s. */
 const LONGEST_WAIT_MS = 20_000;
-/** Shortest time that one request waits after requests were cut, in ms. */
 const SHORTEST_WAIT_MS = 1_000;
-/** Pause before the next request if a server that stops answered early, in ms. */
+/** A server that stops answers early. */
 const EARLY_PAUSE_MS = 100;
 
 export const httpTurnMethods = {
   enqueueTurn: async (http, input) => {
     const given = encodeParts(readFields(input));
     const answer = await http.send<NamedTurn>(writeRequest('enqueueTurn', [given]).call);
-    // A generated turn id is known only to this call. So if the server knows the turn, an earlier attempt stored it.
+    // Only this call knows the id that it made. If the server knows the turn, an earlier attempt stored it.
     return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
   },
   /**
-   * Sends all turns in one request. If the request fails, each turn is refused with its error. After `server_unavailable`
-   * and `redis_unavailable`, the server may have accepted some of them.
+   * If the request fails, each turn is refused with its error. After `server_unavailable` and `redis_unavailable`, the
+   * server may have accepted some turns.
    */
   enqueueTurns: async (http, inputs) => {
     const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn
@@ -66,7 +65,7 @@ interface Decision {
   readonly input: ApprovalInput | RejectionInput;
 }
 
-/** Decides on a proposal. A repeated request with the same operation returns the outcome of the decision so far. */
+/** A repeated request with the same operation returns the outcome so far. */
 async function decide(
   http: Transport,
   verdict: 'approve' | 'reject',
@@ -81,7 +80,6 @@ async function decide(
   });
 }
 
-/** Encodes the bytes in the parts of a turn, which JSON does not have. */
 function encodeParts<Input extends { readonly parts?: unknown }>(input: Input): Input {
   const { parts } = input;
   return Array.isArray(parts) ? { ...input, parts: parts.map(encodeBytes) } : input;
@@ -143,7 +141,6 @@ interface SentTurn {
 
 type TurnAnswer = Omit<EnqueuedTurn, 'tenant'> | { readonly problem: { readonly status: number } };
 
-/** Writes a turn as JSON. If the turn is invalid, returns the answer that refuses it. */
 function writeTurn(input: EnqueueInput): SentTurn | EnqueueAnswer {
   try {
     const { turn: named, ...given } = readFields(input);
@@ -179,11 +176,11 @@ async function sendTurns(transport: Transport, sent: readonly SentTurn[]): Promi
 
 function readAnswer(answer: TurnAnswer, tenant: string, isNamed: boolean): EnqueueAnswer {
   if ('problem' in answer) return { status: 'refused', error: readProblem(answer.problem.status, answer.problem) };
-  // A generated turn id is known only to this call. So if the server knows the turn, an earlier attempt stored it.
+  // Only this call knows the id that it made. If the server knows the turn, an earlier attempt stored it.
   return { status: 'enqueued', tenant, ...answer, ...(!isNamed && { isNew: true }) };
 }
 
-/** Errors after which the server may still have accepted the turns. */
+/** After these errors, the server may have accepted the turns. */
 const UNSURE: ReadonlySet<string> = new Set(['server_unavailable', 'redis_unavailable']);
 
 function nameTurn(error: TurnfoldError, id: unknown): TurnfoldError {

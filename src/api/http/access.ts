@@ -11,7 +11,6 @@ import { type Authenticate, type Caller, checkTenant, foreignTenant, trustEveryo
 import { HttpProblem } from './problem.ts';
 import type { Readers, ServerReaders } from './readers.ts';
 
-/** Decides who may send requests to an app, and from where. */
 export interface AccessOptions {
   /**
    * Finds out who sends a request. `'none'`: every caller has all rights in the default tenant, for a server that only
@@ -19,18 +18,16 @@ export interface AccessOptions {
    */
   readonly authenticate: Authenticate | 'none';
   /**
-   * Host names under which requests may come, beside `localhost` and IP addresses. `*.example.com` allows all names below
-   * `example.com`, and `*` every name. `*` needs a function `authenticate`.
+   * Host names under which requests may come, beside `localhost` and IP addresses. `*.example.com` allows all names
+   * below it. `*` allows every name, and needs a function `authenticate`.
    */
   readonly allowedHosts?: readonly string[];
   /** Origins of web pages that may call the routes, or `*`. Absent: only pages of the same origin. */
   readonly cors?: readonly string[];
 }
 
-/** Checked options of an app. */
 export interface Access {
   readonly authenticate: Authenticate;
-  /** True if every caller has all rights. */
   readonly isOpen: boolean;
   readonly hosts: AllowedHosts;
   readonly cors: readonly string[];
@@ -39,7 +36,10 @@ export interface Access {
 /** Every web page can take on the origin `null`, so it stands for all origins. */
 const ALL_ORIGINS = ['*', 'null'];
 
-/** @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages */
+/**
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
+ * pages
+ */
 export function openAccess({ authenticate, allowedHosts = [], cors = [] }: AccessOptions): Access {
   const isOpen = authenticate === 'none';
   if (!isOpen && typeof authenticate !== 'function') {
@@ -51,11 +51,10 @@ export function openAccess({ authenticate, allowedHosts = [], cors = [] }: Acces
   return { authenticate: isOpen ? trustEveryone : authenticate, isOpen, hosts, cors };
 }
 
-/** Names of the options in errors. */
 const OPTIONS = { allowedHosts: 'allowedHosts', cors: 'cors', remedy: 'set authenticate' };
 
 /**
- * Checks that a server without access control is closed to unknown web pages.
+ * A server without access control must be closed to unknown web pages.
  * @throws invalid_config
  */
 export function checkOpenAccess(
@@ -76,8 +75,8 @@ export function checkOpenAccess(
 }
 
 /**
- * Refuses requests under a foreign host name, also to callers with a key. Both the header and the URL must name an allowed
- * host. Over HTTP/2 and in absolute form, the URL comes from elsewhere than the header.
+ * Header and URL must both name an allowed host, also for callers with a key: over HTTP/2 and in absolute form, the
+ * URL comes from elsewhere than the header.
  * @throws forbidden
  */
 export function checkHost(request: Request, hosts: AllowedHosts): void {
@@ -88,8 +87,8 @@ export function checkHost(request: Request, hosts: AllowedHosts): void {
 }
 
 /**
- * Checks from where a request comes. If every caller has all rights, any page in a browser on this machine could send
- * requests, so pages of unknown origins are refused. With keys, a web page has no right that its user did not give it.
+ * Without keys, any page in a browser on this machine could send requests, so pages of unknown origins are refused.
+ * With keys, a web page has no right that its user did not give it.
  * @throws forbidden
  */
 export function checkSource(request: Request, { hosts, isOpen, cors }: Access): void {
@@ -97,7 +96,6 @@ export function checkSource(request: Request, { hosts, isOpen, cors }: Access): 
   if (isOpen) checkOrigin(request, cors);
 }
 
-/** @throws forbidden if a web page of a foreign origin sent the request */
 export function checkOrigin(request: Request, cors: readonly string[]): void {
   const origin = request.headers.get('origin');
   if (origin === null || cors.includes('*') || cors.includes(origin)) return;
@@ -106,24 +104,19 @@ export function checkOrigin(request: Request, cors: readonly string[]): void {
   throw new HttpProblem('forbidden', 'web pages of this origin may not call this server', { field: 'origin' });
 }
 
-/** @throws forbidden if the caller lacks one of the scopes */
 export function checkScopes({ scopes }: Caller, needed: readonly Scope[]): void {
   const missing = needed.find((scope) => !includesScope(scopes, scope));
   if (missing === undefined) return;
   throw new HttpProblem('forbidden', `this route needs a key with the scope ${missing}`, { field: 'authorization' });
 }
 
-/** A request whose caller has the rights that its route needs. */
 export interface Admitted {
   readonly caller: Caller;
-  /** The readers of this request. They end once the caller loses its access. */
+  /** They end once the caller loses its access. */
   readonly readers: Readers;
 }
 
-/**
- * Finds the caller of a request, and checks its tenant and its rights.
- * @throws the errors of `authenticate`, forbidden
- */
+/** @throws the errors of `authenticate`, forbidden */
 export async function admit(
   request: Request,
   { access, readers }: { readonly access: Access; readonly readers: ServerReaders },
@@ -138,7 +131,7 @@ export async function admit(
   const caller = await identify(request);
   const { url, headers } = request;
   const checkAccess = async (): Promise<void> => {
-    // The body of the request was read, so its caller is found by a request without one.
+    // The body was read, so the caller is found by a request without one.
     const { tenant } = await identify(new Request(url, { headers }));
     if (tenant !== caller.tenant) throw foreignTenant(tenant);
   };

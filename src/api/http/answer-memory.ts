@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * Memory of a server for answers that hold a context or a log while they are made and sent. An answer reserves its size
- * before it reads. Answers that find no room wait in order of arrival.
+ * Memory for answers that hold a context or a log while they are made and sent. An answer reserves its size before it
+ * reads, and waits in order of arrival if it finds no room.
  */
 export class AnswerMemory {
   readonly maxBytes: number;
@@ -15,7 +15,6 @@ export class AnswerMemory {
   readonly #waiting = new Set<Waiting>();
   #free: number;
 
-  /** @param waitMs longest wait for room */
   constructor(maxBytes: number, waitMs: number) {
     this.maxBytes = maxBytes;
     this.#free = maxBytes;
@@ -23,8 +22,8 @@ export class AnswerMemory {
   }
 
   /**
-   * Reserves memory. An answer that is larger than the whole memory gets all of it.
-   * @returns a function that gives the memory back. Further calls of it do nothing.
+   * An answer that is larger than the whole memory gets all of it.
+   * @returns a function that gives the memory back
    * @throws too_many_readers if no memory becomes free in time, or the reason of the signal
    */
   async reserve(bytes: number, signal: AbortSignal): Promise<() => void> {
@@ -61,7 +60,6 @@ export class AnswerMemory {
     }
   }
 
-  /** Lets those begin who find room, in order. */
   #serve(): void {
     for (const waiting of this.#waiting) {
       if (waiting.bytes > this.#free) return;

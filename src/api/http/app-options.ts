@@ -21,10 +21,7 @@ export interface HttpLimits {
   readonly bodyTimeoutMs?: number;
   /** Maximum number of streams and waiting requests at a time (2,000). */
   readonly maxReaders?: number;
-  /**
-   * Memory in bytes for answers that hold a whole context until they are sent (a quarter of Node's heap limit). An answer
-   * that finds no room waits for it.
-   */
+  /** Memory in bytes for answers that hold a whole context until they are sent (a quarter of Node's heap limit). */
   readonly answerMemoryBytes?: number;
   /** Time without an event after which a stream sends a comment, in ms (15,000). */
   readonly heartbeatMs?: number;
@@ -33,8 +30,8 @@ export interface HttpLimits {
   /** Longest time that a request of a protocol waits for the end of a turn, in ms (600,000). */
   readonly maxWaitMs?: number;
   /**
-   * Time between two checks of the caller of a stream or waiting request, in ms (2,000). The request ends once
-   * `authenticate` refuses its caller. 0: no checks, e.g. because `authenticate` accepts a token only once.
+   * Time between two checks of the caller of a stream or waiting request, in ms (2,000). 0: no checks, e.g. because
+   * `authenticate` accepts a token only once.
    */
   readonly accessCheckMs?: number;
 }
@@ -52,17 +49,14 @@ export const LIMIT_DEFAULTS: Required<HttpLimits> = {
   accessCheckMs: 2_000,
 };
 
-/** A request that was answered, for logs and metrics. */
 export interface AnsweredRequest {
   /** Name of the operation in the OpenAPI document. Undefined if no route matched. */
   readonly operation: string | undefined;
   /** HTTP status of the answer. */
   readonly status: number;
-  /** ms from the request to the start of the answer. */
   readonly durationMs: number;
 }
 
-/** A route of a protocol, as the OpenAPI document describes it. Query parameters and headers are text, so their schemas coerce. */
 export interface ProtocolRoute {
   /** Name of the operation in the OpenAPI document, unique. */
   readonly operation: string;
@@ -89,7 +83,6 @@ export interface ProtocolRoute {
 /** Writes an error. `onDefect` receives unexpected errors, which callers do not see. */
 export type AnswerError = (error: unknown, onDefect: (error: unknown) => void) => Response;
 
-/** Another protocol beside the routes, e.g. that of a front-end library. */
 export interface MountedProtocol {
   /** Routes that the protocol answers. */
   readonly routes: readonly ProtocolRoute[];
@@ -99,7 +92,6 @@ export interface MountedProtocol {
   readonly fetch: (request: Request, server: ServerFacts) => Response | Promise<Response>;
 }
 
-/** The caller of a request and the limits of the server, for a mounted protocol. */
 export interface ServerFacts {
   /** Sender of the request. */
   readonly caller: Caller;
@@ -138,7 +130,6 @@ export interface HttpAppOptions extends AccessOptions {
   readonly onRequest?: (request: AnsweredRequest) => void;
 }
 
-/** The routes as a fetch handler, for any server. */
 export interface HttpApp {
   /** Answers a request. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>;

@@ -27,7 +27,6 @@ import { type BodyLimits, readJsonBody } from './request-body.ts';
 import { type Call, type JsonAnswer, type Route, type RouteServices, routerPath } from './route.ts';
 import { routes } from './routes.ts';
 
-/** Version of the routes, which `/v1` names. */
 const API_VERSION = '1.0.0';
 const DOCUMENT_PATH = '/v1/openapi.json';
 
@@ -47,9 +46,9 @@ interface Answering extends Gate {
 }
 
 /**
- * Creates the HTTP routes over a client, as a fetch handler for any server. Each answer is JSON, a stream, or a problem
- * by RFC 9457.
- * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
+ * Each answer is JSON, a stream, or a problem by RFC 9457.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
+ * pages
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { client, isReadOnly = false, basePath = '', onError = () => undefined } = options;

@@ -5,7 +5,7 @@ import { listArguments, takesObject } from '../contract/operation.ts';
 import { readOperation } from './idempotency-key.ts';
 import type { Call, JsonAnswer, Route } from './route.ts';
 
-/** Answers a request with what the client's method returns. The row of the operation says how the two differ. */
+/** Answers with what the client's method returns. The row of the operation says how the two differ. */
 export async function answerByClient(call: Call): Promise<JsonAnswer> {
   const { route, request, readers } = call;
   const run = (): Promise<unknown> => callClient(call);
@@ -15,7 +15,6 @@ export async function answerByClient(call: Call): Promise<JsonAnswer> {
 type Method = keyof TurnfoldClient;
 type AnswerOf<Name extends Method> = Awaited<ReturnType<TurnfoldClient[Name]>>;
 
-/** Calls the client's method of the operation with the parts of the request. */
 export async function callClient<Name extends Method>(call: Call): Promise<AnswerOf<Name>> {
   const { client, route, caller, name, params, query, body } = call;
   const names = listArguments(route);
@@ -32,7 +31,6 @@ export async function callClient<Name extends Method>(call: Call): Promise<Answe
 
 type Fields = Record<string, unknown>;
 
-/** Writes what the method returned as the body of an answer. */
 function writeAnswer({ member, tenantless }: Route, answer: unknown): { readonly body: Fields } {
   const body = (member === undefined ? answer : { [member]: answer }) as Fields;
   if (tenantless === undefined) return { body };
@@ -44,7 +42,7 @@ function hideTenant({ tenant: _, ...rest }: Fields): Fields {
   return rest;
 }
 
-/** Reads a query, whose values are text, by the schema of the values. */
+/** The values of a query are text, which the schema says how to read. */
 export function parseQuery(schema: z.ZodObject, text: Readonly<Record<string, string>>): unknown {
   const values = Object.entries(text).map(([name, value]) => [name, readText(schema.shape[name], value, name)]);
   return parseInput(schema, Object.fromEntries(values));

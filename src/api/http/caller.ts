@@ -3,34 +3,27 @@ import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { AccessKeys } from '../client/index.ts';
 import { HttpProblem } from './problem.ts';
 
-/** Header of each answer: the tenant of the caller. In a request: the tenant that the caller means. */
+/** In an answer: the tenant of the caller. In a request: the tenant that the caller means. */
 export const TENANT_HEADER = 'turnfold-tenant';
 
 export interface Caller {
-  /** The only tenant whose conversations the caller reaches (invariant I19). */
   readonly tenant: string;
-  /** Rights of the caller, of which `admin` includes the others. A request without the right of its route gets the status 403. */
+  /**
+   * Rights of the caller. `admin` includes the others. Without the right of its route, a request gets the status 403.
+   */
   readonly scopes: readonly Scope[];
 }
 
-/**
- * Finds out who sends a request, e.g. from its bearer key. Throws an `HttpProblem` with the code `unauthorized` if the
- * caller is unknown.
- */
+/** Throws an `HttpProblem` with the code `unauthorized` if the caller is unknown. */
 export type Authenticate = (request: Request) => Promise<Caller>;
 
-/**
- * Makes the error for a request that names another tenant than its own.
- * @param reached tenant of the request
- */
 export function foreignTenant(reached: string): HttpProblem {
   const why = `this request reaches only the tenant ${reached}. Name that tenant, or use a key of the other one`;
   return new HttpProblem('forbidden', why, { field: 'tenant' });
 }
 
 /**
- * Checks the tenant that a request names. A program with the wrong key then gets an error instead of another tenant's
- * conversations.
+ * A program with the wrong key gets an error instead of another tenant's conversations.
  * @throws forbidden
  */
 export function checkTenant(request: Request, { tenant }: Caller): void {
@@ -40,8 +33,7 @@ export function checkTenant(request: Request, { tenant }: Caller): void {
 }
 
 /**
- * Checks that a caller may see all tenants. Only keys of the default tenant do, because a key of another tenant reaches
- * nothing outside of that tenant (invariant I19).
+ * Only keys of the default tenant may see all tenants (invariant I19).
  * @throws forbidden
  */
 export function checkOperator({ tenant }: Caller): void {
@@ -50,16 +42,13 @@ export function checkOperator({ tenant }: Caller): void {
   throw new HttpProblem('forbidden', why, { field: 'authorization' });
 }
 
-/** Gives every caller all rights in the default tenant, for a server that only this machine reaches. */
+/** For a server that only this machine reaches. */
 export const trustEveryone: Authenticate = async () => ({ tenant: DEFAULT_TENANT, scopes: SCOPES });
 
 const BEARER = /^Bearer +(?<token>\S+)$/i;
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="turnfold"' };
 
-/**
- * Finds the caller by the access key in the header `Authorization: Bearer …`. The caller does not learn why a key is
- * refused.
- */
+/** The caller does not learn why its key is refused. */
 export function authenticateByKey(keys: Pick<AccessKeys, 'authenticate'>): Authenticate {
   return async ({ headers }) => {
     const token = BEARER.exec(headers.get('authorization') ?? '')?.groups?.['token'];

@@ -33,7 +33,7 @@ export const contextHandlers: RouteHandlers = {
   },
 };
 
-/** Bytes that end a page. A message has at most 1 MiB. */
+/** A message has at most 1 MiB. */
 const PAGE_BYTES = 2_000_000;
 
 async function readLogPage(
@@ -58,7 +58,6 @@ async function readLogPage(
   return { items, ...(last < head && { next: last }) };
 }
 
-/** Takes items up to the one that reaches the bytes of a page. */
 function takeBytes<Item extends { readonly message: Message }>(items: readonly Item[]): readonly Item[] {
   let left = PAGE_BYTES;
   const last = items.findIndex(({ message }) => (left -= bytesOfMessage(message)) <= 0);
@@ -72,13 +71,12 @@ interface RenderOptions {
   readonly version: number;
 }
 
-/** A request body, and the rules of its format that it breaks. */
 interface RenderedContext {
   readonly body: unknown;
   readonly broken: readonly { readonly rule: string; readonly why: string }[];
 }
 
-/** Renders a context without system prompt and tools, because a caller with its own loop has its own. */
+/** Leaves out system prompt and tools, because a caller with its own loop has its own. */
 async function renderContext(items: ContextView['items'], options: RenderOptions): Promise<RenderedContext> {
   const { format, maxOutputTokens, version } = options;
   const messages = items.map(({ message }) => message);
@@ -99,23 +97,21 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
 
 /** Between two turns, the last message is an answer, and calls may still wait. */
 const BETWEEN_TURNS = { isProbed: true } as const;
-/** Rule about tools, which the caller adds. */
 const TOOLS_RULE = 'X6';
-/** Maximum number of broken rules in an answer. One wrong message may break a rule for each that follows. */
+/** One wrong message may break a rule for each that follows. */
 const MAX_BROKEN = 100;
 
-/** Bytes of a context below which its answer is written at once, without a share of the memory. */
 const SMALL_BYTES = 1_000_000;
-/** Memory that an answer takes for each byte of its context: the messages, and what is made of them. */
+/** Memory that an answer takes for each byte of its context. */
 const MEMORY_FACTOR = 2;
 /** The same for an answer in the format of a provider, which is rendered and checked. */
 const RENDERED_FACTOR = 5;
-/** Share of the memory for answers that one answer may take. That memory is a quarter of the heap. */
+/** Share of that memory, a quarter of the heap, that one answer may take. */
 const MOST_OF_MEMORY = 1.5;
 
 /**
- * Answers a request that reads a context. A large context first gets a share of the server's memory, and is sent in
- * pieces. Four contexts of 90 MB at a time would otherwise end a process with a heap of 400 MB.
+ * A large context first gets a share of the server's memory, and is sent in pieces. Four contexts of 90 MB at a time
+ * would otherwise end a process with a heap of 400 MB.
  */
 export async function answerWithContext(
   call: Call,
@@ -156,7 +152,6 @@ function tooLarge(bytes: number): TurnfoldError {
 /** Returns 0 for a conversation that cannot be read, because the route then answers why. */
 async function sizeOfContext({ client, name, param, query }: Call): Promise<number> {
   const { version, view } = query as { readonly version?: number; readonly view?: string };
-  // A page of the log is read without a context.
   if (view === 'all') return 0;
   const state = await client.describe(name).catch(() => undefined);
   if (state === undefined) return 0;

@@ -6,10 +6,9 @@ import type { ProtocolRoute } from './app-options.ts';
 import { TENANT_HEADER } from './caller.ts';
 import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
 
-/** Headers of our own in requests, beside those of protocols. */
 const REQUEST_HEADERS = [IDEMPOTENCY_HEADER, 'last-event-id', TENANT_HEADER];
 
-/** Answers browsers that ask whether a page of another origin may send a request. Empty if no such page may. */
+/** Empty if no page of another origin may send requests. */
 export function allowOrigins({ cors: origins }: Access, routes: readonly ProtocolRoute[]): MiddlewareHandler[] {
   if (origins.length === 0) return [];
   const ofProtocols = routes.flatMap(({ headers }) => Object.keys(headers?.shape ?? {}));

@@ -1,11 +1,10 @@
 import { HttpProblem } from './problem.ts';
 import type { Readers } from './readers.ts';
 
-/** An event of a stream of server-sent events. */
 export interface ServerSentEvent {
-  /** Position behind the event. The client sends it back as `Last-Event-ID`. */
+  /** The client sends this position back as `Last-Event-ID`. */
   readonly id?: string;
-  /** Absent with `data`: the event only sets the position of the client, which sees no event. */
+  /** Absent with `data`: the event only sets the position of the client. */
   readonly type?: string;
   readonly data?: unknown;
 }
@@ -17,7 +16,6 @@ export interface StreamLimits {
   readonly stalledMs: number;
 }
 
-/** The connection of a request. */
 export interface Connection {
   /** Ends the connection at once, without the rest of its answer. */
   readonly cut: () => void;
@@ -25,43 +23,39 @@ export interface Connection {
 
 interface StreamSource {
   readonly request: Request;
-  /** Absent: the body of the answer fails instead, and the server decides what its client gets. */
+  /** Absent: the body of the answer fails instead. */
   readonly cut?: Connection['cut'] | undefined;
   readonly readers: Readers;
   readonly limits: StreamLimits;
 }
 
 export interface EventSource extends StreamSource {
-  /** Starts to follow. The iteration must end or throw once the signal aborts. */
+  /** The iteration must end or throw once the signal aborts. */
   readonly follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>;
 }
 
-/** A stream of a protocol that writes its events in its own way. */
 export interface FrameSource extends StreamSource {
-  /** Starts to follow. Each frame is the text of one event. */
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>;
-  /** True for a protocol in which the end of a stream means that it is whole. A failure midway then cuts the connection. */
+  /** True if the end of a stream means that it is whole. A failure midway then cuts the connection. */
   readonly cutsAtFailure?: boolean;
-  /** Sent after a time without a frame. Default: a comment of server-sent events. */
+  /** Default: a comment of server-sent events. */
   readonly heartbeat?: string;
-  /** Called once, when the stream has ended in any way. */
   readonly onEnd?: () => void;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Time in ms that a browser waits before it connects again. */
 const RETRY_MS = 1_000;
 export const EVENT_STREAM = 'text/event-stream';
 const HEARTBEAT = ': \n\n';
 
-/** Answers with server-sent events that a browser's `EventSource` continues after a cut. */
+/** A browser's `EventSource` continues these events after a cut. */
 export function answerEvents({ follow, ...source }: EventSource): Response {
   return answerFrames({ ...source, frames: (signal) => writeEvents(follow(signal)) });
 }
 
 /**
- * Answers with a stream. The next frame is read only when the connection takes it. So a client that reads nothing costs
- * one frame of memory. After `stalledMs` it is disconnected.
+ * Reads the next frame only when the connection takes it. So a client that reads nothing costs one frame of memory,
+ * and is disconnected after `stalledMs`.
  * @throws too_many_readers
  */
 export function answerFrames(source: FrameSource): Response {
@@ -77,17 +71,14 @@ export function answerFrames(source: FrameSource): Response {
     headers: {
       'content-type': EVENT_STREAM,
       'cache-control': 'no-cache, no-transform',
-      // Tells nginx to pass each event on at once.
+      // nginx must pass each event on at once.
       'x-accel-buffering': 'no',
       ...source.headers,
     },
   });
 }
 
-/**
- * The router answers HEAD with the headers of GET and drops the body, which would leave the stream open.
- * @throws method_not_allowed
- */
+/** The router answers HEAD with the headers of GET and drops the body, which would leave the stream open. */
 export function refuseHead({ method }: Request): void {
   if (method !== 'HEAD') return;
   throw new HttpProblem('method_not_allowed', 'a stream has no HEAD. Use GET', { headers: { allow: 'GET' } });
@@ -96,7 +87,7 @@ export function refuseHead({ method }: Request): void {
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 type Next = IteratorResult<string, unknown>;
 
-/** One client of a stream, from its first event to its last. Owns a place among the readers and two timers. */
+/** One client of a stream. Owns a place among the readers and two timers. */
 class FrameReader {
   readonly #frames: AsyncIterator<string>;
   readonly #limits: StreamLimits;
@@ -130,8 +121,8 @@ class FrameReader {
     try {
       text = await this.#read();
     } catch (error) {
-      // E.g. Redis is away for longer than the client retries, or the server stops. A client that connects again gets the
-      // error as a problem, or continues.
+      // E.g. Redis is away, or the server stops. A client that connects again gets the error as a problem, or
+      // continues.
       this.end();
       if (this.#cutsAtFailure) this.#breakOff(controller, error);
       else controller.close();
@@ -149,7 +140,7 @@ class FrameReader {
     }, this.#limits.stalledMs);
   }
 
-  /** Ends the answer so that its client takes it for cut off. A body that fails makes the adapter write to the console. */
+  /** Makes the client take the answer for cut off. A body that fails makes the adapter write to the console. */
   #breakOff(controller: Controller, error: unknown): void {
     if (this.#cut === undefined) controller.error(error);
     else this.#cut();
@@ -160,11 +151,10 @@ class FrameReader {
     this.#leaving.abort();
     this.#leave();
     this.#onEnd();
-    // The position of the iteration does not matter any more, so an error at its end does not matter either.
+    // The iteration is over, so an error at its end does not matter.
     this.#frames.return?.().catch(() => undefined);
   }
 
-  /** Returns the next frame, or a heartbeat. Undefined at the end. */
   async #read(): Promise<string | undefined> {
     this.#next ??= this.#frames.next();
     const heartbeat = Promise.withResolvers<'heartbeat'>();

@@ -18,9 +18,8 @@ export const idempotencyKeySchema = z
 type KeyedRoute = Pick<Operation, 'keyName' | 'repeatedBy'> & { readonly operation: string };
 
 /**
- * Derives the id of a write from the header `Idempotency-Key` and the operation. The write is stored under that id, with a
- * hash of its body. So every server recognizes a repeated request, also after a restart.
- * @param given the id that the body names, if any
+ * Derives the id of a write from the header and the operation. The store keeps the id with a hash of the body, so
+ * every server recognizes a repeated request, also after a restart.
  * @returns undefined if the request names no id
  * @throws invalid_input for a wrong key, or for a key beside an id
  */
@@ -41,8 +40,8 @@ export function readOperation(
 }
 
 /**
- * Replaces the error about an id that the caller does not know, because `readOperation` derived it from the caller's key.
- * The status 422 is that of draft-ietf-httpapi-idempotency-key-header.
+ * The caller does not know the id that `readOperation` derived, so the error names the header. The status 422 is that
+ * of draft-ietf-httpapi-idempotency-key-header.
  */
 export function explainReusedKey({ headers }: Request, error: unknown): unknown {
   const isReused = isTurnfoldError(error, 'turn_conflict') || isTurnfoldError(error, 'operation_conflict');

@@ -1,9 +1,8 @@
 import { answerFrames, type FrameSource, refuseHead } from './event-stream.ts';
 import { HttpProblem } from './problem.ts';
 
-/** Characters of JSON that are collected before they are sent. */
 const PIECE_CHARACTERS = 65_536;
-/** Levels of lists and objects that are written member by member. A message is below them, and is written at once. */
+/** Levels that are written member by member. A message is below them, and is written at once. */
 const LEVELS = 4;
 
 interface JsonStream extends Omit<FrameSource, 'frames' | 'cutsAtFailure' | 'heartbeat'> {
@@ -11,8 +10,8 @@ interface JsonStream extends Omit<FrameSource, 'frames' | 'cutsAtFailure' | 'hea
 }
 
 /**
- * Answers with JSON in pieces. The next piece is made only when the connection takes it. So a client that reads slowly
- * costs the values and one piece, but not the whole text and its bytes.
+ * Makes the next piece only when the connection takes it. So a slow client costs the values and one piece, but not the
+ * whole text.
  * @throws method_not_allowed for HEAD, too_many_readers
  */
 export function answerJson({ pieces, headers, ...source }: JsonStream): Response {
@@ -20,14 +19,14 @@ export function answerJson({ pieces, headers, ...source }: JsonStream): Response
   return answerFrames({
     ...source,
     frames: (left) => collect(pieces, left),
-    // A client must not take the start of an answer for the whole. Space between two pieces changes no JSON.
+    // A client must not take the start for the whole. Space between two pieces changes no JSON.
     cutsAtFailure: true,
     heartbeat: '\n',
     headers: { ...headers, 'content-type': 'application/json' },
   });
 }
 
-/** Writes the same JSON as `JSON.stringify` of plain data, member by member in the upper levels. */
+/** Writes the JSON that `JSON.stringify` writes for plain data. */
 export function* writeJsonPieces(value: unknown, levels = LEVELS): Generator<string> {
   if (typeof value !== 'object' || value === null || levels === 0) {
     yield JSON.stringify(value);

@@ -12,22 +12,16 @@ const lastEventIdSchema = z.string().max(256).describe('Id of the last handled e
 const retryAfterSchema = z.string().describe('Seconds after which the same request may succeed.');
 
 export interface DocumentOptions {
-  /** Version of turnfold. */
   readonly version: string;
-  /** Path under which the routes are mounted. */
   readonly basePath: string;
 }
 
-/** A route with what only the document needs. */
 export interface RouteDescription extends Omit<ProtocolRoute, 'method'> {
   readonly method: ProtocolRoute['method'] | Route['method'];
-  /** True if the request may have no body. */
   readonly isBodyOptional?: boolean | undefined;
-  /** Status of a success (200). */
   readonly status?: number | undefined;
 }
 
-/** Makes the OpenAPI 3.1 document of the routes. It describes each request by the schema that validates it. */
 export function describeRoutes(routes: readonly RouteDescription[], { version, basePath }: DocumentOptions): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {

@@ -1,33 +1,24 @@
 import { STATUS_CODES } from 'node:http';
 import { type ErrorCode, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 
-/** Codes of errors that concern the request itself, beside the codes of turnfold. The value is the HTTP status. */
+/** Codes of errors about the request itself, with the HTTP status. */
 export const HTTP_CODES = {
-  /** The request has no valid key. */
   unauthorized: 401,
   /** The key does not allow this route, or a web page of another origin sent the request. */
   forbidden: 403,
   /** The server was started without `--allow-changes`, and the request would change something. */
   read_only: 403,
-  /** No route has this path. */
   no_route: 404,
-  /** The route exists, but not for this method. The header `Allow` lists the methods. */
   method_not_allowed: 405,
-  /** The body did not arrive in time. */
   request_timeout: 408,
-  /** The body is larger than the limit of the server. */
   body_too_large: 413,
-  /** The body is not JSON according to its `Content-Type`. */
   unsupported_media_type: 415,
-  /** The header `Idempotency-Key` was sent before with another body. */
   key_reused: 422,
   /** The server serves as many streams and waiting requests as its limit allows. Try again after `Retry-After`. */
   too_many_readers: 429,
-  /** The headers are larger than the limit of the server. */
   headers_too_large: 431,
   /** The server does not offer this route: it was started without it, or a package that the route needs is missing. */
   not_offered: 501,
-  /** An error of turnfold itself. The log of the server has the details. */
   defect: 500,
   /** The server stops. Another one, or the next one, continues. */
   server_stopping: 503,
@@ -40,13 +31,11 @@ export interface ProblemContext {
   readonly field?: string;
   /** Time in seconds after which the same request may succeed. */
   readonly retryAfter?: number;
-  /** Headers of the response. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error about a request. It is answered as problem+json. */
+/** Answered as problem+json. */
 export class HttpProblem extends Error {
-  /** Error code, for programs. */
   readonly code: HttpCode;
   /** Field, time and headers of the answer. */
   readonly context: ProblemContext;
@@ -59,7 +48,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** HTTP status of each error that a call of the client throws. All other codes are the server's own fault: 500. */
+/** HTTP status of each error of the client. Every other code is the server's own fault: 500. */
 const STATUSES: Partial<Record<ErrorCode, number>> = {
   invalid_input: 422,
   invalid_policy: 422,
@@ -88,7 +77,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   redis_full: 503,
 };
 
-/** Codes after which the same request may succeed, with the time to wait in seconds. */
+/** Seconds after which the same request may succeed. */
 const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   conversation_busy: 1,
   conversation_forking: 1,
@@ -100,15 +89,12 @@ const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** Body of every error response, by RFC 9457. */
 export interface Problem {
   /** URN of the error code. */
   readonly type: string;
   /** Phrase of the HTTP status. */
   readonly title: string;
-  /** HTTP status. */
   readonly status: number;
-  /** Error code, for programs. */
   readonly code: ErrorCode | HttpCode;
   /** Message for people: the fault, and what to do. */
   readonly detail: string;
@@ -123,7 +109,7 @@ function statusOf(code: ErrorCode): number {
 }
 
 /**
- * Converts an error into a response. The text of an unexpected error is hidden, because it may contain a secret.
+ * The text of an unexpected error is hidden, because it may contain a secret.
  * @param onDefect receives errors that are turnfold's own
  */
 export function answerProblem(error: unknown, onDefect: (error: unknown) => void): Response {
@@ -133,11 +119,9 @@ export function answerProblem(error: unknown, onDefect: (error: unknown) => void
 
 export interface ExplainedError {
   readonly problem: Problem;
-  /** Headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Describes an error for a protocol that has a form of its own for errors. */
 export function explainError(error: unknown, onDefect: (error: unknown) => void): ExplainedError {
   if (error instanceof HttpProblem) {
     const { field, retryAfter, headers } = error.context;

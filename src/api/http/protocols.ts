@@ -13,11 +13,11 @@ import { responsesRoutes } from './responses/routes.ts';
 export interface ProtocolOptions {
   /** Client through which the protocols work. */
   readonly client: TurnfoldClient;
-  /** Name of the agent that answers new conversations. Absent: only the protocols that need no agent. */
+  /** Agent of new conversations. Absent: only the protocols that need no agent. */
   readonly agent?: string | undefined;
 }
 
-/** The protocols of front-ends, for `createHttpApp`. Each reaches only the tenant of its caller. */
+/** Each protocol reaches only the tenant of its caller. */
 export function createProtocols({ client, agent }: ProtocolOptions): MountedProtocol[] {
   const compact = mount(openCompact(), compactRoutes, answerResponseError);
   if (agent === undefined) return [compact];

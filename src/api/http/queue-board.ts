@@ -7,25 +7,22 @@ import { checkOperator } from './caller.ts';
 import { answerProblem, HttpProblem } from './problem.ts';
 import { PAGE_HEADERS } from './static-page.ts';
 
-/** Path of the dashboard, under the inspector. */
 export const BOARD_PATH = '/inspect/queues';
 
 type Queue = ConstructorParameters<typeof BullMQAdapter>[0];
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 export interface QueueBoardOptions extends Pick<AccessOptions, 'authenticate' | 'allowedHosts'> {
-  /** Queues of BullMQ, with their shards. */
   readonly queues: readonly { readonly shard: number; readonly queue: object }[];
   /** If true, jobs can be retried, removed and added. Queues are a hint, so turns survive that. */
   readonly allowsChanges: boolean;
   readonly onError: (error: unknown) => void;
-  /** Imports the optional packages. */
   readonly importPackages?: typeof importPackages;
 }
 
 /**
- * Serves bull-board, a dashboard of the queues, beside other routes. Its packages are optional. The caller needs the
- * scope `admin` in the default tenant. A browser sends the access key as the password of HTTP Basic.
+ * Serves bull-board beside other routes. Its packages are optional. The caller needs the scope `admin` in the default
+ * tenant. A browser sends the access key as the password of HTTP Basic.
  */
 export function withQueueBoard(answer: HttpApp['fetch'], options: QueueBoardOptions): HttpApp['fetch'] {
   const access = openAccess(options);
@@ -69,7 +66,6 @@ async function checkCaller(
   });
 }
 
-/** Turns the password of HTTP Basic into a bearer key. */
 function withBearer(request: Request): Request {
   const [, encoded] = /^Basic +([\w+/=]+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   if (encoded === undefined) return request;
@@ -100,7 +96,7 @@ async function openBoard({ queues, allowsChanges, importPackages: load }: QueueB
   };
 }
 
-/** The page loads its fonts from elsewhere. The policy forbids that, and the fonts of the system look as well. */
+/** The policy forbids fonts of other servers. */
 const FOREIGN_LINKS = /<link href="https:[^<>]{0,300}>/g;
 
 async function importPackages() {

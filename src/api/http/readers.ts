@@ -1,40 +1,33 @@
 import { HttpProblem } from './problem.ts';
 
 /**
- * Limits the requests of a caller that stay open: streams and requests that wait for a result. Each of them holds a
- * connection and at most one answer of Redis in memory.
+ * Requests that stay open: streams, and requests that wait. Each holds a connection and at most one answer of Redis.
  */
 export interface Readers {
   /** Aborts with an error when the server stops, or an open request has lost its access. Every reader then ends. */
   readonly closing: AbortSignal;
   /**
-   * Checks that a further reader has a place, before its request writes something.
+   * Checks that a further reader has a place.
    * @throws too_many_readers
    */
   checkPlace(): void;
   /**
    * Counts a further reader.
-   * @returns a function that ends the reader. Further calls of it do nothing.
+   * @returns a function that ends the reader
    * @throws too_many_readers
    */
   enter(): () => void;
-  /**
-   * Runs a request that waits, as one of the readers. The signal aborts if the server stops, the caller leaves, or the
-   * caller loses its access.
-   */
+  /** Runs a request that waits. The signal aborts if the server stops, or the caller leaves or loses its access. */
   run<Result>(request: Request, wait: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
 export interface ReaderLimits {
-  /** Maximum number of readers at a time. */
   readonly maxReaders: number;
-  /** Time between two checks of an open request's caller, in ms. 0: no checks. */
   readonly accessCheckMs: number;
-  /** Receives each failed access check that does not refuse the caller, e.g. because Redis is away. */
+  /** Receives failed checks that do not refuse the caller, e.g. because Redis is away. */
   readonly onError: (error: unknown) => void;
 }
 
-/** All readers of a server. */
 export class ServerReaders {
   readonly #limits: ReaderLimits;
   readonly #closing = new AbortController();
@@ -44,7 +37,6 @@ export class ServerReaders {
     this.#limits = limits;
   }
 
-  /** Number of readers at this moment. */
   get open(): number {
     return this.#open;
   }
@@ -70,15 +62,11 @@ export class ServerReaders {
     };
   }
 
-  /**
-   * Returns the readers of one request.
-   * @param checkAccess throws if the caller has no access any more. It is called again and again while a reader is open
-   */
+  /** @param checkAccess throws if the caller has lost its access. Called again and again while a reader is open */
   forRequest(checkAccess: () => Promise<unknown>): Readers {
     return new RequestReaders(this, checkAccess, this.#limits);
   }
 
-  /** Ends all readers. */
   close(): void {
     this.#closing.abort(
       new HttpProblem('server_stopping', 'the server is shutting down. Retry after 1 s', { retryAfter: 1 }),
@@ -86,12 +74,12 @@ export class ServerReaders {
   }
 }
 
-/** Error codes that refuse the caller. Any other error means that the check itself failed. */
+/** Any other error means that the check itself failed. */
 const LOST_ACCESS: ReadonlySet<string> = new Set(['unauthorized', 'forbidden']);
-/** Checks in a row that may fail for another reason, e.g. because Redis is away, or not end. Then the reader ends. */
+/** Checks in a row that may fail for another reason. Then the reader ends. */
 const MAX_FAILED_CHECKS = 15;
 
-/** The readers of one request. Owns a timer while one is open. */
+/** Owns a timer while a reader is open. */
 class RequestReaders implements Readers {
   readonly #server: ServerReaders;
   readonly #checkAccess: () => Promise<unknown>;
@@ -129,7 +117,7 @@ class RequestReaders implements Readers {
     const refused = Promise.withResolvers<never>();
     lost.addEventListener('abort', () => refused.reject(lost.reason as Error), { once: true });
     try {
-      // A wait that takes no signal, or that answers with what it has, ends for a caller without access, too.
+      // A wait that ignores its signal also ends for a caller without access.
       return await Promise.race([refused.promise, wait(AbortSignal.any([request.signal, this.closing]))]);
     } finally {
       leave();

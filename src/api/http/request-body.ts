@@ -16,10 +16,8 @@ export interface BodyLimits {
 }
 
 /**
- * Reads a request body as JSON, within limits.
  * @returns undefined if the request has no body
- * @throws unsupported_media_type, body_too_large, request_timeout
- * @throws invalid_input for a body that is not JSON or is nested too deeply, message_too_large for too many values
+ * @throws unsupported_media_type, body_too_large, request_timeout, invalid_input, message_too_large
  */
 export async function readJsonBody(request: Request, limits: BodyLimits): Promise<unknown> {
   const text = await readText(request, limits);
@@ -70,7 +68,6 @@ async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): 
   }
 }
 
-/** Reads a body of unknown length. */
 async function readChunks(body: ReadableStream<Uint8Array>, maxBytes: number, late: Promise<never>): Promise<Buffer> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];

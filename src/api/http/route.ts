@@ -9,40 +9,32 @@ import type { Caller } from './caller.ts';
 import type { Connection, StreamLimits } from './event-stream.ts';
 import type { Readers } from './readers.ts';
 
-/** Services of the server that each route may use. */
 export interface RouteServices {
   readonly client: TurnfoldClient;
   readonly readers: Readers;
   readonly streams: StreamLimits;
-  /** Memory for answers that hold a context. */
   readonly memory: AnswerMemory;
-  /** Path under which the routes are mounted, without a slash at its end. */
+  /** Without a slash at its end. */
   readonly basePath: string;
   readonly fleet?: HttpAppOptions['fleet'] | undefined;
-  /** Receives each error that is a defect of the server, not a fault of the caller. */
   readonly onError: (error: unknown) => void;
 }
 
-/** One request to a route, with validated parts. */
 export interface Call<Query = unknown, Body = unknown> extends RouteServices {
   readonly route: Route;
   readonly caller: Caller;
-  /** True if the server refuses every change. */
   readonly isReadOnly: boolean;
   readonly request: Request;
-  /** Ends the connection of the request, if the server can. */
   readonly cut: Connection['cut'] | undefined;
   readonly query: Query;
   readonly body: Body;
-  /** Parameters of the path. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Parameter of the path. */
   readonly param: (name: string) => string;
   /** The conversation of the path, in the tenant of the caller. */
   readonly name: NamedConversation;
 }
 
-/** Answer of a route that is not a stream. */
+/** Every answer that is not a stream. */
 export interface JsonAnswer {
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -50,7 +42,6 @@ export interface JsonAnswer {
 
 /** An operation of the contract with the code that answers its requests. */
 export interface Route extends Operation {
-  /** Name of the operation, also in the OpenAPI document. */
   readonly operation: OperationName;
   readonly handle: (call: Call<never, never>) => Promise<JsonAnswer | Response>;
 }
@@ -59,19 +50,19 @@ type Parsed<Row, Part extends 'query' | 'body'> = Row extends { readonly [P in P
   ? z.output<Schema>
   : unknown;
 
-/** Code for operations that need more than a call of the client's method: a stream, a wait, a header, or another form. */
+/** For operations that need more than a call of the client's method: a stream, a wait, a header, or another form. */
 export type RouteHandlers = {
   readonly [Name in OperationName]?: (
     call: Call<Parsed<(typeof operations)[Name], 'query'>, Parsed<(typeof operations)[Name], 'body'>>,
   ) => Promise<JsonAnswer | Response>;
 };
 
-/** Writes a path as the router expects it: `:turn` for `{turn}`. */
+/** `:turn` for `{turn}`. */
 export function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** Path of a conversation or of something in it, for the header `Location`. */
+/** Path for the header `Location`. */
 export function locate({ basePath }: RouteServices, ...segments: readonly string[]): string {
   return [`${basePath}/v1/conversations`, ...segments.map(encodeURIComponent)].join('/');
 }

@@ -18,7 +18,6 @@ import { answerJson } from './json-answer.ts';
 import { explainError, HttpProblem } from './problem.ts';
 import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } from './route.ts';
 
-/** Code for operations that need more than a call of the client's method. */
 const handlers: RouteHandlers = {
   ...contextHandlers,
   enqueueTurn: async (call) => accepted(call, await callClient<'enqueueTurn'>(call)),
@@ -54,7 +53,7 @@ const handlers: RouteHandlers = {
     const wait = readWait(call);
     const turn = param('turn');
     const position = readPosition(call, positionSchema);
-    // Reports a missing turn as a problem, because the status of a stream is sent before its first event.
+    // The status of a stream is sent before its first event, so a missing turn must fail here.
     await client.result(name, turn);
     return streamAnswer(call, (signal) => eventsOf(client.stream(name, turn, { ...position, ...wait, signal })));
   },
@@ -64,7 +63,7 @@ const handlers: RouteHandlers = {
     const { after: given } = readPosition(call, eventIdSchema);
     const last = await findLastEvent(call, given !== undefined);
     return streamAnswer(call, async function* follow(signal) {
-      // A client that is cut off before the first event continues from here, and misses nothing.
+      // A client that is cut off before the first event continues from here.
       if (given === undefined) yield { id: last };
       yield* eventsOf(client.events(name, { after: given ?? last, ...wait, signal }));
       if (!signal.aborted) yield { type: 'end', data: { type: 'end' } };
@@ -111,7 +110,7 @@ const handlers: RouteHandlers = {
   },
 };
 
-/** Every operation of the contract. An operation without a handler is a plain call of the client's method. */
+/** Every operation of the contract. Without a handler, an operation is a plain call of the client's method. */
 export const routes: readonly Route[] = Object.entries(operations).map(([name, row]) => {
   const operation = name as OperationName;
   return { ...row, operation, handle: handlers[operation] ?? answerByClient };
@@ -135,7 +134,7 @@ function readWait({ query: { waitMs: ms } }: Call<{ waitMs?: number | undefined 
   return ms === undefined ? {} : { waitMs: ms };
 }
 
-/** Reads the id of the last handled event, which `schema` validates before the stream begins. */
+/** Validates the id before the stream begins. */
 function readPosition(
   { request, query }: Call<{ after?: string | undefined }>,
   schema: z.ZodType,
@@ -162,14 +161,14 @@ function streamAnswer(
   return answerEvents({ request, cut, readers, limits: streams, follow });
 }
 
-/** Bytes and entries that an export reads at once, and holds while a client reads slowly. */
+/** Entries that an export holds while a client reads slowly. */
 const EXPORT_BATCH = { maxBytes: 1_000_000, limit: 500 };
 
 async function readBatch({ client, name }: Call, after: number): Promise<LogEntry[]> {
   return await client.log(name, { after, ...EXPORT_BATCH });
 }
 
-/** Writes the export batch by batch, because a log may be larger than the memory of the server. */
+/** A log may be larger than the memory of the server. */
 async function* writeExport(call: Call, first: LogEntry[]): AsyncGenerator<string> {
   yield `{"id":${JSON.stringify(call.name.conversation)},"messages":[`;
   let after = 0;
@@ -193,7 +192,6 @@ function accepted(call: Call, { conversation, turn, state, isNew }: EnqueuedTurn
   };
 }
 
-/** The client checks the turn. */
 function bindTenant(turn: unknown, tenant: string): EnqueueInput {
   return (isMapping(turn) ? { ...turn, tenant } : turn) as EnqueueInput;
 }

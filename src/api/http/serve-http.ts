@@ -13,33 +13,28 @@ import { answerProblem, describeProblem, HTTP_CODES, type HttpCode, HttpProblem,
 export interface ServeOptions {
   readonly app: Pick<HttpApp, 'fetch' | 'close'>;
   readonly host: string;
-  /** Port to listen on. 0 takes any free port. */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** Host names under which requests may come, also those for pages beside the app, beside `localhost` and IP addresses. */
+  /** Host names under which requests may come, beside `localhost` and IP addresses. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
 export interface HttpServer {
   readonly url: string;
-  /** Takes no more requests, ends streams, and waits up to `graceMs` for the others. Then it cuts the connections. */
+  /** Ends streams, and waits up to `graceMs` for other requests. Then it cuts the connections. */
   close(graceMs: number): Promise<'closed' | 'deadline'>;
 }
 
-/** Maximum bytes of the headers of a request. */
 const MAX_HEADER_BYTES = 16_384;
-/** Time for the headers, and for a whole request, to arrive, in ms. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
-/** Longer than the 60 s for which load balancers keep idle connections, so that they never use a closing one. */
+/** Longer than the 60 s for which load balancers keep idle connections. */
 const KEEP_ALIVE_MS = 65_000;
 const MAX_CONNECTIONS = 10_000;
 const CLOSE_PAUSE_MS = 50;
 const UNREADABLE = 'the request has no valid URL or host';
 
-/**
- * Serves the routes on a port of this machine.
- * @throws invalid_config if the address cannot be bound
- */
+/** @throws invalid_config if the address cannot be bound */
 export async function serveHttp({ app, host, port, allowedHosts = [] }: ServeOptions): Promise<HttpServer> {
   const allowed = readAllowedHosts(allowedHosts, 'allowedHosts');
   const fetch = (
@@ -50,8 +45,8 @@ export async function serveHttp({ app, host, port, allowedHosts = [] }: ServeOpt
     return app.fetch(request, { cut: () => void outgoing.destroy() });
   };
   const listener = getRequestListener(fetch, {
-    // The adapter replaces `Request` and `Response` for the whole process. An answer then needs neither a web stream nor a
-    // copy of its headers, which saves about 30 µs of CPU time.
+    // The adapter replaces `Request` and `Response` for the whole process. An answer then needs neither a web stream
+    // nor a copy of its headers, which saves about 30 µs of CPU time.
     overrideGlobalObjects: true,
     errorHandler: (error) =>
       error instanceof HttpProblem ? answerProblem(error, () => undefined) : refuseRequest(UNREADABLE),
@@ -104,13 +99,13 @@ async function closeServer(
   return 'deadline';
 }
 
-/** Codes of Node for requests that its parser refuses. */
+/** Codes of Node's parser. */
 const PARSER_CODES: Readonly<Record<string, HttpCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** Answers a request that is not HTTP, or that exceeds a limit of the parser. No route ever sees such a request. */
+/** No route sees a request that is not HTTP, or that exceeds a limit of the parser. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

@@ -23,14 +23,13 @@ function keepFor(path: string): string {
 }
 
 /**
- * Serves the files of a folder, e.g. a built page, beside the routes.
  * @param answer answers a request for which the folder has no file
  * @param under path of the page, e.g. `/inspect`. Absent: the page is at the root
  */
 export function withPage(folder: string, answer: HttpApp['fetch'], under = ''): HttpApp['fetch'] {
   const app = new Hono<{ Bindings: Connection }>();
   app.use('/v1/*', async ({ req, env }) => await answer(req.raw, env));
-  // The files of a page are named relative to it, so its address ends with a slash.
+  // The page names its files relative to itself, so its address ends with a slash.
   if (under !== '') app.get(under, (context) => context.redirect(`.${under}/`));
   app.use(`${under}/*`, async (context, next) => {
     await next();

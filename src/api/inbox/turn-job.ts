@@ -11,12 +11,10 @@ import { INBOX_LIMITS } from '../../jobs/queues.ts';
 import { type EnqueuePorts, enqueueMethods } from '../client/enqueue.ts';
 import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
-/** Name of the jobs in the inbox queue. */
 const JOB_NAME = 'turn';
 
 /**
- * Reads the turn of an inbox job. Without a `turn` in the data, the turn's id follows from the job's id, so that a job that
- * is delivered twice is one turn.
+ * Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn.
  * @throws invalid_input or message_too_large, with the field
  */
 export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput {
@@ -36,8 +34,8 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
 const LONGEST_JOB_ID = 100;
 
 /**
- * Names the turn of a job. BullMQ numbers jobs without an id of their own, from 1 after each removal of the queue. So such a
- * number alone would name another turn later, and the time of the job is added.
+ * BullMQ numbers jobs without an id of their own, from 1 after each removal of the queue. Such a number would name
+ * another turn later, so the time of the job is added.
  */
 function nameTurn(id: string, addedAt: number): string {
   const isNumber = /^\d+$/.test(id);
@@ -66,7 +64,7 @@ const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
   busyTurn: 'Turn for which interrupt, rollback or steer is meant. If another turn is first, the new turn is enqueued.',
 };
 
-/** Builds the JSON Schema (draft 2020-12) of the data of an inbox job from the schema that validates it. */
+/** JSON Schema (draft 2020-12) from the schema that validates a job. */
 export function describeTurnJob(): object {
   const { properties = {}, ...schema } = z.toJSONSchema(enqueueSchema, { io: 'input' });
   const described = Object.entries(properties).map(([name, property]) => [
@@ -85,7 +83,6 @@ export function describeTurnJob(): object {
   };
 }
 
-/** Creates the handler of the inbox queue: validates each job, and accepts its turn as the client does. */
 export function createInboxHandler(ports: EnqueuePorts): InboxHandler {
   return async (job) => {
     const { tenant, conversation, turn, state, isNew } = await enqueueMethods.enqueueTurn(ports, readTurnJob(job));

@@ -2,8 +2,7 @@ import { lookup as resolveHost } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /**
- * Ranges of the IANA registries of special-purpose addresses: private, loopback, link-local, documentation, multicast and
- * others. No public receiver has such an address, but services behind our firewall do.
+ * Special-purpose addresses by the IANA registries. No public receiver has one, but services behind our firewall do.
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -26,7 +25,7 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ];
 
-/** Special ranges inside 2000::/3. All public IPv6 addresses are in 2000::/3, so everything outside is special as well. */
+/** Special ranges inside 2000::/3. Everything outside 2000::/3 is special. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 
 const special = createList([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
@@ -41,14 +40,12 @@ function createList(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Checks whether an IP address is reachable on the public internet. A text that is no IP address is not. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !special.check(address, 'ipv4');
   return family === 6 && globalUnicast.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }
 
-/** Host of a URL without the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
@@ -64,8 +61,8 @@ export class RefusedAddressError extends Error {
 type Resolver = typeof resolveHost;
 
 /**
- * Creates the function that finds the address of a new connection. The connection uses the very addresses that were
- * checked. Otherwise a DNS server could give the check a public address, and the connection a private one.
+ * The connection uses the very addresses that were checked. Otherwise a DNS server could give the check a public
+ * address, and the connection a private one.
  */
 export function createCheckedLookup(
   isAllowed: (address: string) => boolean,

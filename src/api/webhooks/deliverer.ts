@@ -17,24 +17,20 @@ export interface DelivererPorts {
   readonly sender: WebhookSender;
   readonly clock: Clock;
   readonly onEvent: EventListener;
-  /** Id of this process, for the lease. */
   readonly owner: string;
 }
 
-/** Time in ms for which settings of webhooks are remembered. */
 const SETTINGS_MS = 5_000;
-/** Duration of the lease in ms. The owner renews the lease once a second. */
+/** The owner renews the lease once a second. */
 const LEASE_MS = 5_000;
 /** A process without the lease asks for it at every third look, so it takes over from a dead owner within 8 s. */
 const SKIPPED_LOOKS = 2;
 const IN_PARALLEL = 32;
-/** Requests in parallel to one webhook, so that a slow receiver leaves room for others. */
+/** Requests in parallel to one webhook. A slow receiver leaves room for others. */
 const PER_WEBHOOK = 8;
-/** Deliveries that are claimed from one shard at once. */
 const CLAIMED = 4;
-/** Time in ms after which a delivery that waits for a free lane is left to a later claim. */
+/** A delivery that waits longer for a free lane is left to a later claim. */
 const FRESH_MS = WEBHOOK_LIMITS.claimMs - WEBHOOK_LIMITS.requestMs;
-/** Pause in ms of a delivery whose webhook has enough requests in flight. */
 const BUSY_MS = 1_000;
 
 interface Claimed {
@@ -52,18 +48,16 @@ export class Deliverer {
   readonly #stopping = new AbortController();
   readonly #waiting: Claimed[] = [];
   readonly #lanes = new Set<Promise<void>>();
-  /** Webhook → its requests in flight. */
   readonly #inFlight = new Map<string, number>();
   #statuses = new Map<string, WebhookStatus>();
   #listedAt = Number.NEGATIVE_INFINITY;
-  /** Looks that this process skips before it asks for the lease again. */
   #skipsLeft = 0;
 
   constructor(ports: DelivererPorts) {
     this.#ports = ports;
   }
 
-  /** Claims what is due, if this process has the lease, and begins to send. Called once a second. */
+  /** Called once a second. */
   async lookForDeliveries(): Promise<void> {
     const { store, owner, clock } = this.#ports;
     if (this.#isStopped || this.#skipsLeft-- > 0) return;
@@ -83,12 +77,11 @@ export class Deliverer {
     }
   }
 
-  /** Resolves when nothing is in flight. */
   async idle(): Promise<void> {
     while (this.#lanes.size > 0) await Promise.all(this.#lanes);
   }
 
-  /** Aborts the requests in flight and gives their deliveries back. Another process sends these events again. */
+  /** Gives deliveries back. Another process sends these events again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.idle();
@@ -122,7 +115,7 @@ export class Deliverer {
   async #deliver(delivery: Delivery): Promise<void> {
     const { store } = this.#ports;
     const { webhook, attempts } = delivery;
-    // The webhook may have been added after the settings were read.
+    // The webhook may be newer than the settings.
     if (!this.#statuses.has(webhook)) await this.#listWebhooks();
     const status = this.#statuses.get(webhook);
     if (status === undefined) return await this.#drop(delivery);
@@ -140,13 +133,13 @@ export class Deliverer {
     }
   }
 
-  /** Passes over all events of a webhook that was removed. */
+  /** The webhook was removed, so all its events are passed over. */
   async #drop(delivery: Delivery): Promise<void> {
     let rest: Delivery | undefined = delivery;
     while (rest !== undefined) rest = await this.#ports.store.advanceDelivery(rest);
   }
 
-  /** Sends the events of a delivery until none is left or one fails. Events that the webhook does not want are passed over. */
+  /** Passes over events that the webhook does not want. */
   async #sendInOrder(first: Delivery, status: WebhookStatus): Promise<void> {
     const { store } = this.#ports;
     let delivery: Delivery | undefined = first;
@@ -159,14 +152,14 @@ export class Deliverer {
     }
   }
 
-  /** Reports that events expired before they were sent. Events of an erased conversation are erased, not lost. */
+  /** Some events expired before they were sent. Events of an erased conversation are erased, not lost. */
   async #reportLoss({ webhook, conversation, agent, next, event }: Delivery): Promise<void> {
     if (agent === undefined || event?.id === next) return;
     await this.#ports.store.recordLoss(webhook);
     this.#ports.onEvent({ type: 'webhook_events_lost', ...nameConversation(conversation), webhook });
   }
 
-  /** Sends one event. @returns false if it failed and the delivery was given back */
+  /** @returns false if it failed and the delivery was given back */
   async #send(delivery: Delivery, name: WebhookEventName, status: WebhookStatus): Promise<boolean> {
     const { store, sender, clock, onEvent } = this.#ports;
     const { webhook, conversation, event } = delivery;
@@ -206,22 +199,18 @@ export class Deliverer {
 
 interface SignedMessage {
   readonly id: string;
-  /** Seconds since epoch. */
   readonly timestamp: number;
   readonly body: string;
 }
 
-/** Headers of a request by Standard Webhooks: id, time, and HMAC-SHA256 of `id.time.body`. */
+/** By Standard Webhooks: HMAC-SHA256 of `id.time.body`. */
 function signWebhook(secret: string, { id, timestamp, body }: SignedMessage): Record<string, string> {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };
 }
 
-/**
- * Builds the id by which receivers recognize a repeated delivery. Event ids are unique only within their conversation, so
- * the id also has a hash of the conversation's name.
- */
+/** Event ids are unique only within their conversation, so the id has a hash of the conversation's name. */
 function webhookMessageId({ tenant, id }: ConversationRef, event: string): string {
   const hash = createHash('sha256').update(`${tenant}/${id}`).digest('hex').slice(0, 16);
   return `${event}_${hash}`;

@@ -10,15 +10,14 @@ export interface WebhookRequest {
 }
 
 /**
- * Outcome of a request. `isFinal`: the receiver is gone and wants no more requests. `why` never contains parts of the
- * response, because a person who registers webhooks could otherwise read from services that only workers reach.
+ * `isFinal`: the receiver wants no more requests. `why` has no part of the response: a person who registers webhooks
+ * could otherwise read from services that only workers reach.
  */
 export type SendOutcome =
   | { readonly status: 'delivered' }
   | { readonly status: 'failed'; readonly why: string; readonly isFinal: boolean };
 
 export interface WebhookSender {
-  /** Sends one request. Never rejects. */
   send(webhook: WebhookRequest): Promise<SendOutcome>;
   close(): Promise<void>;
 }
@@ -26,16 +25,14 @@ export interface WebhookSender {
 export interface SenderOptions {
   /** Allows http, and private, loopback and link-local addresses. */
   readonly allowsPrivate: boolean;
-  /** Replaces the resolver of Node, in tests. */
   readonly resolve?: Parameters<typeof createCheckedLookup>[1];
-  /** Replaces the check of addresses, in tests. */
   readonly isAllowed?: (address: string) => boolean;
 }
 
 const CONNECT_MS = 5_000;
 const GONE = 410;
 
-/** Creates the sender of webhooks. It follows no redirect, because a redirect could lead to a private address. */
+/** Follows no redirect, because a redirect could lead to a private address. */
 export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: SenderOptions): WebhookSender {
   const allows = isAllowed ?? (allowsPrivate ? () => true : isPublicAddress);
   const dispatcher = new Agent({
@@ -60,7 +57,7 @@ export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: Sende
           signal: AbortSignal.any([signal, limit]),
         });
         const { statusCode } = response;
-        // Reads a short response, so that the connection can be used again. The outcome is known already.
+        // Reads a short response, so that the connection can be used again.
         await response.body.dump({ limit: WEBHOOK_LIMITS.responseBytes }).catch(() => undefined);
         if (statusCode >= 200 && statusCode < 300) return { status: 'delivered' };
         return { ...fail(`status ${statusCode}`), isFinal: statusCode === GONE };
@@ -80,7 +77,6 @@ function fail(why: string): { readonly status: 'failed'; readonly why: string; r
   return { status: 'failed', why, isFinal: false };
 }
 
-/** Names the failure by its code, such as ECONNREFUSED. */
 function describeFailure(error: unknown): string {
   if (error instanceof RefusedAddressError) return 'private or special address refused';
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -40,11 +40,11 @@ const stopRunRoute: ProtocolRoute = {
   results: { 'application/json': z.looseObject({ turn: idSchema, state: z.enum(TURN_STATES) }) },
 };
 
-/** The last log entries among whose turns the one of an ended run is looked for. */
+/** The turn of an ended run is looked for at the end of the log. */
 const LOG_TAIL = 50;
 
 /**
- * Cancels what a run does: its own turn, and the turn that it resumed. A turn that has ended stays as it is.
+ * Cancels the turn of a run, and the turn that it resumed.
  * @throws invalid_input without a name, not_found for an unknown one
  */
 async function stopRun(
@@ -92,7 +92,6 @@ async function findRun(backend: Backend, threadId: string, run: string): Promise
   return resumed && { named: own ?? resumed, resumed };
 }
 
-/** Finds the turn whose calls a run answered. */
 async function findResumed(
   backend: Backend,
   threadId: string,
@@ -106,13 +105,11 @@ async function findResumed(
   return undefined;
 }
 
-/** Lists the turns at the end of the log, the newest first. */
 async function listLoggedTurns(backend: Backend, threadId: string): Promise<string[]> {
   const log = await readLogTail(backend, threadId, LOG_TAIL);
   return [...new Set(log.toReversed().flatMap(({ turn = '' }) => (turn === '' ? [] : [turn])))];
 }
 
-/** Routes of AG-UI for the OpenAPI document. */
 export const agUiRoutes: readonly ProtocolRoute[] = [
   {
     operation: 'runAgent',
@@ -129,14 +126,13 @@ export const agUiRoutes: readonly ProtocolRoute[] = [
 ];
 
 /**
- * AG-UI 1.0: a route that runs the agent, and one that stops a run, to be mounted in a server.
+ * Routes of AG-UI 1.0, to be mounted in a server.
  * @throws invalid_config without `authenticate`
  */
 export function agUiApp(options: FrontEndOptions): Hono {
   return guardApp(openAgUi(options), agUiRoutes, options);
 }
 
-/** The routes for a server that checks its callers. */
 export function openAgUi(options: BackendOptions): Hono {
   const app = openApp();
   app.post('/v1/ag-ui', async (context) => {
@@ -154,11 +150,9 @@ export function openAgUi(options: BackendOptions): Hono {
   return app;
 }
 
-/** The events of one run. */
 class RunStream {
   readonly #backend: Backend;
   readonly #request: RunRequest;
-  /** The table of the turn that is streamed now. */
   table: EventTable;
 
   constructor(backend: Backend, request: RunRequest) {
@@ -201,7 +195,7 @@ class RunStream {
     }
   }
 
-  /** The results of a turn's calls may have come with its approvals. The turn asks for them only afterwards. */
+  /** Results may have come with approvals, and the turn asks for them only afterwards. */
   async #answerFromMessages(turn: string, waiting: Waiting): Promise<boolean> {
     const { threadId, runId, messages } = this.#request;
     const answers = waiting.for === 'tools' ? readAllResults(messages, waiting.calls) : undefined;
@@ -210,7 +204,7 @@ class RunStream {
     return true;
   }
 
-  /** True if the message of this run did not enter the turn that has ended, so that its own turn comes next. */
+  /** True if the message of this run did not enter the ended turn, so that its own turn comes next. */
   async #isNext(turn: string): Promise<boolean> {
     const { client, nameOf } = this.#backend;
     const { threadId, runId } = this.#request;

@@ -3,20 +3,17 @@ import type { CallPart, CallPreviewPart, PiecePart, TurnPart } from '../../clien
 import { undecided } from '../front-end/call-names.ts';
 import { nameMessage, writeInterrupt } from './message-names.ts';
 
-/** An event of AG-UI 1.0. */
 export type AgUiEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** A message of a thread. */
 export type AgUiMessage = { readonly id: string; readonly role: string } & Readonly<Record<string, unknown>>;
 
 interface EventOptions {
   readonly threadId: string;
   readonly runId: string;
-  /** Turn of the run. A run that answers calls continues the turn of an earlier run. */
+  /** A run that answers calls continues the turn of an earlier run. */
   readonly turn: string;
-  /** Messages that the front-end has. */
   readonly messages: readonly AgUiMessage[];
-  /** Calls that this run answers. The events begin behind the step that made them. */
+  /** The events begin behind the step that made these calls. */
   readonly answered?: ReadonlySet<string>;
 }
 
@@ -28,7 +25,7 @@ export class EventTable {
   /** Messages of all finished steps, as the front-end shows them. */
   readonly #messages: AgUiMessage[];
   readonly #open = new Set<Mode>();
-  /** Calls of the open step that began, with the number of characters sent of their arguments. */
+  /** Calls of the open step, with the number of characters sent of their arguments. */
   readonly #calls = new Map<string, number>();
   #step = 0;
   #restarts = 0;
@@ -83,18 +80,16 @@ export class EventTable {
     }
   }
 
-  /** Ends the run with an error. */
   fail(code: string, message: string): AgUiEvent[] {
     this.isDone = true;
     return [...this.#finishStep(), { type: 'RUN_ERROR', code, message }];
   }
 
-  /** Messages as the front-end shows them after all events. */
   get messages(): readonly AgUiMessage[] {
     return this.#messages;
   }
 
-  /** Ends a turn behind which the run goes on with another one. */
+  /** The run goes on with another turn. */
   leave({ turn, state, failure }: TurnView): AgUiEvent[] {
     const ended = this.#finishStep();
     if (state === 'completed') return ended;
@@ -201,7 +196,7 @@ export class EventTable {
     return ended;
   }
 
-  /** Takes back the parts of the open step: the snapshot has the messages without them. */
+  /** The snapshot has the messages without the parts of the open step. */
   #restart(step: number): AgUiEvent[] {
     if (step < this.#step || (step > this.#step && this.#step !== 0)) {
       return this.fail('conflict', 'Recorded steps of this turn were lost. Load the conversation again');
@@ -236,7 +231,7 @@ export class EventTable {
     return [{ type: 'CUSTOM', name: 'waiting', value: { for: kind, until } }];
   }
 
-  /** The turn is queued behind another one, whose interrupts or calls someone has to answer first. */
+  /** Someone has to answer the turn before this one first. */
   #addBlock({ turn, waiting }: Extract<TurnPart, { type: 'behind' }>): AgUiEvent {
     const { for: kind, until } = waiting;
     const calls = undecided(waiting.calls);

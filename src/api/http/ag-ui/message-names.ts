@@ -1,17 +1,16 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
 import { nameWaitingCall } from '../front-end/call-names.ts';
 
-/** Id of a message of a turn: the front-end returns the id, and so the turn. */
+/** The front-end returns this id, and so the turn. */
 export function nameMessage(turn: string, rest: string): string {
   return `${turn}/${rest}`;
 }
 
-/** Returns the turn of a message or an interrupt. */
 export function turnOf(id: string): string {
   return id.slice(0, Math.max(0, id.indexOf('/')));
 }
 
-/** Returns the name of the call of an interrupt, as `nameCall` wrote it. */
+/** Returns the name of the call of an interrupt, as `nameWaitingCall` wrote it. */
 export function callOf(interrupt: string): string {
   return interrupt.slice(interrupt.indexOf('/') + 1);
 }
@@ -22,7 +21,6 @@ const DECISION = {
   required: ['approved'],
 };
 
-/** Writes a call that waits for approval as an interrupt. */
 export function writeInterrupt(turn: string, call: WaitingCall): object {
   const { id, name, arguments: written, input = written, until } = call;
   return {

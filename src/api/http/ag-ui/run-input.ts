@@ -16,7 +16,7 @@ const resumeSchema = z.looseObject({
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 });
-/** Nothing else is known. An edit of the arguments that was left out would run a call that the person did not approve. */
+/** Strict: an edit of the arguments that was left out would run a call that the person did not approve. */
 const decisionSchema = z.strictObject({
   approved: z.boolean(),
   why: z.string().optional(),
@@ -42,21 +42,18 @@ export const runInputSchema = z
 
 type RunInput = z.output<typeof runInputSchema>;
 
-/** A request to run: to begin a turn, to answer the calls that a turn waits for, or both. */
 export interface RunRequest {
   readonly threadId: string;
   readonly runId: string;
-  /** Messages of the front-end, without those of this very run. */
+  /** Without the messages of this very run. */
   readonly messages: readonly AgUiMessage[];
-  /** True if the front-end has messages of this very run, which `messages` leaves out. */
+  /** True if `messages` leaves out messages of this very run. */
   readonly isRepeated: boolean;
-  /** Decisions on the interrupts of a turn. */
   readonly resume?: Resume;
 }
 
 export interface Resume {
   readonly turn: string;
-  /** Decisions by call. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
 }
 
@@ -106,7 +103,6 @@ function readDecision(status: 'resolved' | 'cancelled', payload: unknown, at: st
   return why === undefined ? { approved } : { approved, why };
 }
 
-/** Reads the turn that an id of a message or an interrupt names. */
 export function readTurnName(id: string, at: string): string {
   return parseInput(idSchema, turnOf(id), at);
 }

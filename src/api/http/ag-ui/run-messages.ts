@@ -9,14 +9,12 @@ import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';
 import { readMessageText } from './run-input.ts';
 
-/** The results that a run brings, for the turn that made their calls. */
 export interface Results {
   readonly caller: string;
-  /** Ids of the calls, in the order of their tool messages. */
   readonly calls: readonly string[];
 }
 
-/** Finds the tool messages behind the last message with calls, if the messages end with one. */
+/** Finds the tool messages at the end, behind the message with their calls. */
 export function findResults(messages: readonly AgUiMessage[]): Results | undefined {
   if (messages.at(-1)?.role !== 'tool') return undefined;
   const first = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
@@ -25,8 +23,7 @@ export function findResults(messages: readonly AgUiMessage[]): Results | undefin
 }
 
 /**
- * Finds the results that the front-end has and the answer to them it has not: its tool messages behind the last message of
- * an agent.
+ * Finds the results whose answer the front-end does not have: its tool messages behind the last message of an agent.
  */
 export function findShownResults(
   messages: readonly AgUiMessage[],
@@ -38,7 +35,6 @@ export function findShownResults(
   return { turn, calls: new Set(results.map(({ toolCallId }) => String(toolCallId))) };
 }
 
-/** Reads the result of a call, wherever its tool message stands. */
 export function readToolMessage(messages: readonly AgUiMessage[], call: string): CallAnswer | undefined {
   const index = messages.findLastIndex(({ role, toolCallId }) => role === 'tool' && toolCallId === call);
   const message = messages[index];
@@ -47,7 +43,7 @@ export function readToolMessage(messages: readonly AgUiMessage[], call: string):
   return { content: readMessageText(message, index), ...(isError && { isError }) };
 }
 
-/** Reads the results of open calls. Undefined if the messages lack one of them. */
+/** Undefined if the messages lack the result of an open call. */
 export function readAllResults(
   messages: readonly AgUiMessage[],
   calls: readonly WaitingCall[],
@@ -65,7 +61,7 @@ export function readAllResults(
 const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
 
 /**
- * A tool message has only the id of its call. The message that made the call tells which call the front-end shows.
+ * A tool message has only the id of its call. The message that made the call shows which call the front-end means.
  * @throws conflict if the front-end shows another call
  */
 export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
@@ -76,20 +72,16 @@ export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, 
   return { ...answer, hash: checkShownCall(call, { name, input: readJsonOrText(written) }, 'messages') };
 }
 
-/** Texts of the user, oldest first. */
 export interface UserTexts {
-  /** The texts behind the first message of a turn. */
+  /** Texts of the user behind the first message of a turn, oldest first. */
   readonly texts: readonly string[];
-  /** Index of the first text behind the last answer. Texts before it are not new. */
+  /** Index of the first text behind the last answer. Earlier texts are not new. */
   readonly firstNew: number;
   /** True if the front-end has messages of the turn, so that the texts are younger than its input. */
   readonly isBehindTurn: boolean;
 }
 
-/**
- * Reads the texts of the user behind the first message of a turn. If the front-end has none of these, or without a turn, the
- * texts are those behind the last answer.
- */
+/** If the front-end has no message of the turn, the texts are those behind the last answer. */
 export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string): UserTexts {
   const isOfTurn = ({ id }: AgUiMessage): boolean => turn !== undefined && turnOf(id) === turn;
   const start = messages.findIndex(isOfTurn);

@@ -16,9 +16,7 @@ import {
   readToolMessage,
 } from './run-messages.ts';
 
-/** The turns that a run streams, one after the other. */
 export interface RunTurns {
-  /** The turn whose calls the run answers, with the ids of these calls. */
   readonly answered?: { readonly turn: string; readonly calls: ReadonlySet<string> };
   /** True if the run has a turn of its own, for a message of the user. */
   readonly hasOwn: boolean;
@@ -50,7 +48,7 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
   if (input !== undefined) await checkInput(backend, request, input, answering.view);
   const { answers, view } = answering;
   await backend.client.answer(backend.nameOf(threadId), view.turn, answers, { request: runId });
-  // The message goes into the turn that was answered. So the model reads the decision and the message together.
+  // In the turn that was answered, the model reads the decision and the message together.
   if (input !== undefined) await enqueue(backend, request, input, 'steer');
   const calls = new Set(Object.keys(answers));
   return { answered: { turn: view.turn, calls }, hasOwn: input !== undefined || isRepeated };
@@ -78,8 +76,8 @@ async function enqueue(backend: Backend, request: RunRequest, input: string, onB
 }
 
 /**
- * Checks that a turn with the id of the run has the message of this request. A run may bring several texts as one message. The
- * log may have got some of them in between. So only the last text is compared.
+ * A run may bring several texts as one message, of which the log may have some by now. So only the last text is
+ * compared.
  * @throws turn_conflict
  */
 async function checkRepeated(
@@ -95,7 +93,6 @@ async function checkRepeated(
   throw fieldError('turn_conflict', 'runId', `${runId} was accepted before with another message. Use a new run id`);
 }
 
-/** Reads the message of a turn. Undefined for a turn that was canceled before it began. */
 async function readInput(
   backend: Backend,
   threadId: string,
@@ -110,7 +107,6 @@ async function readInput(
   return open?.turns.find((one) => one.turn === turn)?.input;
 }
 
-/** Answers to the calls of a turn. */
 interface Answering {
   readonly view: TurnView;
   readonly answers: Readonly<Record<string, CallAnswer>>;
@@ -118,14 +114,10 @@ interface Answering {
 
 interface Thread {
   readonly open: OpenTurns | undefined;
-  /** True if the turn of the run exists. */
   readonly isRepeated: boolean;
 }
 
-/**
- * Finds the answers that a run brings, and the turn that they belong to.
- * @throws conversation_busy if a new run answers none of the open calls
- */
+/** @throws conversation_busy if a new run answers none of the open calls */
 async function findAnswers(
   { client, nameOf }: Backend,
   { threadId, runId, messages, resume }: RunRequest,
@@ -161,7 +153,7 @@ async function findAnswers(
 }
 
 /**
- * A resume answers every open interrupt, or none. A repeated resume answers none, because the turn may wait for the next ones.
+ * A resume answers every open interrupt, or none: when it is repeated, the turn may wait for the next ones.
  * @throws conflict
  */
 function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
@@ -173,7 +165,7 @@ function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']):
   throw fieldError('conflict', 'resume', `the thread also waits for answers to ${ids}. Answer all interrupts at once`);
 }
 
-/** The last log entries, and the first open turns, among which the texts of the user are looked for. */
+/** Number of log entries and open turns among which texts of the user are looked for. */
 const LOG_TAIL = 500;
 
 /**
@@ -203,7 +195,6 @@ async function readNewInput(
   return added.length === 0 ? undefined : added.join('\n\n');
 }
 
-/** The turn of the last message that names one. */
 function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
   const last = messages.findLast(({ id, role }) => role !== 'user' && turnOf(id) !== '');
   return last && turnOf(last.id);
@@ -211,17 +202,19 @@ function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
 
 interface Seen {
   readonly seen: string | undefined;
-  /** True if the front-end has messages of the turn, so that its own input is not looked for. */
+  /** True if the input of the turn is not looked for, because the front-end has messages of the turn. */
   readonly isBehindTurn: boolean;
 }
 
-/** Texts of the user that earlier runs brought, oldest first: behind the input of the turn, and in turns that no worker has claimed. */
+/**
+ * Texts of the user that earlier runs brought: behind the input of the turn, and in turns that no worker has claimed.
+ */
 async function readKnownTexts(
   backend: Backend,
   { threadId }: RunRequest,
   { seen, isBehindTurn }: Seen,
 ): Promise<string[]> {
-  // Read before the log. So a turn that begins in between is in the log.
+  // Read before the log, so that a turn that begins in between is in the log.
   const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });
   const log = await readLogTail(backend, threadId, LOG_TAIL);
   const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
@@ -236,8 +229,8 @@ async function readKnownTexts(
 }
 
 /**
- * Finds the texts that are known. One known message may have several texts in a row, which one run brought.
- * @returns their indexes
+ * One known message may have several texts in a row, which one run brought.
+ * @returns indexes of the known texts
  */
 function findKnown(texts: readonly string[], known: readonly string[]): Set<number> {
   const left = [...known];
@@ -254,7 +247,7 @@ function findKnown(texts: readonly string[], known: readonly string[]): Set<numb
   return found;
 }
 
-/** Index of the last of the texts that make up a message together, from `first` on. */
+/** Index of the last text of a message that begins with the text at `first`. */
 function endOfMatch(texts: readonly string[], first: number, message: string): number | undefined {
   if (!message.startsWith(texts[first] ?? '')) return undefined;
   let joined = texts[first] ?? '';

@@ -26,14 +26,11 @@ import type { ChatTurn } from './turn-names.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
   /**
-   * Major version of the pages' AI SDK (default 6). The header `x-ai-sdk-version` of a request overrides it. 5 has no
-   * approvals, and only 7 can take text back.
+   * Major version of the pages' AI SDK (default 6), which the header `x-ai-sdk-version` overrides. 5 has no approvals,
+   * and only 7 can take text back.
    */
   readonly sdkVersion?: SdkVersion;
-  /**
-   * How long after its end a turn still counts as active for a page that resumes, in ms (default 10,000). A page that
-   * lost its connection at the very end gets the rest. 0: only open turns count.
-   */
+  /** How long after its end a page that resumes still gets a turn, in ms (default 10,000). 0: only open turns. */
   readonly replayMs?: number;
 }
 
@@ -41,7 +38,7 @@ const REPLAY_MS = 10_000;
 const FRAMES = { headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
 
 /**
- * UI message stream v1 of the AI SDK: routes for `useChat`, to be mounted in a server.
+ * Routes for `useChat` (UI message stream v1), to be mounted in a server.
  * @throws invalid_config without `authenticate`
  */
 export function aiSdkApp(options: AiSdkOptions): Hono {
@@ -50,7 +47,6 @@ export function aiSdkApp(options: AiSdkOptions): Hono {
 
 type ChatOptions = Omit<AiSdkOptions, keyof AccessOptions>;
 
-/** The routes for a server that checks its callers. */
 export function openChat(options: ChatOptions): Hono {
   const { replayMs = REPLAY_MS } = options;
   const app = openApp();
@@ -109,9 +105,7 @@ interface OpenChat {
   readonly backend: Backend;
   readonly id: string;
   readonly version: SdkVersion;
-  /** Request that a page sent. Absent for a page that only reads. */
   readonly request?: ChatRequest;
-  /** Aborts when the page leaves. */
   readonly left: AbortSignal;
 }
 
@@ -121,7 +115,7 @@ async function* streamChat(
 ): AsyncGenerator<string> {
   const table = new ChunkTable({ turn, version, known });
   const { isBehind, ...place } = await describePlace(backend, id, turn);
-  // A page adds a message as soon as it begins, and the answer to this question does not begin yet.
+  // A page adds a message as soon as it begins, and this answer does not begin yet.
   const start = table.start();
   const begin = (): string => start.splice(0).map(writeData).join('');
   if (!isBehind) yield begin();
@@ -136,7 +130,6 @@ async function* streamChat(
   yield 'data: [DONE]\n\n';
 }
 
-/** Reports the state of a turn, and how many turns are before it. */
 async function describePlace({ client, nameOf }: Backend, id: string, turn: string) {
   const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
   const position = turns.findIndex((open) => open.turn === turn);

@@ -8,7 +8,6 @@ import { readIfAny } from '../front-end/reads.ts';
 import { STOPPED } from './chunks.ts';
 import { splitTurnName } from './turn-names.ts';
 
-/** A message as `useChat` takes it in `messages`. */
 export interface UiMessage {
   readonly id: string;
   readonly role: 'user' | 'assistant';
@@ -19,12 +18,12 @@ export interface UiMessage {
 
 type UiPart = { readonly type: string } & Record<string, unknown>;
 
-/** Bytes and entries of the log that are held at a time, however large the log is. */
+/** Size of the log that is held at a time. */
 const BATCH = { maxBytes: 1_000_000, limit: 500 };
 
 /**
- * Reads the messages of a conversation for a page that opens it: the whole log, without what was regenerated. Behind it
- * come the users' messages of turns that wait for a worker. The answer of an open turn is left out, because its stream has it.
+ * Reads the log for a page that opens a chat, without regenerated messages. Messages of turns that wait for a worker
+ * come behind it. The answer of an open turn is left out, because its stream has it.
  * @returns no messages for a conversation that does not exist
  */
 export async function openChatHistory(
@@ -39,13 +38,13 @@ async function openKnownHistory(
   id: string,
 ): Promise<AsyncIterable<UiMessage>> {
   const name = nameOf(id);
-  // The log is read up to its end between two reads of the open turns. A turn with a part of its answer before this end is
-  // in one of them.
+  // The log is read up to its end between two reads of the open turns. So a turn with a part of its answer before
+  // this end is in one of them.
   const before = await client.openTurns(name, { limit: 1_000, inputs: true });
   const [{ head }, versions] = await Promise.all([client.describe(name), client.versions(name)]);
   const after = await client.openTurns(name, { limit: 1_000 });
   const readBatch = async (seq: number): Promise<LogEntry[]> => await client.log(name, { after: seq, ...BATCH });
-  // Read at once, so that a log that cannot be read is a problem, and not half an answer.
+  // A log that cannot be read is a problem, and not half an answer.
   const first = await readBatch(0);
   return listMessages({
     log: readLog(first, head, readBatch),
@@ -68,10 +67,8 @@ async function* readLog(
 
 interface ChatLog {
   readonly log: AsyncIterable<LogEntry>;
-  /** Messages that a rollback took out of the context. */
   readonly dropped: readonly SeqRange[];
   readonly open: ReadonlySet<string>;
-  /** Turns that were open when the read began. */
   readonly queued: OpenTurns['turns'];
 }
 
@@ -93,7 +90,6 @@ async function* listMessages({ log, dropped, open, queued }: ChatLog): AsyncGene
   }
 }
 
-/** The id that the page gave the message. */
 function nameUserMessage(turn: string): string {
   return splitTurnName(turn)?.message ?? `${turn}.input`;
 }
@@ -102,10 +98,7 @@ function writeUserMessage(id: string, text: string): UiMessage {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-/**
- * Adds an entry of the log to the last message, or begins the next one. A turn has one answer, however many steps it took.
- * Messages that were appended without a turn continue the last one.
- */
+/** A turn has one answer, however many steps it took. Messages without a turn continue the last one. */
 function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry): UiMessage | undefined {
   const { role, content, toolCalls = [], stopped } = message;
   if (role === 'user') {

@@ -11,7 +11,7 @@ import { checkMessageBytes } from '../../client/weigh-message.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
 import type { KnownParts } from './chunks.ts';
 
-/** Most messages of a request. A page sends its whole conversation, of which only what is new is read. */
+/** A page sends its whole conversation, of which only what is new is read. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 10_000;
 
@@ -35,7 +35,7 @@ const messageSchema = z.looseObject({
   parts: boundedList(partSchema, MAX_PARTS),
 });
 
-/** Only the messages that are read are validated, so the list shows what the messages are. */
+/** Only the messages that are read are validated, so this list documents the messages. */
 const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
   description:
     'Messages of the page, oldest first. Read are the user messages behind the last answer, decisions on open calls in any message, and the message of `messageId`.',
@@ -65,17 +65,15 @@ export const chatRequestSchema = z
 type Part = z.output<typeof partSchema>;
 export type PageMessage = z.output<typeof messageSchema>;
 
-/** A request of `DefaultChatTransport`. */
 export interface ChatRequest {
   readonly id: string;
   readonly trigger: 'submit-message' | 'regenerate-message';
-  /** The message that is edited, answered or regenerated. */
   readonly messageId: string | undefined;
-  /** The last message, or the one of `messageId`: the user's, or an assistant message with answers to its calls. */
+  /** The last message, or the one of `messageId`: the user's, or an answer with answers to its calls. */
   readonly message: PageMessage;
-  /** User messages that stand with `message` behind the last answer, oldest first. Each is a turn of its own. */
+  /** User messages beside `message` behind the last answer, oldest first. Each is a turn of its own. */
   readonly others: readonly PageMessage[];
-  /** Returns the assistant message of a turn, if the page has sent it. Throws invalid_input if the message is invalid. */
+  /** Finds the assistant message of a turn, if the page has sent it. Throws invalid_input for an invalid one. */
   readonly findAnswer: (turn: string) => PageMessage | undefined;
 }
 
@@ -102,10 +100,7 @@ export function readChatRequest(body: unknown): ChatRequest {
   return { id, trigger, messageId, message, others: readOthers(messages, index), findAnswer };
 }
 
-/**
- * Reads the user messages beside the one at `index`, behind the last answer. A message that a page may not send has been
- * refused when it was the last one, so it is left out.
- */
+/** Leaves out a message that a page may not send: it was refused when it was the last one. */
 function readOthers(messages: readonly unknown[], index: number): PageMessage[] {
   const isAnswer = readField(messages[index], 'role') === 'assistant';
   const before = isAnswer ? messages : messages.slice(0, index);
@@ -116,7 +111,7 @@ function readOthers(messages: readonly unknown[], index: number): PageMessage[] 
   });
 }
 
-/** @throws invalid_input for a message with files, or without text. message_too_large above 1 MiB. */
+/** @throws invalid_input for a message with files, or without text, message_too_large above 1 MiB */
 export function readUserText(message: PageMessage): string {
   const why = explainUnreadable(message);
   if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
@@ -125,7 +120,7 @@ export function readUserText(message: PageMessage): string {
   return text;
 }
 
-/** Returns why a message is no question. Undefined for a question. */
+/** Undefined for a question that can be read. */
 function explainUnreadable(message: PageMessage): string | undefined {
   const { role, parts } = message;
   if (role !== 'user') return 'expected a user message at the end';
@@ -143,8 +138,7 @@ function joinText({ parts }: PageMessage): string {
 }
 
 /**
- * Reads from a message the answers to the calls that its turn waits for. Answers to decided calls are left out: a page that
- * was loaded again may run a call again.
+ * Answers to decided calls are left out: a page that was loaded again may run a call again.
  * @throws conflict if the message shows another call than the one that waits
  */
 export function readMessageAnswers(
@@ -162,7 +156,7 @@ export function readMessageAnswers(
   return answers;
 }
 
-/** Reads the decisions whose outcome the page does not have yet, of calls that their requests for approval name. */
+/** Decisions whose outcome the page does not have yet, of calls that their requests for approval name. */
 export function readNamedDecisions({ parts }: PageMessage): Record<string, CallAnswer> {
   const answers: Record<string, CallAnswer> = {};
   for (const { state, toolCallId, approval } of takeValidSteps(parts).flat()) {
@@ -173,13 +167,13 @@ export function readNamedDecisions({ parts }: PageMessage): Record<string, CallA
   return answers;
 }
 
-/** Returns the hash of the call that the page shows. The request for approval names the call, and a result does not. */
+/** The request for approval names the call, and a result does not. */
 function nameShownCall({ approval, toolName, input }: Part, call: WaitingCall): string | undefined {
   const { hash } = readCallName(approval?.id ?? '');
   return hash ?? checkShownCall(call, { name: toolName, input }, 'messages');
 }
 
-/** Lists what the page has of a message, so that a response can continue it. */
+/** What the page has of a message, so that a response can continue it. */
 export function listKnown({ parts }: PageMessage): KnownParts {
   const steps = takeValidSteps(parts);
   const calls = steps.flat().filter(({ toolCallId }) => toolCallId !== undefined);
@@ -196,8 +190,8 @@ function idsOf(calls: readonly Part[]): Set<string> {
 }
 
 /**
- * Splits the parts of a message into steps, without the steps that were restarted. A page that does not keep `step-start` has
- * one step. Data parts alone are none, because they may stand before the first step.
+ * Leaves out restarted steps. A page that does not keep `step-start` has one step. Data parts alone are no step,
+ * because they may stand before the first one.
  */
 function takeValidSteps(parts: readonly Part[]): Part[][] {
   const steps: Part[][] = [[]];

@@ -16,7 +16,6 @@ import {
 } from './chat-request.ts';
 import { beginTurn, type ChatPlan, type ChatTurn, findLastAttempt, nameTurn, splitTurnName } from './turn-names.ts';
 
-/** The last log entries among which a message is looked for. */
 const LOG_TAIL = 500;
 
 /**
@@ -50,15 +49,12 @@ async function plan(backend: Backend, request: ChatRequest): Promise<ChatPlan> {
   const input = readUserText(message);
   const turn = nameTurn(message.id, 1);
   if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
-  // The turn exists, so this changes nothing. It refuses another text under the id of the message.
+  // This changes nothing, but refuses another text under the id of the message.
   await beginTurn(backend, id, turn, input);
   return { turn };
 }
 
-/**
- * Lists the other user messages without a turn, e.g. one whose request was lost. A turn that is no longer kept has left its
- * message in the log.
- */
+/** E.g. messages whose requests were lost. A turn that is no longer kept has left its message in the log. */
 async function listMissing(backend: Backend, { id, others }: ChatRequest): Promise<PageMessage[]> {
   const missing: PageMessage[] = [];
   for (const other of others) {
@@ -69,7 +65,6 @@ async function listMissing(backend: Backend, { id, others }: ChatRequest): Promi
   return missing.filter((one) => !logged.has(one.id));
 }
 
-/** Ids of the user messages at the end of the log. */
 async function listLoggedMessages(backend: Backend, id: string): Promise<Set<string | undefined>> {
   const log = await readLogTail(backend, id, LOG_TAIL);
   return new Set(log.map(({ turn }) => splitTurnName(turn ?? '')?.message));
@@ -82,7 +77,7 @@ export async function planEdit(backend: Backend, { id, message }: ChatRequest): 
   const turn = nameTurn(message.id, last);
   if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
   try {
-    // The turn exists, so this changes nothing.
+    // This changes nothing, because the turn exists.
     await beginTurn(backend, id, turn, input);
     return { turn };
   } catch (error) {
@@ -92,8 +87,8 @@ export async function planEdit(backend: Backend, { id, message }: ChatRequest): 
 }
 
 /**
- * The next attempt takes the place of the last one. With the id of the message to regenerate, a repeated request finds that
- * attempt. Without the id, a request joins an attempt that is not settled yet.
+ * The next attempt takes the place of the last one. With the id of the message, a repeated request finds that attempt.
+ * Without it, a request joins an attempt that is not settled.
  */
 export async function planRegeneration(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatPlan> {
   // The page has removed the answer, unless the id names the user message.
@@ -134,13 +129,11 @@ interface LastMessage {
   readonly id: string;
   readonly message: string;
   readonly replaced: string;
-  /** Open turns, from the replaced one on. */
   readonly open: readonly string[];
 }
 
 /**
- * Checks that only attempts of the message itself leave the context. To take back a person's own last message is an
- * ordinary act of a chat. Anything more is a rollback.
+ * To take back a person's own last message is an ordinary act of a chat. Anything more is a rollback.
  * @throws forbidden
  */
 async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced, open }: LastMessage): Promise<void> {
@@ -157,11 +150,10 @@ async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced,
 interface TakenOut {
   readonly turn: string;
   readonly open: readonly string[];
-  /** Turn that takes the place. */
   readonly next: string;
 }
 
-/** Takes an attempt out of the context with all later turns. Turns that are open since then are canceled. */
+/** Takes an attempt out of the context with all later turns, and cancels the open ones. */
 export async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, next }: TakenOut): Promise<void> {
   // The last one first, so that no queued turn begins. The same request may have come twice at once.
   for (const one of open.toReversed()) if (one !== next) await client.cancel(nameOf(id), one);
@@ -172,8 +164,8 @@ export async function takeOut({ client, nameOf }: Backend, id: string, { turn, o
 }
 
 /**
- * Stores the answers to open calls that a page has sent with its messages. The turn that waits names the message, which may
- * stand before others: a person may answer one of two calls and then ask something else.
+ * The turn that waits names the message, which may stand before others: a person may answer one of two calls and then
+ * ask something else.
  * @throws conflict if a decision is contrary to the one that counts
  */
 export async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
@@ -185,7 +177,7 @@ export async function takeDecisions(backend: Backend, request: ChatRequest): Pro
 }
 
 /**
- * Repeats the decisions of a message whose turn no longer waits for them. A repeated decision changes nothing.
+ * A repeated decision changes nothing.
  * @throws conflict if another decision counts
  */
 export async function repeatDecisions({ client, nameOf }: Backend, id: string, message: PageMessage): Promise<void> {
@@ -195,10 +187,7 @@ export async function repeatDecisions({ client, nameOf }: Backend, id: string, m
   if (gone.length > 0) await client.answer(nameOf(id), message.id, Object.fromEntries(gone));
 }
 
-/**
- * Answers a wait that begins after the request, if the page has sent every answer. A page may send the results of calls together
- * with the approval of others, for which the turn waits first.
- */
+/** A page may send results together with the approval of other calls, for which the turn waits first. */
 export async function answerWait(
   { client, nameOf }: Backend,
   request: ChatRequest,

@@ -2,28 +2,19 @@ import type { WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnPart } from '../../client/index.ts';
 import { nameWaitingCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
 
-/** Versions of the AI SDK whose parsers differ. */
 export const SDK_VERSIONS = [5, 6, 7] as const;
 export type SdkVersion = (typeof SDK_VERSIONS)[number];
 
-/**
- * A chunk of the UI message stream, version 1. Parsers refuse an unknown type: only AI SDK 7 knows `reset-step`, and only
- * 6 and 7 know approvals.
- */
+/** Parsers refuse an unknown type: only AI SDK 7 knows `reset-step`, and only 6 and 7 know approvals. */
 export type Chunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** Metadata of an answer whose text ends where its turn was canceled. */
+/** The text of this answer ends where its turn was canceled. */
 export const STOPPED = { stopped: true };
 
-/** The parts of a message that its page already has. */
 export interface KnownParts {
-  /** Number of complete steps. */
   readonly steps: number;
-  /** Calls with a result. */
   readonly results: ReadonlySet<string>;
-  /** Calls with a request for approval. */
   readonly approvals: ReadonlySet<string>;
-  /** Calls with a decision. */
   readonly decisions: ReadonlySet<string>;
 }
 
@@ -45,9 +36,7 @@ export class ChunkTable {
   readonly #version: SdkVersion;
   readonly #known: KnownParts;
   #step = 0;
-  /** Ids of open text and reasoning. */
   readonly #open = new Set<'text' | 'reasoning'>();
-  /** Calls that began and are not complete, by id. */
   readonly #previews = new Map<string, string>();
   isDone = false;
 
@@ -95,7 +84,7 @@ export class ChunkTable {
     }
   }
 
-  /** A page that continues a message has the parts of earlier steps, but not the results that came since. */
+  /** A page that continues a message lacks the results that came since. */
   #addKnown(part: TurnPart): Chunk[] {
     if (part.type === 'steering') return [addSteering(part)];
     return part.type === 'tool-result' && !this.#known.results.has(part.call) ? [this.#addResult(part)] : [];
@@ -142,7 +131,7 @@ export class ChunkTable {
     return { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true };
   }
 
-  /** Takes back the parts of the open step. Only AI SDK 7 can: an older page finds `data-restart` behind the void parts. */
+  /** Only AI SDK 7 can take parts back: an older page finds `data-restart` behind the void parts. */
   #restart(step: number): Chunk[] {
     if (step !== this.#step) return this.#fail('Recorded steps of this answer were lost. Load the conversation again.');
     const closed = this.#closeOpen();
@@ -169,10 +158,7 @@ export class ChunkTable {
     return [...requests, ...this.#finish('tool-calls')];
   }
 
-  /**
-   * The turn is queued behind another one, which waits for answers. The stream ends, because a page sends nothing while a
-   * request of its own is open, not even these answers.
-   */
+  /** The stream ends, because a page sends nothing while a request of its own is open, not even these answers. */
   #addBlock({ turn, waiting }: Extract<TurnPart, { readonly type: 'behind' }>): Chunk[] {
     const { for: kind, until, calls } = waiting;
     const open = undecided(calls);
@@ -190,8 +176,8 @@ export class ChunkTable {
   }
 
   /**
-   * A person approves the input that will run, so the page shows that input if it differs from what the model wrote. An
-   * output of AI SDK 5 is a decision, which a new input would take back.
+   * A person approves the input that will run, so the page shows it if it differs from what the model wrote. An output
+   * of AI SDK 5 is a decision, which a new input would take back.
    */
   #showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
     if (input === undefined || input === written || this.#known.results.has(toolCallId)) return [];
@@ -205,7 +191,7 @@ export class ChunkTable {
     return { type: 'tool-approval-request', approvalId: nameWaitingCall(call), toolCallId };
   }
 
-  /** Marks a call that someone has decided. AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
+  /** AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
   #addDecision(call: WaitingCall): Chunk[] {
     const { id: toolCallId, until, decision } = call;
     if (decision?.approved === undefined) return [];
@@ -247,7 +233,7 @@ export class ChunkTable {
   }
 }
 
-/** Marks the place where a steering message entered the answer. A front-end that has the part already replaces it, because its id is fixed. */
+/** The id is fixed, so a front-end that has the part replaces it. */
 function addSteering({ turn, seq, content }: Extract<TurnPart, { readonly type: 'steering' }>): Chunk {
   return { type: 'data-steering', id: `steering-${seq}`, data: { turn, content } };
 }

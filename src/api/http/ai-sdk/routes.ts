@@ -31,7 +31,6 @@ const messageSchema = z
   })
   .meta({ id: 'UiMessage', description: 'A message as `useChat` of the AI SDK takes it.' });
 
-/** Routes of the AI SDK for the OpenAPI document. */
 export const aiSdkRoutes: readonly ProtocolRoute[] = [
   {
     operation: 'chat',
@@ -72,7 +71,10 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
   },
 ];
 
-/** @returns undefined if the request names no version. Throws invalid_input for an unknown one. */
+/**
+ * @returns undefined if the request names no version
+ * @throws invalid_input for an unknown one
+ */
 export function readVersionHeader(value: string | undefined): z.output<typeof headers>[typeof VERSION_HEADER] {
   return parseInput(headers, { [VERSION_HEADER]: value })[VERSION_HEADER];
 }

@@ -20,13 +20,12 @@ export const stopRequestSchema = z
 
 interface StopCall {
   readonly body: unknown;
-  /** Aborts when the caller leaves. */
   readonly left: AbortSignal;
 }
 
 /**
- * Cancels the turn that a message of the page names. A turn that has ended stays as it is, and its state says so.
- * @throws invalid_input without a name. not_found if no turn has the name, and conflict if two have it
+ * A turn that has ended stays as it is, and its state says so.
+ * @throws invalid_input without a name, not_found if no turn has it, conflict if two have it
  */
 export async function stopChat(
   backend: Backend,
@@ -43,7 +42,7 @@ export async function stopChat(
   return { turn: named, state: await backend.client.cancel(backend.nameOf(id), named) };
 }
 
-/** Finds the turns that a message names: its own id, if it is an answer, or its last attempt. */
+/** A message names its own turn, if it is an answer, or its last attempt. */
 async function findTurns(backend: Backend, id: string, messageId: string): Promise<readonly string[] | undefined> {
   const attempt = nameTurn(messageId, await findLastAttempt(backend, id, messageId));
   const found = await Promise.all([messageId, attempt].map((turn) => readTurn(backend, id, turn)));

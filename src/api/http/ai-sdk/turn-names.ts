@@ -2,36 +2,33 @@ import type { Backend } from '../front-end/backend.ts';
 import { readTurn } from '../front-end/reads.ts';
 import type { KnownParts } from './chunks.ts';
 
-/** The turn that a response streams. */
 export interface ChatTurn {
   readonly turn: string;
-  /** Parts of the assistant message that the page has already. */
   readonly known?: KnownParts;
 }
 
-/** How the turn of a request begins. */
 export interface ChatPlan extends ChatTurn {
-  /** Text of the turn. Absent: an earlier request has begun the turn. */
+  /** Absent: an earlier request has begun the turn. */
   readonly input?: string;
   /** Attempt whose place the turn takes, and the turns that are open since then. */
   readonly replaced?: { readonly turn: string; readonly open: readonly string[] };
 }
 
 /**
- * A turn is named after the user message that it answers, with the number of the attempt. So a repeated request finds its
- * turn. The assistant message has the id of the turn, because two messages of a page may not share an id.
+ * A turn has the name of its user message with the number of the attempt, so a repeated request finds it. The answer
+ * has the id of the turn, because two messages of a page may not share an id.
  */
 export function nameTurn(message: string, attempt: number): string {
   return `${message}.${attempt}`;
 }
 
-/** Splits the id of a turn that a page began. Undefined for other turns. */
+/** Undefined for a turn that no page began. */
 export function splitTurnName(turn: string): { readonly message: string; readonly attempt: number } | undefined {
   const { message, attempt } = /^(?<message>.+)\.(?<attempt>[1-9]\d{0,8})$/.exec(turn)?.groups ?? {};
   return message === undefined ? undefined : { message, attempt: Number(attempt) };
 }
 
-/** Begins a turn. If an earlier request has begun it with the same text, nothing changes. */
+/** Changes nothing if an earlier request has begun the turn with the same text. */
 export async function beginTurn(
   { client, agent, tenant }: Backend,
   conversation: string,
@@ -41,7 +38,10 @@ export async function beginTurn(
   await client.enqueueTurn({ conversation, tenant, agent, turn, input });
 }
 
-/** Returns 1 for a message without a turn. Attempts follow each other, so a search that doubles its steps finds the last of n with about 2 log n reads. */
+/**
+ * Attempts follow each other, so a search that doubles its steps finds the last of n with about 2 log n reads. Returns
+ * 1 for a message without a turn.
+ */
 export async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
   const exists = async (attempt: number) => (await readTurn(backend, id, nameTurn(message, attempt))) !== undefined;
   let [last, missing] = [1, 2];

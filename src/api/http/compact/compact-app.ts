@@ -29,7 +29,6 @@ export interface CompactServices {
   readonly summarizers?: Readonly<Record<string, Summarizer>>;
 }
 
-/** Route for the OpenAPI document. */
 export const compactRoutes: readonly ProtocolRoute[] = [
   {
     operation: 'compactItems',
@@ -59,14 +58,13 @@ export const compactRoutes: readonly ProtocolRoute[] = [
 const STRUCTURAL = 'structural';
 
 /**
- * `POST /v1/responses/compact`: compacts the items of any agent, without a conversation.
+ * Compacts the items of any agent, without a conversation.
  * @throws invalid_config without `authenticate`
  */
 export function compactApp(options: CompactOptions): Hono {
   return guardApp(openCompact(options), compactRoutes, options, answerResponseError);
 }
 
-/** The route for a server that checks its callers. */
 export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
   const app = openApp(answerResponseError);
   app.post('/v1/responses/compact', async (context) => {
@@ -78,7 +76,7 @@ export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
 }
 
 /**
- * Summarizes all but the users' messages and the instructions. Without a model, the same request gives the same output.
+ * Keeps instructions and users' messages. Without a model, the same request gives the same output.
  * @throws model_failed if the model wrote no summary
  */
 async function compact(
@@ -127,7 +125,7 @@ function writeWhole(message: Message): string[] {
 }
 
 function writeItem({ as, messages }: CompactRequest, text: string): object {
-  // Clients of the protocol expect this field. The text in it can be read.
+  // Clients of the protocol expect this field.
   if (as === 'compaction') return { id: `cmp_${randomUUID()}`, type: 'compaction', encrypted_content: text };
   const content = renderSummary(text, { from: 1, to: messages.length });
   return writeKept({ type: 'message', role: 'user', content });
@@ -143,10 +141,9 @@ function writeOpen(item: CompactItem): object {
   return { id: `fc_${randomUUID()}`, status: 'completed', ...item };
 }
 
-/** Characters from which the tokens of all are estimated. */
 const SAMPLE_CHARS = 20_000;
 
-/** Estimates the tokens of texts from the starts of all of them. An exact count would take longer than the summary. */
+/** Estimates from the starts of all texts. An exact count would take longer than the summary. */
 function countTokens(texts: readonly string[]): number {
   const chars = texts.reduce((sum, { length }) => sum + length, 0);
   const each = Math.ceil(SAMPLE_CHARS / Math.max(1, texts.length));

@@ -50,19 +50,17 @@ export interface CompactRequest {
   readonly model: string;
   readonly maxTokens: number;
   readonly as: 'compaction' | 'message';
-  /** Instructions and users' messages, which stay as they are. */
+  /** Instructions and users' messages. */
   readonly kept: readonly CompactItem[];
   /** Calls without an output, at the end. */
   readonly open: readonly CompactItem[];
-  /** The rest as messages, for a summary. */
   readonly messages: readonly Message[];
   /** Values of items that are not in the messages. */
   readonly notes: readonly HistoryNote[];
-  /** Text of the last user message. */
   readonly userRequest: string | undefined;
 }
 
-/** @throws invalid_input with the field, for an item of a type that is not known, too */
+/** @throws invalid_input with the field, also for an item of an unknown type */
 export function readCompactRequest(body: unknown): CompactRequest {
   const { input, model, max_tokens: maxTokens, as } = parseInput(compactSchema, body);
   const items: CompactItem[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
@@ -91,13 +89,13 @@ function isKept({ type, role }: CompactItem): boolean {
   return type === 'message' && role !== 'assistant';
 }
 
-/** The text of a compaction item of turnfold can be read, and becomes part of the next summary. */
+/** The text of an earlier compaction becomes part of the next summary. */
 function openSummary(item: CompactItem): unknown {
   const { type, encrypted_content: text } = item;
   return type === 'compaction' ? { role: 'assistant', content: text ?? '' } : item;
 }
 
-/** Returns the text of an item. Pictures have none. */
+/** Pictures have no text. */
 export function readItemText(content: CompactItem['content']): string {
   if (typeof content === 'string') return content;
   return joinPartTexts((content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')));

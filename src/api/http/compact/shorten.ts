@@ -3,13 +3,9 @@ import type { Message } from '../../../domain/message.ts';
 
 /** Characters that the structural summarizer reads. Its time grows with them: 900,000 take ten times as long. */
 const MAX_CHARS = 80_000;
-/** Share of a shortened text that its start gets. */
 const HEAD_SHARE = 0.6;
 
-/**
- * Shortens the longest texts and arguments of messages until all fit into `maxChars`. Each keeps its first and last lines.
- * Short ones stay whole.
- */
+/** Shortens the longest texts until all fit into `maxChars`. Each keeps its first and last lines. */
 export function shortenMessages(messages: readonly Message[], maxChars = MAX_CHARS): Message[] {
   const limit = findLimit(
     messages.flatMap(({ content, toolCalls = [] }) => [
@@ -27,7 +23,7 @@ export function shortenMessages(messages: readonly Message[], maxChars = MAX_CHA
   }));
 }
 
-/** Returns the largest length for which the texts, cut to this length, have at most `most` characters together. */
+/** Largest length for which the texts, cut to it, have at most `most` characters together. */
 function findLimit(lengths: readonly number[], most: number): number {
   let left = most;
   const sorted = lengths.toSorted((a, b) => a - b);
@@ -39,7 +35,7 @@ function findLimit(lengths: readonly number[], most: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** Cuts the values of arguments. They stay JSON, because a failed parse costs more than all else in a summary. */
+/** Arguments stay JSON, because a failed parse costs more than all else in a summary. */
 function shortenArguments(written: string, limit: number): string {
   if (written.length <= limit) return written;
   const values = readObject(written);

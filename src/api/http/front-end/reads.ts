@@ -6,7 +6,7 @@ import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { OpenTurnsInput } from '../../contract/turns.ts';
 import type { Backend } from './backend.ts';
 
-/** Resolves to undefined if the conversation or turn that is read does not exist. */
+/** Undefined if the conversation or turn does not exist. */
 export async function readIfAny<Read>(reading: Promise<Read>): Promise<Read | undefined> {
   try {
     return await reading;
@@ -24,7 +24,7 @@ export async function readTurn(
   return await readIfAny(client.result(nameOf(conversation), turn));
 }
 
-/** Reads the end of a log. A conversation that does not exist has no entries. */
+/** A conversation that does not exist has no entries. */
 export async function readLogTail(
   { client, nameOf }: Backend,
   conversation: string,
@@ -42,9 +42,8 @@ export async function readOpenTurns(
   return await readIfAny(client.openTurns(nameOf(conversation), options));
 }
 
-/** Time in which the request that a stop is for may still arrive, in ms. A page may stop a message as soon as it has sent it. */
+/** A page may stop a message as soon as it has sent it, so the request may still arrive. */
 const ARRIVAL_MS = 500;
-/** Interval of the reads, in ms. */
 const READ_MS = 50;
 
 /** Reads until something is found, or its request can no longer be on its way. */
@@ -60,23 +59,19 @@ export async function awaitArrival<Read>(
   }
 }
 
-/** Messages that a request is about to add to a conversation. Each is a turn. */
 export interface NewMessages {
   readonly conversation: string;
   readonly agent: string;
   readonly texts: readonly string[];
-  /** Field of the request that names the conversation. */
   readonly field: string;
-  /** Field of the request that has the messages. */
   readonly textField: string;
-  /** Field of the request that names the agent, if it has one. */
   readonly agentField?: string;
 }
 
 /**
- * Checks what would refuse the messages of a request. A request that also brings decisions calls this first, so that a refused
- * request changes nothing. Other requests may fill the mailbox in between: then the decisions count, and the same request again
- * adds the messages.
+ * Checks what would refuse messages. A request that also brings decisions calls this first, so that a refused request
+ * changes nothing. If other requests fill the mailbox in between, the decisions count, and the same request again adds
+ * the messages.
  * @throws message_too_large, agent_conflict, mailbox_full
  */
 export async function checkMessages(

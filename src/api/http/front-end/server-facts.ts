@@ -12,10 +12,9 @@ import { routerPath } from '../route.ts';
 
 const { maxBodyBytes: maxBytes, maxDepth, maxValues, bodyTimeoutMs: timeoutMs, maxWaitMs } = LIMIT_DEFAULTS;
 const ignoreError = (): void => undefined;
-/** Name of the facts in the context of a request. */
 const FACTS = 'turnfold';
 
-/** Facts of a server of another kind. */
+/** For an app that a server of another kind mounts. */
 const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
   cut: undefined,
   basePath: '',
@@ -26,9 +25,9 @@ const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
 };
 
 /**
- * Makes the app of a protocol for a server of another kind. The app checks each request itself, as `createHttpApp` does
- * for the protocols that it mounts.
- * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
+ * The app checks each request itself, as `createHttpApp` does for the protocols that it mounts.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
+ * pages
  */
 export function guardApp(
   inner: Hono,
@@ -50,7 +49,7 @@ export function guardApp(
   return app.route('/', inner);
 }
 
-/** The facts of the server of a protocol. A server that mounts the protocol gives them as the environment of a request. */
+/** A server that mounts the protocol gives the facts as the environment of a request. */
 export function serverFactsOf(context: Context): ServerFacts {
   return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
 }
@@ -63,12 +62,11 @@ export async function readBody(context: Context): Promise<unknown> {
   return read;
 }
 
-/** Aborts when the caller of a request leaves, or the server stops. */
+/** Aborts when the caller leaves, or the server stops. */
 export function leavingOf(context: Context): AbortSignal {
   return AbortSignal.any([context.req.raw.signal, serverFactsOf(context).readers.closing]);
 }
 
-/** Why a stream ends before its turn. */
 export interface StreamFailure {
   readonly code: string;
   readonly message: string;
@@ -76,14 +74,10 @@ export interface StreamFailure {
 
 export interface FrameOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * Writes the last frame of a stream that failed, or whose server stops. Absent: the connection is cut, which the
-   * clients of the protocol answer by connecting again.
-   */
+  /** Writes the last frame of a stream that failed. Absent: the connection is cut, and clients connect again. */
   readonly writeFailure?: (failure: StreamFailure) => string;
 }
 
-/** Answers with Server-Sent Events, as one of the readers of the server. */
 export async function streamFrames(
   context: Context,
   frames: (left: AbortSignal) => AsyncIterable<string>,
@@ -110,7 +104,7 @@ function explainFailure(error: unknown, onError: ServerFacts['onError']): Stream
   return { code: 'defect', message: 'the server failed. Its log has the details' };
 }
 
-/** Opens the app of a protocol. Its routes are below the path of the server that mounts it. */
+/** The routes are below the path of the server that mounts them. */
 export function openApp(answerError: AnswerError = answerProblem): Hono {
   const app = new Hono({
     getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),
@@ -122,7 +116,6 @@ export function openApp(answerError: AnswerError = answerProblem): Hono {
   return app;
 }
 
-/** Writes a frame without an event name. */
 export function writeData(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }

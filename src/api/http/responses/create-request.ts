@@ -43,28 +43,26 @@ export const createResponseSchema = z
 
 export type RequestItem = z.output<typeof itemSchema>;
 
-/** A request to create a response: a turn, or answers to the calls of one. */
 export interface CreateRequest {
   readonly agent: string | undefined;
   readonly stream: boolean;
   readonly background: boolean;
-  /** Conversation that the caller names. */
   readonly conversation: string | undefined;
-  /** Response that this one continues. Without both, the response begins a conversation. */
+  /** Without this and `conversation`, the response begins a conversation. */
   readonly previous: ResponseName | undefined;
-  /** Items before the input of the turn, which the log does not have. */
+  /** Items before the input, which the log does not have. */
   readonly history: readonly PlacedInput[];
-  /** Text of the turn. Absent if the request only answers calls. */
+  /** Absent if the request only answers calls. */
   readonly input: string | undefined;
-  /** Answers to calls, by call. Most of them may be a part of the history. */
+  /** Answers by call, of which most may be a part of the history. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
-  /** Calls with an answer behind everything that an agent wrote. */
+  /** Calls whose answers stand behind everything that an agent wrote. */
   readonly newCalls: ReadonlySet<string>;
-  /** True if the new answers are no part of the history, so that a turn has to wait for each of them. */
+  /** True if no message follows the answers, so that a turn has to wait for each of them. */
   readonly endsWithAnswers: boolean;
 }
 
-/** An item with its place in the request, e.g. `input[3]`. */
+/** `at` is the place in the request, e.g. `input[3]`. */
 export interface PlacedInput {
   readonly item: RequestItem;
   readonly at: string;
@@ -130,7 +128,6 @@ function isUserMessage({ type, role }: RequestItem): boolean {
   return type === 'message' && role === 'user';
 }
 
-/** True for an item that answers a call. */
 export function isAnswer({ type }: RequestItem): boolean {
   return type === 'function_call_output' || type === 'mcp_approval_response';
 }
@@ -142,7 +139,7 @@ function readAnswer({ item, at }: PlacedInput): [string, CallAnswer] {
   return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), hash }];
 }
 
-/** Reads an item of a conversation that the caller kept. Reasoning is left out, because another model may continue. */
+/** Reasoning is left out, because another model may continue. */
 export function readMessage({ item, at }: PlacedInput): AppendInput['messages'] {
   const { type, role, content, call_id: toolCallId = '', name = '', arguments: written = '', output } = item;
   switch (type) {

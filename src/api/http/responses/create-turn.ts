@@ -63,8 +63,8 @@ async function storeAnswers({ client, nameOf }: Backend, { conversation, view, a
 }
 
 /**
- * A request that answers calls may repeat the items of its agent, and those before them, which the log has. A system message
- * has no place behind open calls.
+ * Such a request may repeat items of its agent, and those before them, which the log has. A system message has no
+ * place behind open calls.
  */
 function checkEcho(history: readonly PlacedInput[]): void {
   const first = history.findLastIndex(({ item }) => isOfAgent(item)) + 1;
@@ -90,7 +90,6 @@ async function answerCalls(backend: Backend, request: CreateRequest): Promise<Re
 
 const FIELD = 'previous_response_id';
 
-/** The turn of a previous response, in its conversation. */
 type Previous = TurnView & { readonly conversation: string };
 
 /** @throws not_found with the field of the request */
@@ -101,8 +100,8 @@ async function readPrevious(backend: Backend, { conversation, turn }: ResponseNa
 }
 
 /**
- * Finds the conversation in which a response continues another one. Behind the newest response, it is the same
- * conversation. Behind an older one, it is a fork that has the messages up to there.
+ * Behind the newest response, this is the same conversation. Behind an older one, it is a fork that has the messages
+ * up to there.
  * @param key id of the new turn, which also names the fork. So a repeated request finds both.
  * @throws conversation_busy, conflict, version_gone, and the errors of fork
  */
@@ -130,12 +129,10 @@ async function continueResponse(backend: Backend, previous: Previous, key: strin
   return fork;
 }
 
-/** Name of the conversation that a first response creates. */
 function nameConversationOf(key: string): string {
   return `conv_${key}`;
 }
 
-/** Answers to the calls of a turn. */
 interface Answered {
   readonly conversation: string;
   readonly view: TurnView;
@@ -143,9 +140,8 @@ interface Answered {
 }
 
 /**
- * Finds the turn whose calls a request answers: the one that waits for one of them, or the one that made a new one. The latter
- * has the answer of an earlier request, so that a repeated request changes nothing. Outputs of other calls are a part of the
- * history.
+ * Finds the turn that waits for one of the calls, or the one that made a new one: it has the answer of an earlier
+ * request, so a repeated request changes nothing. Outputs of other calls are a part of the history.
  * @throws conflict if the request ends with answers, and no turn has made their calls
  */
 async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
@@ -168,7 +164,7 @@ async function findAnswered(backend: Backend, request: CreateRequest): Promise<A
   throw fieldError('conflict', 'input', `the conversation does not wait for ${[...newCalls].join(', ')}`);
 }
 
-/** Finds the turn that made a call. The id of the call has the place of its message in the log. */
+/** The id of a call has the place of its message in the log. */
 async function findCaller(backend: Backend, conversation: string, call: string): Promise<TurnView | undefined> {
   const seq = seqOfCallId(call);
   if (!Number.isSafeInteger(seq) || seq < 1) return undefined;

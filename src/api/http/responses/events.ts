@@ -20,8 +20,8 @@ export type ResponseEvent = {
 } & Readonly<Record<string, unknown>>;
 
 /**
- * Layout of sequence numbers. A number names a place in the response: the step, the item of the step, and the number of
- * characters. So each reading of a response gives the same numbers, however its text was cut into pieces.
+ * A number names a place in the response: step, item of the step, and number of characters. So each reading gives the
+ * same numbers, however its text was cut into pieces.
  */
 const STEP = 2 ** 24;
 const ITEM = 2 ** 22;
@@ -44,13 +44,12 @@ export class ResponseTable {
   readonly #calls = new Map<string, CallPart>();
   #open: OpenItem | undefined;
   #step = 0;
-  /** Number of items before the open step, which stay if the step restarts. */
+  /** Items before the open step, which stay if the step restarts. */
   #kept = 0;
   #restarts = 0;
-  /** Number of items that readers have, void ones included. */
+  /** Items that readers have, void ones included. */
   #index = 0;
   #callEvents = 0;
-  /** Number of the last event. */
   #last = 0;
   #mutedStep: number;
   #status: ResponseStatus = 'in_progress';
@@ -63,7 +62,6 @@ export class ResponseTable {
     this.#mutedStep = facts.name.answered === undefined ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  /** The response as of the last part. */
   get response(): object {
     const state = { status: this.#status, output: [...this.#output], view: this.#view };
     return writeResponse(this.#facts, { ...state, block: this.#status === 'queued' ? this.#block : undefined });
@@ -99,14 +97,14 @@ export class ResponseTable {
       case 'end':
         return this.#end(part.view);
       default:
-        // Previews of calls, because only a complete call tells who runs it. Compactions have no form in this protocol.
+        // Only a complete call shows who runs it. Compactions have no form in this protocol.
         return [];
     }
   }
 
   /**
-   * Ends a reading, while the response goes on. The event repeats the last number, so that a reader that continues behind
-   * this number misses nothing.
+   * Ends a reading, while the response goes on. The event repeats the last number, so a reader that continues behind
+   * it misses nothing.
    * @param after number of the last event that the reader had before
    */
   fail({ code, message }: { readonly code: string; readonly message: string }, after: number): ResponseEvent {
@@ -116,7 +114,7 @@ export class ResponseTable {
   #addPiece(mode: Mode, step: number, delta: string): ResponseEvent[] {
     const events = this.#enterStep(step);
     const hasText = this.#output.slice(this.#kept).some(({ type }) => type === 'message');
-    // Reasoning that arrives after text is dropped: a finished item cannot be reopened.
+    // A finished item cannot be reopened.
     if (mode === 'reasoning' && (this.#open?.mode === 'text' || hasText)) return events;
     if (this.#open?.mode !== mode) events.push(...this.#closeItem(), ...this.#openItem(mode));
     const open = this.#open;
@@ -127,7 +125,7 @@ export class ResponseTable {
     return [...events, this.#write(type, this.#place(mode, at), { ...this.#address(open), delta, ...logprobs(mode) })];
   }
 
-  /** The response is queued behind another one that waits for answers, so the reader learns of them at once. */
+  /** The reader learns at once that the response waits behind another one. */
   #addBlock(block: ResponseBlock): ResponseEvent {
     this.#block = block;
     this.#status = 'queued';
@@ -185,7 +183,7 @@ export class ResponseTable {
     return events;
   }
 
-  /** A call that a worker ran is an item of its own, so that the caller does not run it again. */
+  /** An item of its own, so that the caller does not run the call again. */
   #addResult({ call, content, isError }: ResultPart): ResponseEvent[] {
     const made = this.#calls.get(call);
     this.#calls.delete(call);
@@ -231,8 +229,8 @@ export class ResponseTable {
   }
 
   /**
-   * Takes back the items of the open step. Readers cannot remove an item, so the open one ends without content. The last
-   * event has the response without the void items.
+   * Readers cannot remove an item, so the open one ends without content. The last event has the response without void
+   * items.
    */
   #restart(step: number): ResponseEvent[] {
     if (step !== this.#step) {
@@ -264,7 +262,7 @@ export class ResponseTable {
       case 'waiting':
         return [...closed, ...this.#addWait(view.waiting.for, view.waiting.calls)];
       default:
-        // The turn goes on. Only a reader with a time limit gets here.
+        // Only a reader with a time limit gets here.
         this.#status = view.state === 'running' ? 'in_progress' : 'queued';
         return closed;
     }

@@ -8,11 +8,11 @@ import { explainError, writeProblem } from '../problem.ts';
 
 export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** Names of a response. The id holds them, so any server can read the response. */
+/** The id holds these names, so any server can read the response. */
 export interface ResponseName {
   readonly conversation: string;
   readonly turn: string;
-  /** The call that the request of this response answered. The response has what came after it. */
+  /** The call that the request answered. The response has what came after it. */
   readonly answered?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   readonly view?: TurnView | undefined;
-  /** The turn that the response is queued behind, while that turn waits for answers. */
+  /** The turn before this one, while it waits for answers. */
   readonly block?: ResponseBlock | undefined;
 }
 
@@ -47,7 +47,6 @@ export interface ResponseBlock {
   readonly waiting: Waiting;
 }
 
-/** Facts of a response that do not change while its turn runs. */
 export interface ResponseFacts {
   readonly name: ResponseName;
   readonly agent: string;
@@ -56,7 +55,7 @@ export interface ResponseFacts {
   readonly previous?: ResponseName | undefined;
 }
 
-/** Fields that the API requires and that a turn does not have: the agent of a worker has its own settings. */
+/** The API requires these fields, and the agent of a worker has its own settings. */
 const UNUSED = {
   frequency_penalty: 0,
   instructions: null,
@@ -79,7 +78,6 @@ const UNUSED = {
   truncation: 'disabled',
 };
 
-/** Writes a response in the form of the OpenAI API. */
 export function writeResponse(facts: ResponseFacts, { status, output, view, block }: ResponseState): object {
   const { name, agent, createdAt, background, previous } = facts;
   const { failure, answer, usage, settledAt } = view ?? {};
@@ -102,10 +100,9 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
   };
 }
 
-/** Most characters of a value of `metadata`. */
 const VALUE_LENGTH = 512;
 
-/** The API has no field for a response that waits for others. Its metadata are texts that every client shows. */
+/** The API has no field for this. Metadata are texts that every client shows. */
 function writeBlock(
   { conversation }: ResponseName,
   { turn, waiting }: ResponseBlock,
@@ -122,7 +119,6 @@ function readIncomplete(end: string | undefined): string {
   return end === 'refusal' ? 'content_filter' : 'max_output_tokens';
 }
 
-/** Counts in the form of the OpenAI API. */
 export function writeUsage({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }): object {
   return {
     input_tokens: inputTokens,
@@ -135,7 +131,7 @@ export function writeUsage({ inputTokens, outputTokens }: { inputTokens: number;
 
 const SERVER = { server_label: 'turnfold' };
 
-/** Writes a call that a worker ran, so that the caller does not run it again. */
+/** A call that a worker ran, so that the caller does not run it again. */
 export function writeMcpCall(
   { call, name, arguments: written }: CallPart,
   { content, isError }: Pick<ResultPart, 'content' | 'isError'>,
@@ -152,7 +148,6 @@ export function writeMcpCall(
   };
 }
 
-/** Writes a call that waits for the caller's result. */
 export function writeCall(call: WaitingCall): OutputItem & Pick<WaitingCall, 'name' | 'arguments'> {
   const { id, name, arguments: written } = call;
   return {
@@ -165,7 +160,7 @@ export function writeCall(call: WaitingCall): OutputItem & Pick<WaitingCall, 'na
   };
 }
 
-/** Writes the request for a decision, with the input that will run, and the decision if someone has taken it. */
+/** The input that will run, and the decision if someone has taken it. */
 export function writeApproval(call: WaitingCall): OutputItem[] {
   const { name, arguments: written, input = written, decision } = call;
   const id = nameWaitingCall(call);
@@ -175,10 +170,8 @@ export function writeApproval(call: WaitingCall): OutputItem[] {
   return [request, { id: `mcpr_${id}`, type: 'mcp_approval_response', approval_request_id: id, approve }];
 }
 
-/** Kind of an item that a model writes. */
 export type Mode = 'reasoning' | 'text';
 
-/** Writes the only part of an item. */
 export function writePart(mode: Mode, text: string): object {
   return mode === 'text'
     ? { type: 'output_text', text, annotations: [], logprobs: [] }
@@ -190,7 +183,7 @@ export function logprobs(mode: Mode): object {
   return mode === 'text' ? { logprobs: [] } : {};
 }
 
-/** Answers an error as a problem that also has the error object of the Responses API, which its clients read. */
+/** A problem that also has the error object of the Responses API. */
 export const answerResponseError: AnswerError = (error, onDefect) => {
   const { problem, headers } = explainError(error, onDefect);
   const { status, code, detail: message, field: param = null } = problem;
@@ -198,7 +191,6 @@ export const answerResponseError: AnswerError = (error, onDefect) => {
   return writeProblem(body, headers);
 };
 
-/** Types of errors by Open Responses. */
 function typeOf(status: number): string {
   if (status === 404) return 'not_found';
   if (status === 429) return 'too_many_requests';

@@ -13,14 +13,13 @@ import { skipRead } from './resume.ts';
 import { readKeyHeader, responsesRoutes, retrieveSchema } from './routes.ts';
 
 /**
- * Open Responses: the routes of the OpenAI Responses API, to be mounted in a server.
+ * Routes of the OpenAI Responses API, to be mounted in a server.
  * @throws invalid_config without `authenticate`
  */
 export function responsesApp(options: FrontEndOptions): Hono {
   return guardApp(openResponses(options), responsesRoutes, options, answerResponseError);
 }
 
-/** The routes for a server that checks its callers. */
 export function openResponses(options: BackendOptions): Hono {
   const app = openApp(answerResponseError);
 
@@ -76,9 +75,8 @@ interface OpenResponse {
   readonly backend: Backend;
   readonly facts: ResponseFacts;
   readonly table: ResponseTable;
-  /** Sequence number of the last event that the client has. */
+  /** Number of the last event that the client has. */
   readonly after: number;
-  /** Aborts when the client leaves. */
   readonly left: AbortSignal;
 }
 
@@ -104,10 +102,7 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
     .join('');
 }
 
-/**
- * Reads a response as of now, or once its turn has settled or waits for the caller. If the server stops, the response is as
- * of then.
- */
+/** The response as of now, or once its turn has settled or waits for the caller. If the server stops, as of then. */
 async function readResponse(
   { client, nameOf }: Backend,
   facts: ResponseFacts,

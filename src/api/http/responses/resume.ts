@@ -1,9 +1,6 @@
 import type { ResponseEvent } from './events.ts';
 
-/**
- * Leaves out what a reader has.
- * @param after sequence number of the reader's last event. It may lie within the text of this event.
- */
+/** @param after number of the reader's last event. It may lie within the text of this event. */
 export function skipRead(event: ResponseEvent, after: number): ResponseEvent | undefined {
   const { sequence_number: place, delta } = event;
   if (place <= after) return undefined;

@@ -44,7 +44,6 @@ const eventSchema = z
 
 const results = { 'application/json': responseSchema, [EVENT_STREAM]: eventSchema };
 
-/** Routes of Open Responses for the OpenAPI document. */
 export const responsesRoutes: readonly ProtocolRoute[] = [
   {
     operation: 'createResponse',
