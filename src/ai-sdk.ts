@@ -15,12 +15,12 @@ export type {
   ModelProfile,
   ModelRequest,
   ModelUsage,
+  PictureFormula,
   PriceStep,
   ToolCallPiece,
   ToolDescription,
 } from './domain/model.ts';
 export type { Effort, ModelAbilities, ThinkingType } from './domain/model-options.ts';
-export type { PictureFormula } from './domain/picture-formula.ts';
 export type { CacheTtl } from './domain/policy.ts';
 export type { ProviderHabits } from './domain/provider-habits.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';

@@ -19,6 +19,8 @@ export type {
   EventScope,
   InboxDelivery,
   ModelOutcome,
+  SuspectEvent,
+  SuspectOutcome,
   ToolOutcome,
   WorkerEvent,
 } from './domain/events.ts';
@@ -26,10 +28,10 @@ export type { EvictionStrategy } from './domain/eviction-strategy.ts';
 export type { AnswerSchema } from './domain/final-answer.ts';
 export type { GatedAnswer, GatedModel, GatedRequest, GateSettings, ModelGate } from './domain/gate.ts';
 export type { NamedConversation } from './domain/ids.ts';
-export type { LeaveCause } from './domain/leaving.ts';
 export type { ModelWindow } from './domain/limits.ts';
 export type { PackedLog } from './domain/log-packing.ts';
-export type { Message, Role as MessageRole, ToolCall } from './domain/message.ts';
+export type { LeaveCause, Message, Role as MessageRole, ToolCall } from './domain/message.ts';
+export type { PictureFormula } from './domain/model.ts';
 export {
   isModelError,
   type Model,
@@ -57,7 +59,6 @@ export type {
 export type { ContentReference } from './domain/parts.ts';
 export type { PassOutcome, Reason } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
-export type { PictureFormula } from './domain/picture-formula.ts';
 export type { CacheTtl, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
@@ -66,11 +67,9 @@ export type { ProviderHabits } from './domain/provider-habits.ts';
 export type { ProviderSchema } from './domain/provider-schema.ts';
 export type { QuarantineEntry, QuarantineSet } from './domain/quarantine.ts';
 export type { WireFormat } from './domain/raw-items.ts';
-export type { SuspectEvent, SuspectOutcome } from './domain/suspect-events.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
-export type { WebhookEventName } from './domain/webhook.ts';
-export type { WebhookEndEvent, WebhookEvent } from './domain/webhook-events.ts';
+export type { WebhookEndEvent, WebhookEvent, WebhookEventName } from './domain/webhook.ts';
 export type { ProviderSetting, ProviderSettings } from './host/config.ts';
 export type { ListenerOptions } from './host/listeners.ts';
 export { parsePolicy } from './host/policy-text.ts';

@@ -1,5 +1,5 @@
 import type { OpenCall } from './history.ts';
-import type { LeaveCause } from './leaving.ts';
+import type { LeaveCause } from './message.ts';
 import type { RequestFacts } from './request-facts.ts';
 import type { SizeRecord } from './size.ts';
 import type { TurnUsage } from './turn.ts';

@@ -1,15 +1,15 @@
 import type { DatabaseLoss } from './database-loss.ts';
 import type { ErrorCode } from './errors.ts';
 import type { NamedConversation } from './ids.ts';
-import type { LeaveCause } from './leaving.ts';
 import type { PackedLog } from './log-packing.ts';
+import type { LeaveCause } from './message.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
 import type { IgnoredCount } from './provider-count.ts';
 import type { QuarantineEntry } from './quarantine.ts';
-import type { SuspectEvent } from './suspect-events.ts';
+
 import type { WaitKind } from './turn.ts';
-import type { WebhookEndEvent, WebhookEvent } from './webhook-events.ts';
+import type { WebhookEndEvent, WebhookEvent } from './webhook.ts';
 
 /** Ids for log lines. As metric labels, each id would be a new time series. */
 export interface EventScope extends NamedConversation {
@@ -167,6 +167,27 @@ type LostWorkerEvent = {
 type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
 type PackEvent = { readonly type: 'log_packed' } & PackedLog;
+
+/** How a child process for a suspect can end. A suspect is a turn during which two workers died. */
+export const SUSPECT_OUTCOMES = ['ended', 'died', 'blocked', 'stopped', 'not_started'] as const;
+/**
+ * - `ended`: the turn was settled, suspended, handed back or lost.
+ * - `died`: the process died while it ran the turn.
+ * - `blocked`: its event loop gave no sign of life, so the worker ended the process.
+ * - `stopped`: the worker shut down.
+ * - `not_started`: the process could run no turn. The turn runs alone in the worker instead.
+ */
+export type SuspectOutcome = (typeof SUSPECT_OUTCOMES)[number];
+
+export type SuspectEvent = {
+  readonly type: 'suspect_process_ended';
+  readonly outcome: SuspectOutcome;
+  readonly durationMs: number;
+  /** Absent if a signal ended the process. */
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly error?: unknown;
+};
 
 /** 5 s or more. `cause` names the tool, if one ran. */
 type BlockedLoopEvent = { readonly type: 'event_loop_blocked'; readonly ms: number; readonly cause: string };

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
-import type { LeaveCause } from './leaving.ts';
 
 /** 1 MiB of UTF-8. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
@@ -63,6 +62,16 @@ export const messageSchema = z.object({
     })
     .optional(),
 });
+
+export const LEAVE_CAUSES = ['refused', 'too_large', 'rolled_back'] as const;
+/** `refused`: a provider refused what the messages say or hold. `too_large`: they alone exceed the window. */
+export type LeaveCause = (typeof LEAVE_CAUSES)[number];
+
+/** From this seq to the last one of the turn. */
+export interface Leaving {
+  readonly from: number;
+  readonly why: LeaveCause;
+}
 
 export type ToolCall = z.infer<typeof toolCallSchema>;
 export type Message = z.infer<typeof messageSchema>;

@@ -2,7 +2,7 @@ import type { GateSettings, ModelGate } from './gate.ts';
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { ModelAbilities } from './model-options.ts';
-import type { PictureFormula } from './picture-formula.ts';
+
 import type { CacheTtl } from './policy.ts';
 import type { ProviderHabits } from './provider-habits.ts';
 import type { ProviderSchema } from './provider-schema.ts';
@@ -25,6 +25,18 @@ export interface ModelPrices {
 export interface PriceStep extends Omit<ModelPrices, 'steps'> {
   /** Cached ones included. */
   readonly aboveInputTokens: number;
+}
+
+/** A picture counts one token for each square of pixels, times a factor, up to a maximum. */
+export interface PictureFormula {
+  /** Edge of a square. */
+  readonly patchPixels: number;
+  /** Default 1. */
+  readonly factor?: number;
+  /** Larger pictures are scaled down. */
+  readonly maxTokens: number;
+  /** Longest edge. Larger pictures are scaled down. */
+  readonly maxPixels?: number;
 }
 
 /** Encodings that turnfold counts exactly. */

@@ -253,3 +253,13 @@ export const POISON_FAILURE: TurnFailure = {
   message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the process ran nothing else. Read the logs of those workers.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };
+
+/** With the answer to its last call, a turn waits only for a worker. @param state as recorded */
+export function viewWait<State extends TurnState>(
+  state: State,
+  waiting: Waiting | undefined,
+): { readonly state: State | 'queued'; readonly waiting?: Waiting } {
+  if (state !== 'waiting' || waiting === undefined) return { state };
+  const isOver = isAnswerKind(waiting.for) && waiting.calls.every(({ decision }) => decision !== undefined);
+  return isOver ? { state: 'queued' } : { state, waiting };
+}

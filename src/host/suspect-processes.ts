@@ -2,9 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ContentListener } from '../domain/contents.ts';
-import type { EventListener } from '../domain/events.ts';
+import type { EventListener, SuspectOutcome } from '../domain/events.ts';
 import { nameConversation } from '../domain/ids.ts';
-import type { SuspectOutcome } from '../domain/suspect-events.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import type { ClaimedTurn } from '../store/turn-record.ts';
 import type { Shutdown } from '../workers/shutdown.ts';
@@ -14,22 +13,20 @@ import { dropDebugger, readChildEnvironment } from './config.ts';
 import { type MessageFromSuspect, type MessageToSuspect, unpackError, unpackEvent } from './suspect-messages.ts';
 import type { WorkersSettings } from './workers-options.ts';
 
-/** Most processes at a time. After a crash, many turns may be suspects. */
 const MAX_PROCESSES = 4;
 /**
- * Free memory in bytes that another process needs, for each that runs: those that start have yet to take theirs. One takes
- * about 120 MB, besides what it shares with its worker.
+ * For each process that runs, because one that starts has yet to take its memory. A process takes about 120 MB of its
+ * own.
  */
 const FREE_BYTES = 200_000_000;
-/** Heartbeats for which a process may be silent beyond `blockedMs`. Then it has kept the cause of its block. */
+/** For which a process may be silent beyond `blockedMs`. Then it has kept the cause of its block. */
 const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
-/** Heartbeats for which a process may be silent while it loads its agents. A module may hold the event loop while it is loaded. */
+/** For which a process may be silent while it loads its agents. A module may hold the event loop meanwhile. */
 const MAX_START_BEATS = 30;
-/** Time in ms that a process has to exit by itself, when it has ended its turn or the worker has lost the lease. */
+/** For a process that has ended its turn, or whose worker has lost the lease. */
 const EXIT_MS = 4_000;
-/** Time in ms that the last messages of an exited process may take. */
 const LAST_MESSAGES_MS = 1_000;
-/** Share of the worker's own deadline that a process has to hand its turn back. */
+/** Of the worker's own deadline, for a process to hand its turn back. */
 const STOP_SHARE = 0.75;
 
 const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.meta.url);
@@ -55,7 +52,22 @@ export interface SuspectProcessesOptions
   readonly onContent: ContentListener | undefined;
 }
 
-/** Runs each suspect in a child process of this worker, so that a crash harms no other turn (invariant I10). */
+/**
+ * Runs each suspect (a turn whose workers died twice) in a child process, so that a crash harms no other turn (I10).
+ *
+ * The worker claims the turn and keeps the conversation in order. The child renews the lease, and does every step and
+ * write of the turn (`suspect-service.ts`). It answers with messages: started, alive, events, ended. Settings travel as a
+ * message, too, because they hold secrets, which arguments and variables would show to others.
+ *
+ * A process ends in one of these ways, and only one proves that the turn kills:
+ * - `ended`: the turn ran, whatever came of it, or the lease was lost
+ * - `not_started`: the agents could not be loaded, or Redis was away
+ * - `stopped`: the worker stops. An exit then proves nothing, because the same cause may stop both
+ * - `died`, or `blocked` for longer than a worker may block: counts towards poison
+ *
+ * A thread would need less than the 120 MB of a process. But a crash in native code, or a kill by the system for want of
+ * memory, ends all threads of a process.
+ */
 export class SuspectProcesses implements SuspectRunner {
   readonly #options: SuspectProcessesOptions;
   #running = 0;
@@ -97,7 +109,6 @@ interface ProcessEnd {
   readonly error?: unknown;
 }
 
-/** One child process, from its start to its exit. */
 class SuspectProcess {
   readonly #options: SuspectProcessesOptions;
   readonly #child: ChildProcess;
@@ -111,7 +122,7 @@ class SuspectProcess {
     this.#child = fork(ENTRY, {
       serialization: 'advanced',
       env: readChildEnvironment(),
-      // Without this option, Node passes its options on, and leaves out the program of `node --eval`.
+      // Otherwise Node passes its options on, and leaves out the program of `node --eval`.
       ...(execArgv.length < process.execArgv.length && { execArgv }),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -187,8 +198,8 @@ class SuspectProcess {
   }
 
   /**
-   * Counts heartbeats, not milliseconds. A blocked event loop of this process counts one heartbeat, and then reads the
-   * signs of life that arrived meanwhile.
+   * Counts heartbeats, not ms. A blocked loop of this process counts one, then reads the signs of life that arrived
+   * meanwhile.
    */
   #countSilence(): void {
     this.#silentBeats += 1;
@@ -200,7 +211,7 @@ class SuspectProcess {
   }
 
   #send(message: MessageToSuspect): void {
-    // A child that has died cannot receive the message. Its exit is handled elsewhere.
+    // A dead child cannot receive the message. `#untilExit` handles its exit.
     if (!this.#child.connected) return;
     try {
       this.#child.send(message, () => undefined);
@@ -214,7 +225,7 @@ class SuspectProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Waits until the process has ended and all its messages have arrived. */
+  /** All messages have arrived when this promise resolves. */
   async #untilExit(): Promise<{ readonly exitCode: number | null; readonly signal: string | null }> {
     const child = this.#child;
     const disconnected = new Promise<void>((resolve) => child.once('disconnect', resolve));

@@ -3,7 +3,7 @@ import type { Backoff, ConversationState, LeftRange, StepState } from '../domain
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { readJsonText } from '../domain/json-text.ts';
-import { LEAVE_CAUSES } from '../domain/leaving.ts';
+import { LEAVE_CAUSES } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { PlanningPolicy, RequestFacts } from '../domain/request-facts.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
@@ -16,8 +16,8 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * Times in ms since epoch.
  *
  * - schema       database schema of the program that created the conversation
- * - agent        agent that owns the conversation
- * - created      time of the creation in seconds and microseconds, to tell conversations under the same id apart
+ * - agent        owner of the conversation
+ * - created      seconds and microseconds, to tell conversations under the same id apart
  * - ttl          idle TTL, and the time at which it expires
  *
  * Turn in progress:
@@ -25,57 +25,55 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - owner        delivery of a queue job that has claimed the turn
  * - lease        end of the lease
  * - attempts     claims since a step outcome was last recorded, plus the claim that recorded it
- * - alone        1 while the last claim runs with nothing else in its process, `watched` if a parent process reports its death
+ * - alone        1 while the last claim runs with nothing else in its process, `watched` if a parent process reports
+ *   its death
  *
  * Mailbox:
- * - wake         id of the wake (queue job) that was requested last
- * - sweeps       number of sweeps since the last claim
+ * - wake         queue job that was requested last
+ * - sweeps       sweeps since the last claim
  * - poison       wake of the claim that settled a turn whose workers kept dying, for a repeated call
- * - poisoned     id of that turn
- * - blocked      why the worker of the last claim did not answer, if its event loop was blocked for too long. A sentence without
- *                its period
+ * - poisoned     that turn
+ * - blocked      why the last claim's worker did not answer, if its event loop was blocked: a sentence without its
+ *   period
  * - last         outcome and time of the last settlement
  * - settledBy    epoch under which a worker settled a turn last, for a repeated call
  * - steering     1 if turns may wait to go into the running turn
  *
  * Log:
- * - head         last seq of the log
+ * - head         last seq
  * - headTokens, headBytes: tokens and bytes of all messages
  * - turns        number of user messages
  * - open         number of tool calls without a result
  * - o:<callId>   such a call: the provider's id for it as JSON if it differs from ours, else ''
+ * - packed       number of log entries in packs. The others are in the log
  *
  * Context:
- * - version      number of the live context version
+ * - version      live version
  * - liveSize     tokens, bytes and base of the live version, then tokens and bytes of the log up to base
- * - points       restore points: numbers of versions that are never dropped
+ * - points       restore points: versions that are never dropped
  * - anchor       size that a provider counted: seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
- * - facts        sizes and limits of the last model request: system, tools, pins, window, reserve, factor of the upper
- *                bound. Then maxTokens, tokenThreshold, ratioTokens and hardTokens, 0 if unknown
+ * - facts        the last request: system, tools, pins, window, reserve, factor of the upper bound. Then maxTokens,
+ *   tokenThreshold, ratioTokens and hardTokens, 0 if unknown
  * - undo         first and last seq of each range that the next turn removes from the context
  * - left         first seq, last seq and cause of the ranges that left the context when their turns were settled
  * - answered     newest version with which a model call succeeded
  * - quarantine   version made by the last rollback, and hash of the segments that the provider refused
- *
- * - spent        input, output and cached tokens of all settled turns and summaries, and their price in millionths of a
- *                dollar
+ * - spent        input, output and cached tokens of all settled turns and summaries, and their price in millionths of
+ *   a dollar
  *
  * Passes:
- * - pass         id of the compaction pass in progress
- * - lastPass, lastPassWake, lastPassAwaited: the pass that ended last, the wake of that end, 1 if a turn waited for the
- * pass.
- *                A repeated call gets its reply from these fields
+ * - pass         pass in progress
+ * - lastPass, lastPassWake, lastPassAwaited: the pass that ended last, its wake, 1 if a turn waited, for a repeated
+ *   call
  * - lastPassSettled: 1 if that end decided the size of the context (I13)
- * - packed       number of log entries in packs. The others are in the log
  * - passed       last seq and number of user messages at that end
  * - backoff      nothingBelowTokens, gainlessPasses, noGainBelowTokens, and appendsBelowMessageTokens if known
  * - superseded   owner of the pass that was last ended by a restore or taken over by a turn
  *
  * Fork:
  * - forking      while the fork is copied: operation, then version, last seq, tenant and id of the source
- * - forked       the same values, after the copy is complete
- * - forkUntil    while the fork is copied: time from which it counts as abandoned
- * - forkAgent    while the fork is copied: agent that will own it
+ * - forked       the same values, after the copy
+ * - forkUntil, forkAgent: while the fork is copied: time from which it is abandoned, and the agent that will own it
  */
 export function decodeConversation(fields: RecordFields): ConversationState {
   const facts = readFacts(fields.text('facts'));
@@ -90,16 +88,12 @@ export function decodeConversation(fields: RecordFields): ConversationState {
   };
 }
 
-/** Fields of the conversation record that `decodeStepState` reads. */
 export const STEP_STATE_FIELDS =
   'agent forkAgent head turns version liveSize headTokens headBytes anchor passed backoff pass quarantine answered forking ttl steering'.split(
     ' ',
   );
 
-/**
- * Decodes the state of a conversation without its unanswered tool calls. A turn may have 1,000 of them, and the worker
- * already knows how each step changed them.
- */
+/** Without the open calls: a turn may have 1,000 of them, and the worker knows how each step changed them. */
 export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('liveSize');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
@@ -139,7 +133,7 @@ function readUndo(fields: RecordFields): Pick<ConversationState, 'undo'> {
   return undo.length === 0 ? {} : { undo };
 }
 
-/** Reads the ranges that left the context. No decision depends on them, so a corrupt one counts as missing. */
+/** No decision depends on these ranges, so a corrupt one counts as missing. */
 function readLeft(fields: RecordFields): Pick<ConversationState, 'left'> {
   const words = (fields.text('left') ?? '').split(' ');
   const left = words.flatMap((word, at): LeftRange[] => {
@@ -157,22 +151,18 @@ function readTtl(fields: RecordFields): number {
     : ttl;
 }
 
-/**
- * Encodes an open (unanswered) tool call as scripts read it. The provider's id is JSON, because JSON escapes line
- * breaks.
- */
+/** As scripts read it. The provider's id is JSON, which escapes line breaks. */
 export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }
 
-/** Reads the sums that `lua/shared/spending.lua` writes. */
 function readSpent(fields: RecordFields): Pick<ConversationState, 'spent'> {
   if (!fields.has('spent')) return {};
   const [inputTokens = 0, outputTokens = 0, cachedTokens = 0, costMicros = 0] = fields.counts('spent');
   return { spent: joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros }) };
 }
 
-/** Returns the tool calls without a result, oldest first. */
+/** Oldest first. */
 export function readOpenCalls(fields: RecordFields): OpenCall[] {
   return fields
     .withPrefix('o:')
@@ -184,7 +174,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
     });
 }
 
-/** Reads the size that a provider counted. If the field is corrupt, it counts as missing, and our own count is used. */
+/** A corrupt anchor counts as missing, and our own count is used. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
@@ -212,7 +202,7 @@ export function encodeFacts(facts: RequestFacts): string {
   return [...sizes, ...LIMIT_FACTS.map((name) => facts[name] ?? 0), ...policy].join(' ');
 }
 
-/** Reads the facts of the last model request. If the field is corrupt, it counts as missing. */
+/** Corrupt facts count as missing. */
 function readFacts(text: string | undefined): RequestFacts | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(' ');
@@ -236,7 +226,7 @@ function readFacts(text: string | undefined): RequestFacts | undefined {
   };
 }
 
-/** Parses the settings of a policy. They are validated before a plan, so that each claim of a turn stays cheap. */
+/** Settings are validated before a plan, so that each claim of a turn stays cheap. */
 function readSettings(text: string): PlanningPolicy | undefined {
   const value = readJsonText(text);
   return isMapping(value) ? value : undefined;
@@ -274,10 +264,10 @@ function readBackoff(fields: RecordFields): Backoff {
 /** Reply of `lua/shared/fork.lua` to a writer while the conversation is still being copied from another. */
 export type ForkingReply = ['forking', number];
 
-/** A fork is copying messages into this conversation. Nothing else is accepted until the copy ends. */
+/** A fork is copying messages into this conversation, which accepts nothing else until then. */
 export interface Forking {
   readonly status: 'forking';
-  /** True if the fork has stopped renewing its lease. Its operation may continue, or another fork may start again. */
+  /** True if the fork no longer renews its lease. Its operation may continue, or another fork may start again. */
   readonly isAbandoned: boolean;
 }
 

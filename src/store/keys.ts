@@ -1,9 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { ConversationRef } from '../domain/ids.ts';
+import { operationId } from '../domain/ids.ts';
 import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
-import { operationId } from '../domain/operation.ts';
 
-/** Range of database schemas. */
 export interface SchemaRange {
   /** The oldest schema whose data this program reads as it is, or migrates at the first touch. */
   readonly oldest: number;
@@ -12,22 +11,22 @@ export interface SchemaRange {
 }
 
 /**
- * Schemas of this program. docs/contributing/schema.md says which changes raise `current`, and when `oldest` may follow. Data of
- * schema 1 has the same form as that of 2, except in early databases (`early-databases.ts`).
+ * docs/contributing/schema.md says which changes raise `current`, and when `oldest` may follow. Data of schema 1 has
+ * the form of schema 2, except in early databases (`database.ts`).
  */
 export const SCHEMAS: SchemaRange = { oldest: 1, current: 2 };
 
-/** Kinds of keys of which a conversation has one each. Scripts derive the name of `pk` from that of `log`. */
+/** Keys of which a conversation has one each. Scripts derive the name of `pk` from that of `log`. */
 export type ConversationKey = 'c' | 'log' | 'pk' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone';
 
 /**
- * Builds the names of all Redis keys. All keys of a conversation are in one Cluster hash slot, by the hash tag
- * `{tf<K>}` with K = crc32(tenant/id) mod shards. The tag also holds the prefix of an application that has one. The sorted sets of the shard are in the same slot, so one script may
- * use all of them.
+ * Names of all keys, which docs/reference/redis-keys.md explains. A script may use only keys of one Cluster hash slot.
+ * So all keys of a conversation carry the hash tag `{tf<K>}`, K = crc32(tenant/id) mod shards, and the sets of shard K
+ * do, too. The tag holds the prefix of an application that has one. Scripts derive the names of the other sets from
+ * that of `ready`.
  */
 export class Keyspace {
   readonly shards: number;
-  /** Application that the keys belong to. */
   readonly prefix: string;
 
   constructor(shards: number, prefix = DEFAULT_PREFIX) {
@@ -43,7 +42,6 @@ export class Keyspace {
     return Array.from({ length: this.shards }, (_, shard) => shard);
   }
 
-  /** Prefix of all keys of a shard (a group of conversations). */
   shardPrefix(shard: number): string {
     return `${hashTag(this.prefix, 'tf', shard)}:`;
   }
@@ -52,48 +50,37 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}ready`;
   }
 
-  /** Key of the failed turns of a shard, as `tenant|id|turn`. Scripts derive this name from that of `ready`. */
+  /** Failed turns of a shard, as `tenant|id|turn`. */
   failed(shard: number): string {
     return `${this.shardPrefix(shard)}failed`;
   }
 
-  /**
-   * Key of the compaction passes that wait for a worker or have one, by time of request. Scripts derive this name from
-   * that of `ready`.
-   */
+  /** Passes that wait for a worker or have one, by time of request. */
   openPasses(shard: number): string {
     return `${this.shardPrefix(shard)}passes`;
   }
 
-  /**
-   * Key of the conversations with an idle TTL, by the time at which it expires. Scripts derive this name from that of
-   * `ready`.
-   */
+  /** Conversations with an idle TTL, by the time at which it expires. */
   idle(shard: number): string {
     return `${this.shardPrefix(shard)}idle`;
   }
 
-  /**
-   * Key of the conversations whose log entries may be packed, by time. Scripts derive this name from that of `ready`.
-   */
+  /** Conversations whose log entries may be packed, by time. */
   unpacked(shard: number): string {
     return `${this.shardPrefix(shard)}unpacked`;
   }
 
-  /** Key of the shard's quarantine: bad records that `lua/shared/quarantine.lua` moved there. */
+  /** Bad records that `lua/shared/quarantine.lua` moved aside. */
   quarantined(shard: number): string {
     return `${this.shardPrefix(shard)}quarantined`;
   }
 
-  /** Key of the list of all conversations of a shard, as `tenant|id`. Scripts derive this name from that of `ready`. */
+  /** All conversations of a shard, as `tenant|id`. */
   conversations(shard: number): string {
     return `${this.shardPrefix(shard)}conversations`;
   }
 
-  /**
-   * Key of the turns that wait for tool results or approvals, as `tenant|kind|id|turn`. Scripts derive this name from
-   * that of `ready`.
-   */
+  /** Turns that wait for tool results or approvals, as `tenant|kind|id|turn`. */
   waiting(shard: number): string {
     return `${this.shardPrefix(shard)}waiting`;
   }
@@ -102,29 +89,27 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}sweep`;
   }
 
-  /** Key that is written before each wait for replicas. See `Barrier`. */
+  /** The mark of the durability barrier (`barrier.ts`). */
   barrier(conversation: ConversationRef): string {
     return `${this.shardPrefix(this.shardOf(conversation))}barrier`;
   }
 
-  /** Hash tag of the keys that all shards share. */
   get sharedTag(): string {
     return hashTag(this.prefix, 'tf');
   }
 
-  /** Key of the database settings that must never change. */
   database(): string {
     return this.#shared('database');
   }
 
-  /** Key of the calibrations (token count of the provider divided by ours) of all models. */
+  /** Calibrations of all models: token count of the provider divided by ours. */
   calibrations(): string {
     return this.#shared('calibrations');
   }
 
   /**
-   * Keys of a model's gate: its state, its waiters by arrival and by time, and its calls in progress. `present` are the waiters
-   * that wait in their workers.
+   * A model's gate: its state, its waiters by arrival and by time, and its calls in progress. `present` are those who
+   * wait in their workers.
    */
   gate(name: string): Readonly<Record<'state' | 'waiters' | 'due' | 'present' | 'calls', string>> {
     const state = this.#shared(`gate:${name}`);
@@ -132,12 +117,12 @@ export class Keyspace {
     return { state, waiters: keyOf('waiters'), due: keyOf('due'), present: keyOf('present'), calls: keyOf('calls') };
   }
 
-  /** Key of the names of all gates, by the time until which they are known. */
+  /** All gates, by the time until which they are known. */
   gates(): string {
     return this.#shared('gates');
   }
 
-  /** Key of the list of all access keys, as `tenant|id`. */
+  /** All access keys, as `tenant|id`. */
   accessKeys(): string {
     return this.#shared('keys');
   }
@@ -146,70 +131,64 @@ export class Keyspace {
     return this.#shared(`key:${id}`);
   }
 
-  /** Key of the webhooks of all tenants, by id. */
   webhooks(): string {
     return this.#shared('webhooks');
   }
 
-  /** Key of the failures of a webhook. */
   webhookHealth(id: string): string {
     return this.#shared(`webhook:${id}`);
   }
 
-  /** Key of the lease of the worker that delivers webhooks. */
   delivering(): string {
     return this.#shared('delivering');
   }
 
-  /** Key of the ids of a tenant's webhooks, the same in each shard. `lua/shared/events.lua` derives this name. */
+  /** Ids of a tenant's webhooks, the same in each shard. `lua/shared/outbox.lua` derives this name. */
   tenantWebhooks(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:webhooks`;
   }
 
-  /** Key of a tenant's usage of models, one hash in each shard. `lua/shared/spending.lua` derives this name. */
+  /** A tenant's usage of models in one shard. `lua/shared/spending.lua` derives this name. */
   tenantUsage(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:usage`;
   }
 
-  /** Key of the outbox of a shard, by time of the next attempt. `lua/shared/events.lua` derives this name. */
+  /** By time of the next attempt. `lua/shared/outbox.lua` derives this name. */
   outbox(shard: number): string {
     return `${this.shardPrefix(shard)}outbox`;
   }
 
-  /** Key of the first unsent event of each entry of the outbox. `lua/shared/events.lua` derives this name. */
+  /** First unsent event of each entry. `lua/shared/outbox.lua` derives this name. */
   outboxPositions(shard: number): string {
     return `${this.shardPrefix(shard)}outbox:positions`;
   }
 
-  /** Key of the running workers: roles, start and agents of each. */
+  /** Running workers: roles, start and agents of each. */
   workers(): string {
     return this.#shared('workers');
   }
 
-  /** Key of the connection of a running worker. The key expires if the worker does not renew it. */
+  /** Connection of a running worker. The key expires if the worker does not renew it. */
   worker(worker: string): string {
     return this.#shared(`worker:${worker}`);
   }
 
-  /** Key of the agents that no running worker of a role has: the times of the first and the last look for each. */
+  /** Agents that no running worker of a role has: the times of the first and the last look for each. */
   missingAgents(): string {
     return this.#shared('missing');
   }
 
-  /** Key of the lease of the worker that sweeps all shards. */
   sweeping(): string {
     return this.#shared('sweeping');
   }
 
-  /** Key of the lease under which one worker measures the state that all workers share. */
   measuring(): string {
     return this.#shared('measuring');
   }
 
   /**
-   * Keys for every script on a conversation, in the order of `lua/shared/key-names.lua`. For turns, streams,
-   * summaries and operations the list has only prefixes, because only the script knows the ids. Keys with these prefixes are in the
-   * same slot.
+   * Keys for every script on a conversation, in the order of `lua/shared/key-names.lua`. Of turns, streams, summaries
+   * and operations only the script knows the ids, so the list has prefixes.
    */
   conversation(conversation: ConversationRef): string[] {
     const { id } = conversation;
@@ -232,12 +211,12 @@ export class Keyspace {
     ];
   }
 
-  /** Pattern of the keys that the index of a conversation lists. It also matches the record of an expiry. */
+  /** Pattern of the keys that the index lists. It also matches the record of an expiry. */
   listed(conversation: ConversationRef): string {
     return `${this.#base(conversation)}*:${conversation.id}:*`;
   }
 
-  /** Name of a key in the index, as in `lua/shared/index-names.lua`. Undefined for a key that no index lists. */
+  /** Name in the index, as in `lua/shared/index-names.lua`. Undefined for a key that no index lists. */
   listedName(conversation: ConversationRef, key: string): string | undefined {
     const base = this.#base(conversation);
     const [, kind, rest] = /^([a-z]+):[^:]+:(.+)$/.exec(key.slice(base.length)) ?? [];
@@ -253,12 +232,12 @@ export class Keyspace {
     return `${this.#base(conversation)}t:${conversation.id}:${turn}`;
   }
 
-  /** Key of the pieces of a turn that a client follows, and name of the channel on which its readers are notified. */
+  /** Pieces of a turn that a client follows, and the channel on which its readers are notified. */
   stream(conversation: ConversationRef, turn: string): string {
     return `${this.#base(conversation)}out:${conversation.id}:${turn}`;
   }
 
-  /** Key of the outcome of a person's decision on a compaction proposal. */
+  /** Outcome of a person's decision on a compaction proposal. */
   decision(conversation: ConversationRef, operation: string): string {
     return `${this.#base(conversation)}op:${conversation.id}:review:${operationId(operation)}`;
   }
@@ -267,7 +246,6 @@ export class Keyspace {
     return `${this.#base(conversation)}sum:${conversation.id}:${hash}`;
   }
 
-  /** Prefix of all keys of a conversation. */
   #base(conversation: ConversationRef): string {
     return `${this.shardPrefix(this.shardOf(conversation))}${conversation.tenant}:`;
   }

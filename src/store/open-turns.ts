@@ -1,51 +1,49 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Waiting } from '../domain/turn.ts';
-import { viewWait } from '../domain/wait-view.ts';
+import { viewWait } from '../domain/turn.ts';
 import { type Keyspace, scheduledMember } from './keys.ts';
 import { callStore, pairsOf, RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
-/** Maximum scheduled turns that one command reads. */
 const PAGE = 1_000;
 
 /** An accepted turn that has not settled. */
 export interface OpenTurn {
   readonly turn: string;
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
-  /** Time when the turn was accepted, in ms since epoch. */
+  /** ms since epoch. */
   readonly acceptedAt: number;
-  /** Time when a scheduled turn is queued, in ms since epoch. */
+  /** Time at which a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;
   /**
-   * Text of the user message, if the caller asked for inputs and no worker has claimed the turn. Afterwards the log has
-   * the message.
+   * User message, if the caller asked for inputs and no worker has claimed the turn. Afterwards the log has the
+   * message.
    */
   readonly input?: string;
-  /** Kind and deadline of the wait, if the turn waits. Only the oldest unsettled turn can wait. */
+  /** Only the oldest unsettled turn can wait. */
   readonly waiting?: Waiting;
 }
 
-/** The unsettled turns of a conversation, all as of the same moment. */
+/** The unsettled turns of a conversation, as of one moment. */
 export interface OpenTurns {
   /**
-   * Queued turns in the order in which they run, then scheduled turns in the order of their due times. If the sweeper
-   * postponed a scheduled turn, the later time counts.
+   * Queued turns in the order in which they run, then scheduled turns by due time. If the sweeper postponed a
+   * scheduled turn, the later time counts.
    */
   readonly turns: readonly OpenTurn[];
-  /** Number of unsettled turns, including the running or waiting one. `turns` may list fewer. */
+  /** Unsettled turns, including the running or waiting one. `turns` may list fewer. */
   readonly mailbox: number;
-  /** Number of scheduled turns that are not due yet. */
+  /** Scheduled turns that are not due yet. */
   readonly scheduled: number;
-  /** Time of the list by the clock of Redis, in ms since epoch. Times of turns and events have the same clock. */
+  /** Time of the list in ms since epoch, by the clock of Redis, as all times of turns and events. */
   readonly at: number;
 }
 
 /**
- * Makes the function that lists the first `limit` unsettled turns of a conversation, undefined if the conversation does not
- * exist. It searches the scheduled turns first. Then a script reads their
- * states and the mailbox at one moment, so a turn that falls due in between is listed once.
+ * The first `limit` unsettled turns, undefined if the conversation does not exist. Scheduled turns are searched first.
+ * Then a script reads states and mailbox at one moment, so a turn that falls due in between is listed once.
  */
 export function bindListOpen(
   redis: Redis,
@@ -56,9 +54,8 @@ export function bindListOpen(
 }
 
 /**
- * Finds the scheduled turns of a conversation in the shard's set `ready`, page by page: 1 ms at 1,000 entries, 10 ms at
- * 10,000. Walking the conversation's index `ix` would cost as much per turn of seven days. A set of scheduled turns
- * would cost each turn another write.
+ * Searches the shard's set `ready`, page by page: 1 ms at 1,000 entries, 10 ms at 10,000. Walking the conversation's
+ * index `ix` would cost as much per turn of seven days. A set of scheduled turns would cost each turn another write.
  */
 async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
   const ready = keyspace.ready(keyspace.shardOf(conversation));
@@ -71,7 +68,7 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
     for (const [member, dueAt] of pairsOf(page)) found.set(member.slice(prefix.length), Number(dueAt));
     cursor = next;
   } while (cursor !== '0');
-  // Sorts by due time as a sweep does, and by name for turns that are due in the same millisecond.
+  // By due time as a sweep does, then by name.
   return [...found].toSorted(([a, dueAt], [b, other]) => dueAt - other || (a < b ? -1 : 1)).map(([turn]) => turn);
 }
 
@@ -82,7 +79,7 @@ type Row = readonly [turn: string, ...values: (string | null)[]];
 
 type ListOpenReply = [mailbox: number, scheduled: number, at: number, ...rows: Row[]];
 
-/** Script that reads unsettled turns. `candidates` are turns that may be scheduled, by due time. */
+/** `candidates`: turns that may be scheduled, by due time. */
 const listOpenScript: ScriptDefinition<
   [conversation: ConversationRef, limit: number, candidates: readonly string[]],
   OpenTurns | undefined

@@ -1,7 +1,7 @@
 import type { StepState } from '../domain/conversation.ts';
 import { encodeWaitingCalls, recordCalls } from '../domain/event-record.ts';
 import type { Lost, TurnLease } from '../domain/lease.ts';
-import type { Leaving } from '../domain/leaving.ts';
+import type { Leaving } from '../domain/message.ts';
 import type { IdleTtl } from '../domain/policy.ts';
 import { type AnswerEnd, TURN_LIMITS, type TurnFailure, type WaitRequest } from '../domain/turn.ts';
 import { decodeStepState } from './conversation-record.ts';

@@ -1,9 +1,8 @@
 import type { Redis } from 'ioredis';
 import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import { type StepRecord, TURN_STATES, type TurnView } from '../domain/turn.ts';
+import { type StepRecord, TURN_STATES, type TurnView, viewWait } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
-import { viewWait } from '../domain/wait-view.ts';
 import { type FailedQuery, listFailed } from './failed-turns.ts';
 import type { Keyspace } from './keys.ts';
 import { bindReadEntry } from './log-pages.ts';

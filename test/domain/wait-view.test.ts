@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeLoss } from '../../src/domain/database-loss.ts';
-import { describeDecision, type Waiting } from '../../src/domain/turn.ts';
-import { viewWait } from '../../src/domain/wait-view.ts';
+import { describeDecision, viewWait, type Waiting } from '../../src/domain/turn.ts';
 
 const call = { id: 'c1', name: 'pay', arguments: '{}', until: 9 };
 const waitFor = (kind: Waiting['for'], ...calls: Waiting['calls']): Waiting => ({

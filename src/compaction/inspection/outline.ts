@@ -1,5 +1,4 @@
-import type { LeaveCause } from '../../domain/leaving.ts';
-import type { LogEntry, Message, Role } from '../../domain/message.ts';
+import type { LeaveCause, LogEntry, Message, Role } from '../../domain/message.ts';
 import { splitsPair } from '../excerpt.ts';
 import { hasPictures, isMaskable } from '../mask.ts';
 import type { EntryFate } from './entry-fates.ts';

@@ -1,6 +1,6 @@
 import { endBefore } from '../../compaction/restore.ts';
 import type { StepState } from '../../domain/conversation.ts';
-import type { Leaving } from '../../domain/leaving.ts';
+import type { Leaving } from '../../domain/message.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';

@@ -39,7 +39,7 @@
  * Only `end` gives the lease back. A lost lease, a stopping worker and a timeout end the turn from outside, by `Ending`.
  */
 import { checkFinalAnswer } from '../../domain/final-answer.ts';
-import type { Leaving } from '../../domain/leaving.ts';
+import type { Leaving } from '../../domain/message.ts';
 import { EMPTY_ANSWER } from '../../domain/model-answer.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { mayWaitForPass, type StepWaits, waitAtGate, waitForPass, waitForRetry } from './step-decision.ts';

@@ -12,7 +12,7 @@ import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { isLost, type TurnLease } from '../../domain/lease.ts';
-import type { LeaveCause } from '../../domain/leaving.ts';
+import type { LeaveCause } from '../../domain/message.ts';
 import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import { PASS_LIMITS, settlesSize } from '../../domain/pass.ts';
 import { describeThrown } from '../../domain/thrown.ts';

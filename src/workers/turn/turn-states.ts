@@ -2,8 +2,7 @@
 
 import type { Agent } from '../../domain/agent.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { Leaving } from '../../domain/leaving.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Leaving, Message } from '../../domain/message.ts';
 import type { ModelAnswer, ModelErrorKind } from '../../domain/model.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';

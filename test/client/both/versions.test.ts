@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { hashPayload } from '../../../src/api/client/payload-hash.ts';
-import { nameOperation } from '../../../src/domain/operation.ts';
+import { nameOperation } from '../../../src/domain/ids.ts';
 import { Keyspace } from '../../../src/store/keys.ts';
 import { compact, createTalker, type Fixture, makeVersions, openFixture, SHARDS, talk } from '../fixture.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameOperation } from '../../../src/domain/operation.ts';
+import { nameOperation } from '../../../src/domain/ids.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import {
   appendOf,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import { nameOperation } from '../../../src/domain/operation.ts';
+import { nameOperation } from '../../../src/domain/ids.ts';
 import type { Reason } from '../../../src/domain/pass.ts';
 import type { ApprovalRefusal, Verdict } from '../../../src/domain/proposal.ts';
 import { claimPass, commitOf, endOf, makeConversation, planOf, proposalOf, waitForPass } from '../pass-samples.ts';

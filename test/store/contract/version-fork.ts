@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import { nameOperation } from '../../../src/domain/operation.ts';
+import { nameOperation } from '../../../src/domain/ids.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import type { ForkBatch } from '../../../src/store/forks.ts';
 import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';

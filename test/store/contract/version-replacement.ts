@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import { nameOperation } from '../../../src/domain/operation.ts';
+import { nameOperation } from '../../../src/domain/ids.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import type { VersionReplacement } from '../../../src/store/versions.ts';
 import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
