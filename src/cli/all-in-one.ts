@@ -18,14 +18,13 @@ import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
 import { PROCESS_WAIT_MS, waitForRedis } from './redis-outage.ts';
 
-/** A Redis, all worker roles and a client in one process. */
 export interface AllInOne {
   readonly redis: LocalRedis;
   readonly workers: Workers;
   readonly client: OpenClient;
-  /** Aborts at SIGTERM or SIGINT. Then `withAllInOne` closes everything, and does not wait for the callback `use`. */
+  /** Aborts at SIGTERM or SIGINT. Then `withAllInOne` closes everything, and does not wait for `use`. */
   readonly interrupted: AbortSignal;
-  /** Sends SIGINT to the given handler instead of stopping the process. `undefined` restores the default. */
+  /** Sends SIGINT to the handler instead of stopping the process. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
 }
 
@@ -33,7 +32,6 @@ export interface AllInOneOptions {
   readonly config: Config;
   readonly output: Output;
   readonly agents: readonly Agent[];
-  /** Module that exports the same agents. */
   readonly agentsModule?: string | undefined;
   readonly policy?: PolicyInput;
   readonly shadow?: PolicyInput;
@@ -42,8 +40,8 @@ export interface AllInOneOptions {
 }
 
 /**
- * Opens a Redis (REDIS_URL or a temporary one), all workers and a client. Closes them in reverse order after `use`.
- * @throws invalid_config if other workers or turns use that Redis, Interruption after a signal
+ * Opens a Redis (REDIS_URL or a temporary one), all workers and a client, and closes them after `use`.
+ * @throws invalid_config if others use that Redis, Interruption after a signal
  */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
@@ -60,7 +58,7 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     const location = { url: redis.url, tls: redisTls, prefix };
     if (redis.source === 'configured') await wait(() => checkExclusiveUse(location, parts.agents, queueShards));
     const settings = { redisUrl: redis.url, redisTls, prefix, shards, queueShards };
-    // No other workers use this Redis, so no other worker can bring a missing agent.
+    // No other workers use this Redis, so none can bring a missing agent.
     const alone = { missingAgentMs: 0, signal: interrupted };
     const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, ...alone });
     closers.unshift(() => workers.close());
@@ -73,7 +71,6 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     interrupted.throwIfAborted(); // A signal closes the prompt, and `use` then returns as at the end of the input.
     return result;
   } finally {
-    // Closes the remaining resources even if one of them fails to close.
     for (const close of closers) await close().catch((error: unknown) => reportError(output, error));
     await flushSpans();
     stopListening();
@@ -88,7 +85,7 @@ interface ConfiguredWait {
   readonly signal: AbortSignal;
 }
 
-/** Waits until the Redis at REDIS_URL answers. A temporary Redis has answered already. */
+/** A temporary Redis has answered already. */
 async function waitForConfigured<T>(
   { config: { redisUrl, redisTls, prefix }, ...parts }: ConfiguredWait,
   open: () => Promise<T>,
@@ -99,8 +96,8 @@ async function waitForConfigured<T>(
 }
 
 /**
- * Refuses a Redis that others use. A worker fails the turns of agents that it does not know, so a trial must not run
- * beside other work. Turns of an interrupted demo are ignored, because no caller waits for them.
+ * A worker fails the turns of agents that it does not know, so a trial must not run beside other work. Turns of an
+ * interrupted demo are ignored, because no caller waits for them.
  * @throws invalid_config if that Redis has other turn workers or pending turns
  */
 async function checkExclusiveUse(

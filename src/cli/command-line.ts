@@ -42,8 +42,7 @@ const MORE_HELP = [
 ].join('\n');
 
 /**
- * Runs one command line in this process.
- * @param args the arguments, without the name of the program
+ * @param args without the name of the program
  * @returns the exit code
  */
 export async function runCommandLine(args: readonly string[], output: Output): Promise<number> {
@@ -78,22 +77,19 @@ export function addCommands(program: Command, runner: CommandRunner): void {
   addCheckCommands(program, runner);
 }
 
-/** True if the arguments contain `--json`, even if the command line is invalid. */
+/** Also for an invalid command line. */
 export function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
-/**
- * Reports a wrong command line as JSON. Without `--json`, the library commander has already printed the error. @returns
- * the exit code
- */
+/** Without `--json`, commander has printed the error already. @returns the exit code */
 function reportUsage(output: Output, error: unknown, isJson: boolean): number {
   if (!(error instanceof CommanderError)) return reportError(output, error, isJson);
   if (isJson && error.exitCode !== 0) {
     const isHelp = error.code === 'commander.help';
     const message = isHelp ? 'expected a command, see turnfold help' : error.message.replace(/^error: /, '');
-    // The error of commander contains the name of the option or argument only in its message.
+    // The error of commander names the option or argument only in its message.
     const [, option, argument] = /option '(--[\w-]+)|argument '(\w+)'/.exec(message) ?? [];
     const field = option ?? argument;
     reportError(output, new TurnfoldError('invalid_input', message, field === undefined ? {} : { field }), isJson);

@@ -11,7 +11,7 @@ export function withFileOptions(command: Command): Command {
     .option('--strict', 'refuse a history that would have to be repaired, instead of repairing it');
 }
 
-/** Adds the option `--prefix` to commands and their subcommands. `CommandRunner` applies it. */
+/** `CommandRunner` applies this option. */
 export function addPrefixOption(commands: readonly Command[]): void {
   for (const command of commands) {
     addPrefixOption(command.commands);
@@ -45,7 +45,6 @@ export function readSeconds(text: string): number {
   throw new InvalidArgumentError('Expected a number of seconds.');
 }
 
-/** Options that `serve` and `inspect` share. `port` is the default. */
 export function withHostOptions(command: Command, port: number): Command {
   return command
     .option('--port <n>', 'port to listen on (0 takes any free port)', readNumber, port)

@@ -11,11 +11,10 @@ import type { HistoryNote } from '../wire/histories/notes.ts';
 import { nameFile, readLines } from './files.ts';
 import { type Output, reportRefusal } from './output.ts';
 
-/** Options of the commands that read a file of conversations. */
 export interface FileOptions {
-  /** Format of the file. Absent: what the file looks like. */
+  /** Absent: what the file looks like. */
   readonly from?: string;
-  /** True: a history that would have to be repaired is refused. */
+  /** A history that would have to be repaired is refused. */
   readonly strict?: boolean;
   readonly json?: boolean;
 }
@@ -24,7 +23,7 @@ interface ConversationFile {
   readonly path: string;
   readonly output: Output;
   readonly options?: FileOptions;
-  /** Receives the error of a conversation. Returns the error to print, or throws to end the command. */
+  /** Returns the error to print, or throws to end the command. */
   readonly onRefusal?: (error: unknown) => unknown;
 }
 
@@ -32,11 +31,11 @@ interface FileConversation extends ReadHistory {
   readonly id: string;
 }
 
-/** Notes of one conversation that are printed. `--json` has more. */
+/** For each conversation. `--json` prints all. */
 const SHOWN_NOTES = 5;
 
 /**
- * Processes each conversation of a file. An invalid conversation is reported, and the others are still processed.
+ * Processes each conversation of a file. An invalid one is reported, and the others are still processed.
  * @returns the exit code: 1 if a conversation was invalid
  */
 export async function eachConversation(
@@ -57,7 +56,7 @@ export async function eachConversation(
       if (json !== true) for (const note of describeNotes(id, history.notes)) output.note(note);
       await handle({ id, ...history }, text);
     } catch (error) {
-      // If the file is no conversation file, every line is wrong, so the error is reported only once.
+      // If the file is no conversation file, every line is wrong, so one error is enough.
       if (!hasOpened) throw nameWrongFile(error, path);
       exitCode = reportRefusal(output, id, onRefusal(error), json);
     }
@@ -81,23 +80,20 @@ function describeNotes(id: string, notes: readonly HistoryNote[]): string[] {
   return more > 0 ? [...shown, `${id}: ${more} more notes, which --json prints`] : shown;
 }
 
-/** Name of turnfold's own format for `--from`. */
+/** turnfold's own format, for `--from`. */
 const OWN = 'turnfold';
 const FILE_FORMATS: readonly string[] = [OWN, ...FORMAT_NAMES];
 
-/** A conversation of a file, which is read when it is opened. */
 interface FileEntry {
-  /** Id for errors of an entry that cannot be opened. */
+  /** For errors of an entry that cannot be opened. */
   readonly id: string;
-  /** Text that was read since the entry before. */
+  /** Read since the entry before. */
   readonly text: string;
   readonly open: () => OpenedConversation;
 }
 
 /**
- * Finds the conversations of a file. turnfold's own format has one conversation per line, and is read line by line. Files
- * of other programs are read whole.
- * @param from format that the caller names. Default: what the file looks like
+ * Reads turnfold's own format line by line, and files of other programs whole.
  * @throws invalid_input for a file in no known format, or in another format than `from`
  */
 async function* openHistories(path: string, from?: string): AsyncGenerator<FileEntry> {
@@ -112,7 +108,7 @@ async function* openHistories(path: string, from?: string): AsyncGenerator<FileE
     else foreign[number - 1] = line;
   }
   if (isOwn !== false) return;
-  // Blank lines were skipped. Some formats need them, and places name lines by their numbers.
+  // Blank lines were skipped, but some formats need them, and places name lines by their numbers.
   const lines = Array.from(foreign, (line: string | undefined) => line ?? '');
   const { records, problem } = readRecords(lines.join('\n'));
   const format = chooseFormat(records, from);
@@ -130,7 +126,7 @@ function* openLines(lines: readonly string[]): Generator<FileEntry> {
   }
 }
 
-/** Returns true for a line with one conversation, whose messages need no importer. */
+/** The messages of such a line need no importer. */
 function isOwnLine(line: string): boolean {
   const value = readJsonText(line, LINE_BOUNDS);
   return isMapping(value) && Array.isArray(value['messages']) && isReadByLine(value, detectFormat([{ value, at: '' }]));
@@ -159,7 +155,7 @@ interface Records {
   readonly problem?: HistoryNote | undefined;
 }
 
-/** Reads a file as JSON lines, as one JSON document, or as a text. */
+/** As JSON lines, as one JSON document, or as a text. */
 function readRecords(text: string): Records {
   const lines = text.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
   const [first, ...others] = lines;
@@ -209,7 +205,7 @@ function chooseFormat(records: readonly FileRecord[], from: string | undefined):
   return { status: 'unknown', why };
 }
 
-/** Gives a conversation the id of its file entry, or the name of its file, with a number if another has it. */
+/** Prefers the id in the file to the name of the file, and adds a number if another conversation has it. */
 function nameConversation({ id }: ForeignConversation, path: string, used: Set<string>): string {
   const file = nameFile(path).split(/[/\\]/).at(-1) ?? '';
   const given = (id ?? file.replace(/\.[A-Za-z]+$/, ''))

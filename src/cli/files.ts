@@ -3,19 +3,15 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { TurnfoldError } from '../domain/errors.ts';
 
-/** Path that stands for standard input. */
 const STDIN = '-';
 
 interface NumberedLine {
-  /** Line number from 1, with blank lines counted. */
+  /** From 1, with blank lines counted. */
   readonly number: number;
   readonly line: string;
 }
 
-/**
- * Reads the lines of a file, or of standard input for `-`. Skips blank lines.
- * @throws not_found if the file does not exist
- */
+/** Reads lines, of standard input for `-`. Skips blank lines. @throws not_found without that file */
 export async function* readLines(path: string): AsyncGenerator<NumberedLine> {
   if (path === STDIN) {
     yield* numberLines(createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }));
@@ -41,10 +37,7 @@ export function nameFile(path: string): string {
   return path === STDIN ? 'standard input' : path;
 }
 
-/**
- * Reads a file, or standard input for `-`.
- * @throws not_found if the file does not exist
- */
+/** `-` is standard input. @throws not_found without that file */
 export async function readTextFile(path: string): Promise<string> {
   try {
     return path === STDIN ? await text(process.stdin) : await readFile(path, 'utf8');
@@ -68,7 +61,7 @@ export async function checkWritable(path: string): Promise<void> {
   }
 }
 
-/** Opens a file. Refuses a folder, which can be opened but not read. */
+/** Refuses a folder, which can be opened but not read. */
 async function openFile(path: string): Promise<FileHandle> {
   let file: FileHandle | undefined;
   try {

@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
 import type { Interface } from 'node:readline/promises';
 
-/** Thrown in interrupted work after SIGTERM or SIGINT asked the process to stop. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly signal: NodeJS.Signals;
@@ -11,7 +10,7 @@ export class Interruption extends Error {
     this.signal = signal;
   }
 
-  /** 128 + the signal's number, which is the exit code that shells report for a process ended by a signal. */
+  /** As shells report a process that was ended by a signal. */
   get exitCode(): number {
     return 128 + constants.signals[this.signal];
   }
@@ -20,21 +19,21 @@ export class Interruption extends Error {
 export interface SignalListener {
   readonly interruption: Promise<Interruption>;
   readonly interrupted: AbortSignal;
-  /** Sends SIGINT to the given handler instead of stopping the process. `undefined` restores the default. */
+  /** Sends SIGINT to the handler instead of stopping the process. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
   readonly stopListening: () => void;
 }
 
 /**
- * ms after the first signal in which SIGINT does not end the process. At Ctrl-C, a process that npm started gets SIGINT twice:
- * from the terminal and from npm.
+ * After the first signal, SIGINT does not end the process for this time. At Ctrl-C, a process that npm started gets
+ * SIGINT twice: from the terminal and from npm.
  */
 const SAME_MS = 1_000;
 
 /**
- * Listens for SIGTERM and SIGINT. The first signal asks the process to stop. By default, a second one ends the process.
- * @param handsBack true for a worker, which hands back its work within its deadline. A second SIGTERM then changes nothing. A
- * second SIGINT, from a person, still ends the process.
+ * The first SIGTERM or SIGINT asks the process to stop, and a second one ends it.
+ * @param handsBack true for a worker, which hands back its work within its deadline. A second SIGTERM then changes
+ * nothing. A second SIGINT, from a person, still ends the process.
  */
 export function listenForSignals(handsBack = false): SignalListener {
   const { promise: interruption, resolve } = Promise.withResolvers<Interruption>();
@@ -66,15 +65,12 @@ export function listenForSignals(handsBack = false): SignalListener {
   return { interruption, interrupted: interrupting.signal, takeInterrupts, stopListening };
 }
 
-/**
- * Awaits `work`. A signal ends the wait with an error, but does not stop `work`. @throws Interruption after SIGTERM or
- * SIGINT
- */
+/** Does not stop `work`. @throws Interruption after SIGTERM or SIGINT */
 export async function unlessInterrupted<T>(work: Promise<T>, interruption: Promise<Interruption>): Promise<T> {
   return await Promise.race([work, interruption.then((reason) => Promise.reject(reason))]);
 }
 
-/** Sends SIGINT to this process when Ctrl-C is pressed, because Node's readline would consume it. */
+/** Node's readline would consume Ctrl-C. */
 export function forwardInterrupt(terminal: Interface): void {
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
 }

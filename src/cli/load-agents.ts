@@ -9,11 +9,11 @@ import { type Output, processOutput } from './output.ts';
 import { recordAgentsModule } from './process-exit.ts';
 import { renameField } from './typed-errors.ts';
 
-/** Time limit in ms for importing an agents module, which may fetch its settings over the network. */
+/** A module may fetch its settings over the network. */
 const LOAD_MS = 30_000;
 
 /**
- * Loads the `agents` of a module and prints warnings about their policies.
+ * Prints warnings about policies.
  * @throws invalid_config for a module or agent that cannot be used, invalid_policy for a wrong policy
  */
 export async function loadAgents(path: string, output: Pick<Output, 'note'>): Promise<readonly Agent[]> {
@@ -23,19 +23,16 @@ export async function loadAgents(path: string, output: Pick<Output, 'note'>): Pr
   return agents;
 }
 
-/**
- * Loads an agents module and returns all problems of its agents. @throws invalid_config if the module cannot be
- * loaded
- */
+/** Returns all problems of the agents. @throws invalid_config if the module cannot be loaded */
 export async function examineModule(path: string, loadMs = LOAD_MS): Promise<ReadAgents> {
   const agents = await loadModule(path, loadMs);
   const { problems, ...read } = readAgents(agents);
-  // Replaces the field `agents`, which means the whole export, by the option `--agents` that the person typed.
+  // The field `agents` means the whole export, which a person names by the option.
   const named = problems.map((problem) => (problem.field === 'agents' ? renameField(problem, '--agents') : problem));
   return { ...read, problems: named };
 }
 
-/** Imports a module. @returns its export `agents`, without validation */
+/** @returns the export `agents`, without validation */
 async function loadModule(path: string, loadMs: number): Promise<unknown> {
   const file = resolve(path);
   let isUsable = false;
@@ -53,8 +50,8 @@ async function loadModule(path: string, loadMs: number): Promise<unknown> {
 }
 
 /**
- * Waits for an import up to `loadMs`, or until the event loop is empty. If the module ends the process, this function
- * reports the module and sets an exit code other than 0.
+ * Waits up to `loadMs`, or until the event loop is empty. If the module ends the process, reports the module and sets
+ * an exit code.
  */
 async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number): Promise<T> {
   const { promise: abandoned, reject } = Promise.withResolvers<never>();
@@ -66,8 +63,7 @@ async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number
   const timeout = setTimeout(() => {
     reject(new Error(`a top-level await in the module has not settled within ${loadMs / 1_000} s`));
   }, loadMs);
-  // A referenced timer would keep the event loop alive, and `beforeExit` would not report a top-level await that never
-  // settles.
+  // A referenced timer would keep the event loop alive, and hide a top-level await that never settles.
   timeout.unref();
   process.once('beforeExit', abandon).once('exit', reportExit);
   try {
@@ -78,10 +74,7 @@ async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number
   }
 }
 
-/**
- * Messages of Node's errors for an ES module in a package that is declared as CommonJS, as `npm init` does. These
- * errors have no code.
- */
+/** Node's errors for an ES module in a CommonJS package, as `npm init` creates. They have no code. */
 const COMMONJS_ERROR = /^(Cannot use import statement outside a module|Unexpected token 'export')/;
 
 function explainLoadError(cause: unknown): string {

@@ -11,13 +11,13 @@ import {
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
-/** Copy of the role names in `workers-options`, because loading that module would slow down `--help`. */
+/** A copy, because loading `workers-options` would slow down `--help`. */
 const ALL_ROLES = 'turn,compaction,summarization';
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 const HTML = 'also write a report with plots to this HTML file';
 
-/** Defines the commands that start workers. `worker` and `dev` run until a signal stops them. */
+/** `worker` and `dev` run until a signal stops them. */
 export function addProcessCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Agents and workers:');
   withJsonOption(program.command('demo'), 'one JSON line at the end, and everything else to standard error')
@@ -63,10 +63,7 @@ function withPolicyOptions(command: Command): Command {
     .option('--shadow <file>', 'second policy file (YAML) that every compaction pass measures and never commits');
 }
 
-/**
- * Defines the commands that need no Redis. Only `compact` calls models, and only if its policy names summarizer
- * models.
- */
+/** Only `compact` calls models, and only if its policy names summarizer models. */
 export function addOfflineCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Files (no Redis needed, - is standard input):');
   withFileOptions(withJsonOption(program.command('plan <file>'), LINES))
@@ -105,7 +102,7 @@ export function addOfflineCommands(program: Command, runner: CommandRunner): voi
     .action(runner.local(async () => (await import('./commands/wire.ts')).validateFile));
 }
 
-/** Defines the diagnostic commands. Only `quarantine restore` and `quarantine drop` write to Redis. */
+/** Only `quarantine restore` and `quarantine drop` write to Redis. */
 export function addCheckCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Problems and settings:');
   const doctor = withJsonOption(program.command('doctor'))

@@ -8,19 +8,12 @@ import { type WebhookEventName, webhookEventSchema } from '../domain/webhook.ts'
 import { ROLES, type WorkerRole } from '../host/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
-/**
- * Parses the name of a provider format.
- * @throws invalid_input for an unknown name
- */
+/** @throws invalid_input for an unknown name */
 export function readFormat(name: string): WireFormat {
   return parseInput(z.enum(WIRE_FORMATS), name, '--format');
 }
 
-/**
- * Parses worker roles.
- * @param list names separated by commas
- * @throws invalid_config for an unknown name
- */
+/** @throws invalid_config for an unknown name */
 export function readRoles(list: string): WorkerRole[] {
   return list.split(',').map((name) => {
     const role = ROLES.find((known) => known === name.trim());
@@ -29,20 +22,12 @@ export function readRoles(list: string): WorkerRole[] {
   });
 }
 
-/**
- * Parses the scopes of an access key.
- * @param list names separated by commas
- * @throws invalid_input for an unknown name
- */
+/** @throws invalid_input for an unknown name */
 export function readScopes(list: string): Scope[] {
   return list.split(',').map((scope) => parseInput(z.enum(SCOPES), scope.trim(), '--scopes'));
 }
 
-/**
- * Parses the events of a webhook.
- * @param list names separated by commas
- * @throws invalid_input for an unknown name
- */
+/** @throws invalid_input for an unknown name */
 export function readWebhookEvents(list: string): WebhookEventName[] {
   return list.split(',').map((name) => parseInput(webhookEventSchema, name.trim(), '--events'));
 }
@@ -51,7 +36,7 @@ const CONTEXT_OPTION = '--context';
 const FILE_MARK = '@';
 
 /**
- * Reads the option `--context`: a JSON object, or `@file`. Errors do not quote its value, because errors may be logged.
+ * Reads a JSON object, or `@file`. Errors do not quote its value, because errors may be logged.
  * @throws invalid_input if the value is not a JSON object. message_too_large above 16 KiB. not_found without that file.
  */
 export async function readTurnContext(typed: string | undefined): Promise<TurnContext | undefined> {
@@ -73,17 +58,13 @@ function parseJson(text: string, path: string | undefined): unknown {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Parses a period such as `90s`, `30m`, `2h` or `7d` to ms. Returns undefined for any other text. */
+/** Converts `90s`, `30m`, `2h` or `7d` to ms. Returns undefined for any other text. */
 export function parsePeriod(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * (UNITS[unit] ?? 0);
 }
 
-/**
- * Parses a period to ms.
- * @param option name of the option, for the error
- * @throws invalid_input for any other text
- */
+/** @param option for the error. @throws invalid_input for a text that is no period */
 export function readPeriod(text: string, option: string): number {
   const periodMs = parsePeriod(text);
   if (periodMs !== undefined) return periodMs;

@@ -5,28 +5,24 @@ import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../host/local-redis/local-redis.ts';
 import { isRefusal } from '../store/redis/errors.ts';
 
-/**
- * Output of a command. `line` and `text` write results to standard output. `note` writes everything else to standard
- * error.
- */
+/** `line` and `text` write results to standard output. `note` writes everything else to standard error. */
 export interface Output {
   readonly line: (text: string, tone?: Tone) => void;
   readonly text: (text: string, tone?: Tone) => void;
   readonly note: (text: string, tone?: Tone) => void;
 }
 
-/** Role of a text, shown by its colour on a terminal. */
+/** Shown by a colour on a terminal. */
 export type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
 
 const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
 
-/** A stream that may be a terminal. Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
+/** Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
 /**
- * Creates the output of a command. All texts pass through here, because they may come from users and models: every
- * control character is escaped. Single characters are escaped, so a sequence that is split between two calls is
- * covered.
+ * All texts pass through here, because they may come from users and models: every control character is escaped. Single
+ * characters are escaped, so a sequence that is split between two calls is covered.
  */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
@@ -36,22 +32,19 @@ export function openOutput(stdout: Stream, stderr: Stream): Output {
   };
 }
 
-/** Colours a text. Control characters were escaped before, so the text cannot contain colour codes of its own. */
+/** The text was escaped before, so it cannot contain colour codes of its own. */
 function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   const escaped = escapeActing(text);
   if (tone === undefined || stream.hasColors?.() !== true) return escaped;
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** The terminal behind standard output. Commands read its size here, and write only through `Output`. */
+/** Commands read its size here, and write only through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/**
- * Exit codes for: an error with a code, an unexpected error (EX_SOFTWARE of sysexits), a Redis that refuses the client
- * (EX_CONFIG).
- */
+/** Exit codes: an error with a code, an unexpected error (EX_SOFTWARE), a Redis that refuses the client (EX_CONFIG). */
 const FAILED = 1;
 const BROKEN = 70;
 export const MISCONFIGURED = 78;
@@ -61,7 +54,7 @@ export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
-/** Prints the result of a command: one line of JSON with `--json`, otherwise lines of text. */
+/** One line of JSON, or lines of text. */
 export function writeResult(
   output: Output,
   isJson: boolean | undefined,
@@ -72,7 +65,7 @@ export function writeResult(
   else for (const line of lines) output.line(line);
 }
 
-/** Prints an error. In JSON, an unexpected error gets the code `defect`. @returns the exit code */
+/** In JSON, an unexpected error gets the code `defect`. @returns the exit code */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     if (isJson) output.note(JSON.stringify({ error }));
@@ -91,11 +84,7 @@ export function reportError(output: Output, error: unknown, isJson = false): num
   return BROKEN;
 }
 
-/**
- * Reports a conversation that the command refused. With `--json`, the error is one of the results, so that each
- * conversation has its line.
- * @returns the exit code
- */
+/** With `--json`, the error is one of the results, so that each conversation has its line. @returns the exit code */
 export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {
   if (!isTurnfoldError(error)) throw error;
   if (isJson) writeJson(output, { id, error });

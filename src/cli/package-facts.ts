@@ -6,14 +6,13 @@ const manifestSchema = z.object({
   engines: z.object({ node: z.templateLiteral(['>=', z.int(), '.', z.int(), '.', z.int()]) }),
 });
 
-/** Reads package.json, which is two folders above this file in a checkout and in an installed package. */
+/** package.json is two folders above this file, in a checkout and in an installed package. */
 export function readPackageFacts(): z.infer<typeof manifestSchema> {
   return manifestSchema.parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')));
 }
 
 /**
- * Explains that this version of Node is too old. Otherwise the program would fail in the middle of a command.
- * @returns undefined for a supported version
+ * An older Node would fail in the middle of a command. @returns undefined for a supported version
  * @param present `process.versions.node`
  * @param required `engines.node` of the package: `>=major.minor.patch`
  */

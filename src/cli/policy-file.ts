@@ -14,25 +14,19 @@ export interface PolicySource {
   readonly place: (error: TurnfoldError) => TurnfoldError;
 }
 
-/** Used if no policy file is given: an empty policy. Errors about it are not given a file name or a line. */
 export const NO_FILE: PolicySource = { policy: {}, place: (error) => error };
 
-/** A policy file together with all problems that were found. */
 export type ExaminedPolicy = PolicyExamination & PolicySource;
 
 /**
- * Reads a policy file and prints its warnings.
- * @param path if absent, the policy is empty
+ * Prints warnings. Without a path, the policy is empty.
  * @throws not_found without that file. invalid_policy for its first problem.
  */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examinePolicyFile(path), output);
 }
 
-/**
- * Reads a policy file to try it without models. Summaries are then written by rules (`structural`).
- * @throws not_found without that file. invalid_policy for its first problem.
- */
+/** As `readPolicyFile`, but summaries are written without models. */
 export async function readTrialPolicy(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examineTrialPolicy(path), output);
 }
@@ -43,7 +37,7 @@ function takePolicy({ policy, place, warnings, problems }: ExaminedPolicy, outpu
   return { policy, place };
 }
 
-/** Reads a policy file and returns all problems. Does not throw the first one. */
+/** Returns all problems. */
 export async function examinePolicyFile(path: string | undefined): Promise<ExaminedPolicy> {
   const nothing = { ...NO_FILE, warnings: [], problems: [] };
   if (path === undefined) return nothing;
@@ -68,10 +62,7 @@ export async function examineTrialPolicy(path: string | undefined): Promise<Exam
   };
 }
 
-/**
- * Fills in the defaults of a policy and checks its limits without an agent.
- * @throws invalid_policy if the limits cannot work with any agent
- */
+/** Checks the limits without an agent. @throws invalid_policy if they cannot work with any agent */
 export function completeAlone({ policy: input, place }: PolicySource): Policy {
   const policy = completePolicy(input);
   try {
@@ -87,10 +78,7 @@ export interface PolicySources {
   readonly shadow?: PolicySource;
 }
 
-/**
- * Reads the policy files of the options `--policy` and `--shadow`.
- * @throws not_found without such a file. invalid_policy for the first problem of a file.
- */
+/** @throws not_found without such a file. invalid_policy for the first problem of a file. */
 export async function readPolicySources(
   paths: { readonly policy?: string; readonly shadow?: string },
   output: Output,
@@ -99,10 +87,7 @@ export async function readPolicySources(
   return paths.shadow === undefined ? { policy } : { policy, shadow: await readTrialPolicy(paths.shadow, output) };
 }
 
-/**
- * Adds file, line and agent name to an error that a policy file causes with one of the agents. An error in the agent's
- * own policy stays unchanged.
- */
+/** Adds file, line and agent name to an error of a policy file. An error in the agent's own policy stays unchanged. */
 export function placeAgentError(error: unknown, agents: readonly Agent[], { policy, shadow }: PolicySources): unknown {
   if (!isTurnfoldError(error, 'invalid_policy') || error.field === undefined) return error;
   const isShadow = error.field.startsWith('shadow.');
@@ -117,10 +102,7 @@ export function placeAgentError(error: unknown, agents: readonly Agent[], { poli
   return source.place(fieldError(code, field, `agent ${agent.name}: ${reason}`, { details, cause: error }));
 }
 
-/**
- * Finds the error about the policy inside the errors that wrap it. The wrapping errors add the agent's name and the
- * word `shadow` to the message.
- */
+/** The wrapping errors add the agent's name and the word `shadow` to the message. */
 function findInnermost(error: TurnfoldError): TurnfoldError {
   return isTurnfoldError(error.cause, 'invalid_policy') ? findInnermost(error.cause) : error;
 }

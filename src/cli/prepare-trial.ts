@@ -6,29 +6,25 @@ import { completeAlone, type PolicySource } from './policy-file.ts';
 import { renameField } from './typed-errors.ts';
 
 export interface TrialPolicy extends PolicySource {
-  /** Name of the option that set the window, for errors. Absent: the window was derived from the policy. */
+  /** Absent: the window follows from the policy. */
   readonly windowOption?: '--window' | '--model' | undefined;
   readonly counts?: RememberedCounts;
 }
 
-/**
- * Prepares an agent for compactions without workers. @throws invalid_policy that names the window option or the policy
- * file
- */
+/** @throws invalid_policy that names the window option or the policy file */
 export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<EvaluatedAgent> {
   const { policy, place, windowOption, counts } = tried;
   try {
     return await prepareOfflineAgent(policy, window, counts);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // Checks the policy without the window. Throws if the policy is invalid here as well: then the policy is wrong, and
-    // not the window.
+    // Throws if the policy is wrong without the window, too.
     completeAlone(tried);
     throw windowOption === undefined ? place(error) : renameField(error, windowOption);
   }
 }
 
-/** Creates the summarizers that a policy names. @throws invalid_policy with the file and the field */
+/** @throws invalid_policy with the file and the field */
 export async function createTrialSummarizers(
   prepared: EvaluatedAgent,
   { place }: Pick<PolicySource, 'place'>,
@@ -37,7 +33,7 @@ export async function createTrialSummarizers(
     return await createSummarizers([prepared], []);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // Removes the name of an internal agent from the field of an error, because the user does not know that agent.
+    // The user does not know the internal agent that the field names.
     const own = `agents.${prepared.agent.name}.policy.`;
     throw place(renameField(error, error.field?.replace(own, '') ?? ''));
   }

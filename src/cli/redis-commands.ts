@@ -12,7 +12,6 @@ import {
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
-/** Defines the commands that use the Redis at `REDIS_URL`. */
 export function addRedisCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Turns:');
   addTurnCommands(program, runner);

@@ -9,47 +9,35 @@ import { isRefusal, nameRedisError, refusalError } from '../store/redis/errors.t
 import { findRefusal } from '../store/redis/find-refusal.ts';
 import type { Output } from './output.ts';
 
-/**
- * Checks whether Redis refuses this client, e.g. because of its password. @returns the error with advice, or
- * undefined
- */
+/** @returns the error with advice if Redis refuses this client, e.g. because of its password */
 export async function explainRefusal(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const refusal = await findRefusal(location);
   return refusal && refusalError(refusal);
 }
 
-/**
- * Improves an outage error: returns the refusal that caused it, or adds the addresses of the nodes. Other errors stay
- * unchanged.
- */
+/** Replaces an outage error by the refusal that caused it, or adds the addresses of the nodes. */
 export async function explainError(error: unknown, location: RedisLocation): Promise<unknown> {
   if (!isTurnfoldError(error, 'redis_unavailable')) return error;
   if (error.details?.['takesNoWrites'] === true) return error;
   return (await explainRefusal(location)) ?? (await explainObstacle(location)) ?? nameNodes(error, location.url);
 }
 
-/**
- * Asks the server itself, because a lost connection does not say why the next ones fail. Returns undefined unless the server
- * answered with a refusal.
- */
+/** A lost connection does not say why the next ones fail. Undefined unless the server answered with a refusal. */
 async function explainObstacle(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const error = await findObstacle(location);
   return isReply(error) ? error : undefined;
 }
 
-/** Adds the whole address to an error. With several nodes, the failure of one node says nothing about the others. */
+/** With several nodes, the failure of one node says nothing about the others. */
 function nameNodes(error: TurnfoldError, url: string): TurnfoldError {
   const address = readRedisAddress(url);
   if (address === undefined || address.kind === 'single') return error;
   return new TurnfoldError('redis_unavailable', `${error.message} (${showAddress(address)})`, { cause: error });
 }
 
-/** How long a command waits for Redis, in ms. A restart of Redis takes a second or two. */
+/** A restart of Redis takes a second or two. */
 export const COMMAND_WAIT_MS = 5_000;
-/**
- * How long a long-running process waits for Redis at its start, in ms. Sentinels may need this time to replace a
- * master.
- */
+/** Sentinels may need this time to replace a master. */
 export const PROCESS_WAIT_MS = 30_000;
 const PAUSE_MS = 250;
 
@@ -57,13 +45,13 @@ export interface RedisWait {
   readonly location: RedisLocation;
   readonly waitMs: number;
   readonly output: Output;
-  /** Aborts the wait. The call then throws the signal's reason. */
+  /** The wait then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Calls `open` repeatedly while Redis is unreachable, and prints one line about the wait. A refusal (password, ACL,
- * TLS, protected mode) is not retried.
+ * Repeats `open` while Redis is unreachable, and prints one line about the wait. A refusal (password, ACL, TLS,
+ * protected mode) is not retried.
  * @param open must leave no connection open when it fails
  * @throws the last error of `open`
  */

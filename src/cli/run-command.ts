@@ -10,39 +10,41 @@ export interface CommandContext {
   readonly output: Output;
 }
 
-/** Services that a command with Redis receives. */
 export interface ClientContext extends CommandContext {
   readonly client: TurnfoldClient;
 }
 
-/** Services that a command on access from outside receives. */
 export interface AccessContext extends CommandContext {
   readonly client: OpenClient;
 }
 
-/** Services that a command receives if the command prints some errors itself. */
+/** For a command that prints some errors itself. */
 export interface WordingContext extends CommandContext {
-  /** Translates an API error into the option names that the person typed. */
+  /** Replaces API fields by the option names that the person typed. */
   readonly wordError: (error: unknown) => unknown;
 }
 
-/** Options of every command on one conversation. */
 export interface ConversationOptions {
   readonly tenant: string;
   readonly json?: boolean;
 }
 
-/** A command. The command gets its arguments and options as commander parsed them, and returns its exit code. */
+/** Gets arguments and options as commander parsed them, and returns the exit code. */
 type Run<Context> = (context: Context, ...typed: never[]) => number | Promise<number>;
 type Load<Context> = () => Promise<Run<Context>>;
 type Action = (...typed: unknown[]) => Promise<void>;
 
 /**
- * Connects commands to the library commander. A command's module is imported only when the command runs, so `--help`
- * takes 0.16 s instead of 0.5 s. A failure is printed as text, or as JSON with `--json`.
+ * Connects the commands to commander: opens a client if the command uses Redis, imports its module, and prints the error
+ * if it fails. A module is imported only when its command runs, so `--help` takes 0.16 s instead of 0.5 s.
+ *
+ * A command is a function of its context, arguments and options, and returns an exit code. So tests and `turnfold dev`
+ * call it without a command line. The contract of the API does not generate commands: its rows have no periods (`2h`),
+ * files (`@path`), tables, or advice on the next command.
+ *
+ * Errors come from the client and name its fields. `wordTypedError` names the option or argument that the person typed.
  */
 export class CommandRunner {
-  /** Exit code of the command that was run. */
   exitCode = 0;
   readonly #output: Output;
 
@@ -50,15 +52,12 @@ export class CommandRunner {
     this.#output = output;
   }
 
-  /** Returns the function that commander calls for a command without Redis. */
   local(load: Load<CommandContext>): Action {
     return (...typed) => this.#run(typed, async (context, args) => (await load())(context, ...args));
   }
 
   /**
-   * Returns the function that commander calls for a command with Redis. The command gets a client of the Redis at
-   * `REDIS_URL`.
-   * @param names API fields that have another name on the command line
+   * The command gets a client of the Redis at REDIS_URL. @param names API fields with another name on the command line
    */
   onRedis(load: Load<AccessContext & WordingContext>, names?: TypedNames): Action {
     const run = async (context: WordingContext, args: never[]): Promise<number> => {
@@ -72,7 +71,7 @@ export class CommandRunner {
     return (...typed) => this.#run(typed, run, names);
   }
 
-  /** Runs a command. @param typed arguments, options and the command itself, in the order of commander */
+  /** @param typed arguments, options and the command itself, in the order of commander */
   async #run(
     typed: unknown[],
     run: (context: WordingContext, args: never[]) => Promise<number>,
@@ -85,7 +84,7 @@ export class CommandRunner {
     try {
       this.exitCode = await run({ output: this.#output, wordError }, [...typed.slice(0, -2), options] as never[]);
     } catch (error) {
-      // Ends the process at once, because interrupted work in flight would keep it alive.
+      // Interrupted work in flight would keep the process alive.
       if (error instanceof Interruption) process.exit(error.exitCode);
       this.exitCode = reportError(this.#output, wordError(error), command.getOptionValue('json') === true);
     }

@@ -4,24 +4,22 @@ import { authenticateByKey } from '../api/http/caller.ts';
 import { readAllowedHosts, splitList } from '../domain/allowed-hosts.ts';
 import { fieldError } from '../domain/errors.ts';
 
-/** Addresses that only this machine reaches. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
-/** Names of the options that limit the hosts and origins of requests, for error messages. */
 export interface ServedHostOptions {
   readonly host: string;
-  /** True if each request needs an access key. */
+  /** Each request needs an access key. */
   readonly keys?: true;
-  /** Host names under which requests may come, comma-separated. */
+  /** Comma-separated. */
   readonly allowedHosts?: string;
-  /** Origins of web pages, comma-separated. */
+  /** Comma-separated. */
   readonly cors?: string;
 }
 
 const OPTIONS = { allowedHosts: '--allowed-hosts', cors: '--cors', remedy: 'add --keys' };
 
 /**
- * A server that asks for no keys answers this machine only, and no unknown web pages.
+ * Without keys, a server answers this machine only, and no unknown web pages.
  * @throws invalid_config for another address, or if each web page or host name is allowed
  */
 export function checkServedHost({ host, keys, allowedHosts, cors }: ServedHostOptions): void {
@@ -34,7 +32,6 @@ export function checkServedHost({ host, keys, allowedHosts, cors }: ServedHostOp
   throw fieldError('invalid_config', '--host', why);
 }
 
-/** Options of the routes that decide who may call them. */
 export function limitCallers(
   client: Pick<OpenClient, 'keys'>,
   { keys, allowedHosts, cors }: ServedHostOptions,

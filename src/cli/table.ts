@@ -1,14 +1,13 @@
 import type { Output } from './output.ts';
 
 const GAP = '  ';
-/** Maximum width of a table, in columns of a terminal or of a documentation page. */
+/** Columns of a terminal, or of a page of the documentation. */
 const TABLE_WIDTH = 100;
-/** Minimum width to which a column is reduced. */
 const LEAST_WIDTH = 12;
 
 /**
- * Aligns cells in columns. If a table is wider than 100 columns, its widest column wraps between words. A word is never
- * cut, because a person may copy it as an id.
+ * If a table is too wide, its widest column wraps between words. A word is never cut, because a person may copy it as
+ * an id.
  */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = fitWidths(
@@ -54,12 +53,11 @@ export function writeTable(output: Output, [heading = '', ...lines]: readonly st
   for (const line of lines) output.line(line);
 }
 
-/** Cuts a text to at most `most` characters, with an ellipsis at the end. */
 export function clipCell(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** Formats a time in UTC, to the minute. */
+/** In UTC. */
 export function formatMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
 }

@@ -5,7 +5,7 @@ import type { Output } from './output.ts';
 
 type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting' | 'stopped'>;
 
-/** Describes a turn without an answer: its state, then one line for each call that it waits for. */
+/** State, then one line for each call that the turn waits for. */
 export function describeTurn(view: DescribedTurn): string {
   return [describeState(view), ...describeCalls(view.waiting)].join('\n');
 }
@@ -17,10 +17,7 @@ export function describeState({ turn, state, failure, waiting, stopped }: Descri
   return `${turn}  ${state}  for ${waiting.for}, until ${new Date(waiting.until).toISOString()}`;
 }
 
-/**
- * Describes each call that a turn waits for in one line. A deadline is shown only if it differs from the deadline of
- * the whole wait.
- */
+/** A deadline is shown only if it differs from that of the whole wait. */
 export function describeCalls(waiting: Waiting | undefined): string[] {
   if (waiting === undefined) return [];
   const { calls, until } = waiting;
@@ -30,7 +27,7 @@ export function describeCalls(waiting: Waiting | undefined): string[] {
   });
 }
 
-/** Describes a call by the input that will run. An earlier release recorded only the arguments. */
+/** Shows the input that will run. An earlier release recorded only the arguments. */
 export function describeCall({
   name,
   arguments: text,
@@ -50,10 +47,7 @@ interface TurnName extends NamedConversation {
   readonly turn: string;
 }
 
-/**
- * Lists the commands that answer the calls of a waiting turn. A turn that waits for compaction or a retry needs no
- * answer.
- */
+/** Lists the commands that answer the calls. A turn that waits for compaction or a retry needs no answer. */
 export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: Waiting | undefined): string[] {
   if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
   const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
@@ -66,7 +60,7 @@ export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: 
     });
 }
 
-/** Prints the text of a turn while the model writes it, one paragraph for each model call. Other parts print nothing. */
+/** Prints the text of a turn while the model writes it, one paragraph for each model call. */
 export class TurnPage {
   readonly #output: Output;
   #step = 0;
@@ -88,7 +82,7 @@ export class TurnPage {
     this.#output.text(part.piece);
   }
 
-  /** Prints the complete answer unless it has been printed piece by piece. */
+  /** Prints the answer unless it has been printed piece by piece. */
   end(view: TurnView): void {
     const result = view.answer?.content ?? describeTurn(view);
     const isShown = this.#shown === result;
@@ -97,7 +91,6 @@ export class TurnPage {
     if (view.answer?.end !== undefined) this.#output.note(`(answer is incomplete: ${view.answer.end})`);
   }
 
-  /** Begins a new line unless the cursor is at the start of one. */
   breakLine(): void {
     if (this.#shown !== '') this.#output.line('');
     this.#shown = '';

@@ -3,10 +3,9 @@ import { describeShortfall } from '../api/client/client-errors.ts';
 import type { Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
-/** For each API field, the name of the option or argument that a person typed. */
+/** By API field: the option or argument that a person typed. */
 export type TypedNames = Readonly<Record<string, string>>;
 
-/** Client options that the command line reads from environment variables. */
 const VARIABLES: TypedNames = {
   redisUrl: 'REDIS_URL',
   prefix: 'TURNFOLD_PREFIX',
@@ -17,17 +16,14 @@ const VARIABLES: TypedNames = {
 };
 
 /**
- * Translates an API error for the person who typed the command. A field gets the name of its option. If Redis did not
- * confirm a write, the error gets the command that repeats the write.
+ * Words an API error for a command line: its fields become options, and an unconfirmed write gets the command that
+ * repeats it.
  */
 export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
   return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
 }
 
-/**
- * Replaces the API field in an error by the typed option. @param others fields that have another name on the command
- * line
- */
+/** @param others fields that have another name on the command line */
 export function nameTypedField(error: unknown, command: Command, others: TypedNames = {}): unknown {
   if (!isTurnfoldError(error) || error.field === undefined) return error;
   const typed = new Map([...Object.entries(VARIABLES), ...listOptions(command), ...Object.entries(others)]);
@@ -35,17 +31,14 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
   return name === undefined ? error : renameField(error, name);
 }
 
-/** Replaces the field in an error. An error whose message does not begin with its field stays unchanged. */
+/** An error whose message does not begin with its field stays unchanged. */
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;
   return fieldError(code, name, reason, { details, cause: error });
 }
 
-/**
- * Lists the options that were typed or have a default. Errors must not mention an option that the person did not
- * use.
- */
+/** Errors must not mention an option that the person did not use. Defaults count as used. */
 function listOptions(command: Command): [string, string][] {
   return command.options
     .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
@@ -56,10 +49,7 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error, 'accepted_unsure');
 }
 
-/**
- * Adds the command that repeats an unconfirmed write under its id. The error message mentions the id only if the person
- * typed the id.
- */
+/** The message mentions the id only if the person typed it. */
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
@@ -76,11 +66,7 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
   );
 }
 
-/**
- * Builds the command that repeats a write with its ids. If the command has no option for an id, it derives the id from
- * its arguments, so it is repeated as it was typed.
- * @param ids by option name
- */
+/** Repeats a write with its ids. A command without an option for an id derives the id from its arguments. */
 function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
   const typed = command.options.filter((option) => wasTyped(command, option));
   const added = command.options.filter(
@@ -100,7 +86,7 @@ function wasTyped(command: Command, option: Option): boolean {
   return command.getOptionValueSource(option.attributeName()) === 'cli';
 }
 
-/** Option whose value may contain secrets. A printed command repeats the value only if it is `@` and a file path. */
+/** It may contain secrets. A printed command repeats its value only if it is `@` and a path. */
 const CONTEXT = '--context';
 
 function formatOption({ long, flags }: Option, value: unknown): string {
@@ -110,7 +96,7 @@ function formatOption({ long, flags }: Option, value: unknown): string {
   return `${long}${text.startsWith('-') ? '=' : ' '}${quote(text)}`;
 }
 
-/** Quotes a word for a POSIX shell. */
+/** For a POSIX shell. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

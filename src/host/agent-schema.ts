@@ -11,12 +11,12 @@ import { examinePolicy } from '../domain/policy-input.ts';
 import { functionSchema } from '../domain/process-options.ts';
 import { clipText, readSafely } from '../domain/thrown.ts';
 
-/** Longest timeout that Node supports in ms, 24.8 days. A longer timer would fire at once. */
+/** Node supports no longer timer, 24.8 days. One that is longer would fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * Limits of the list of agents and of the lists in an agent, which real applications do not reach. Without them, a list
- * whose length claims a billion items would block the validation.
+ * Real applications do not reach these limits. Without them, a list that claims a billion items would block the
+ * validation.
  */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;
@@ -26,7 +26,7 @@ const isSchema = (value: unknown): boolean => typeof value === 'object' && value
 const positive = z.number().gt(0);
 const count = z.number().int().min(1);
 
-/** Accepts any object as a model and never copies it, because the copy of a class instance would lose its methods. */
+/** Never copies a model, because the copy of a class instance would lose its methods. */
 export const modelSchema = z.looseObject({
   profile: z.looseObject({
     id: z.string().min(1),
@@ -50,7 +50,7 @@ const timeoutSchema = z
   .gt(0, { error: timeoutError })
   .max(LONGEST_TIMEOUT_MS, { error: timeoutError });
 
-/** Longest wait for a tool result or an approval, ten years in ms. */
+/** Ten years. */
 const LONGEST_WAIT_MS = 315_360_000_000;
 const waitError = `expected whole ms, at least 1 and at most ${LONGEST_WAIT_MS}`;
 
@@ -102,19 +102,15 @@ const agentSchema = z.looseObject({
 const NAME_CHARACTERS = 200;
 
 export interface ReadAgents {
-  /** The valid agents, each with its complete policy. */
   readonly agents: readonly Agent[];
   readonly warnings: readonly string[];
-  /**
-   * Problems in the other agents (`invalid_config`, `invalid_policy`), each with the path of its field, such as
-   * `agents[0].model`.
-   */
+  /** Problems of the other agents, each with the path of its field, such as `agents[0].model`. */
   readonly problems: readonly TurnfoldError[];
 }
 
 /**
- * Validates agents that may come from JavaScript modules without types. Without validation, a mistake would appear only
- * when a turn reaches it.
+ * Validates agents, which may come from modules without types. Otherwise a mistake would appear only when a turn
+ * reaches it.
  */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
@@ -151,7 +147,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
   return { agents: [withPolicy(agent, policy)], warnings: named, problems };
 }
 
-/** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
+/** Copies field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, onCancel, toolResultMaxTokens, recall } = agent;
   const { safetyIdentifier, answer } = agent;

@@ -12,17 +12,13 @@ import {
 import { LineIndexes } from '../workers/recall/line-indexes.ts';
 import { createSummarizers } from './summarizers.ts';
 
-/** All agents of a process, by name and in the given order. */
 export interface LoadedAgents extends PreparedAgents {
   readonly all: readonly PreparedAgent[];
 }
 
 /**
  * Prepares every agent before the first turn, so that a policy that cannot work stops the worker at its start.
- * @param agents as returned by `readAgents`
- * @param factorOf returns the current token calibration of a model
- * @throws invalid_config for invalid tools, invalid_policy for a policy that cannot work, each with a field such as
- * `agents[0].policy`
+ * @throws invalid_config for tools, invalid_policy for a policy that cannot work. The field begins with `agents.<name>`
  */
 export async function prepareAgents(
   agents: readonly Agent[],
@@ -37,7 +33,7 @@ export async function prepareAgents(
 
 /**
  * Prepares every agent and collects the problems, at most one for each agent.
- * @param hasSummarizers if true, also creates the summarizers of their policies, as a summarization worker does
+ * @param hasSummarizers also creates the summarizers of their policies, as a summarization worker does
  */
 export async function examineAgents(
   agents: readonly Agent[],
@@ -71,7 +67,6 @@ async function prepareOne(
   }
 }
 
-/** Adds a prefix to the message and to the field path of an error. */
 function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
   const field = cause.field === undefined ? prefix : `${prefix}.${cause.field}`;
   const details = cause.details === undefined ? {} : { details: cause.details };
@@ -79,8 +74,8 @@ function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
 }
 
 /**
- * Prepares the agents with a shadow policy, which is measured but never applied. Settings of the agents and workers are
- * not merged into the shadow policy. Its summaries call no model, so measuring the policy costs nothing.
+ * Prepares the agents with a shadow policy, which is measured but never applied. It stands alone, without the settings
+ * of agents and workers. Its summaries call no model, so measuring costs nothing.
  * @throws invalid_policy if the policy cannot work with an agent's model. The field begins with `shadow`
  */
 export async function prepareShadow(
@@ -95,7 +90,6 @@ export async function prepareShadow(
   }
 }
 
-/** Checks the shadow policy with every agent. @returns one error per agent that the policy cannot work with */
 export async function examineShadow(agents: readonly Agent[], shadow: PolicyInput): Promise<TurnfoldError[]> {
   const problems = await examineAgents(underShadow(agents, shadow), {}, false);
   return problems.filter(({ code }) => code === 'invalid_policy').map((problem) => placeUnder('shadow', problem));

@@ -1,20 +1,18 @@
 type Close = () => unknown;
 
-/** Closes resources in the reverse order of opening. Also works if only some of them were opened. */
+/** Closes resources in the reverse order of opening, even if only some of them were opened. */
 export class Closers {
   readonly #stack: Close[] = [];
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError receives the error of a resource that failed to close. The remaining resources are still closed */
+  /** @param onError receives the error of a resource that failed to close. The others are still closed */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
   /**
-   * Registers how to close an opened resource.
-   * @throws Error if all resources have already been closed. The new resource is then closed at once, and the error
-   * stops the code that opened it.
+   * @throws Error if everything has been closed. The new resource is closed at once, and the error stops its opener.
    */
   add(close: Close): void {
     this.#stack.push(close);

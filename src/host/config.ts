@@ -8,14 +8,11 @@ import type { SettingName, SettingValue } from './config/settings.ts';
 
 export interface Config {
   readonly redisUrl: string | undefined;
-  /** TLS settings of the connection to Redis. Undefined if no TLS variable is set. */
   readonly redisTls: RedisTls | undefined;
-  /** Separates applications that share a Redis. */
   readonly prefix: string;
   readonly shards: number;
   readonly queueShards: number;
   readonly concurrency: { readonly turn: number; readonly compaction: number; readonly summarization: number };
-  /** True if workers take turns from the inbox queue. */
   readonly inbox: boolean;
   readonly metrics: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
   readonly shutdownMs: number;
@@ -23,39 +20,36 @@ export interface Config {
   readonly missingAgentMs: number;
   readonly providerWaitMs: number;
   readonly blockedMs: number;
-  /** Address of a dashboard. Undefined if it is not set. */
   readonly grafanaUrl: string | undefined;
   readonly webhooks: { readonly allowPrivate: boolean };
-  /** Replicas and disks that a write must reach. Undefined if neither are required. */
+  /** Undefined if neither replicas nor disks must confirm a write. */
   readonly durability: Durability | undefined;
   readonly logLevel: SettingValue<'TURNFOLD_LOG_LEVEL'>;
   readonly logsContent: boolean;
   readonly tracesContent: boolean;
 }
 
-/** Default of commands without REDIS_URL. */
 export const DEFAULT_REDIS_URL = 'redis://127.0.0.1:6379';
 
-/** The environment of this process. Only this module reads it. */
+/** The only place that reads the environment of this process. */
 export function readEnvironment(): SettingSource {
   return { env: process.env, readFile };
 }
 
-/** Sets the prefix of this process and of those that it starts, in place of the environment's. */
+/** For this process and those that it starts. */
 export function usePrefix(prefix: string): void {
   process.env['TURNFOLD_PREFIX' satisfies SettingName] = prefix;
 }
 
-/** The environment for a process that this one starts. A debugger of this process must not want its port there, too. */
+/** A child process must not want the port of this process's debugger. */
 export function readChildEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: options, ...env } = process.env;
   return options === undefined ? env : { ...env, NODE_OPTIONS: dropDebugger(options.split(' ')).join(' ') };
 }
 
-/** Options of Node's debugger whose value may be the next argument. */
+/** Their value may be the next argument. */
 const WITH_VALUE: ReadonlySet<string> = new Set(['--inspect-port', '--debug-port']);
 
-/** Removes the options that start Node's debugger from a list of options. */
 export function dropDebugger(options: readonly string[]): string[] {
   return options.filter((option, index) => {
     const isDebugger = option.startsWith('--inspect') || option.startsWith('--debug');
@@ -102,9 +96,8 @@ export function readConfig(
 }
 
 export interface ProviderSetting {
-  /** Name of the variable, for the error about a missing key. */
   readonly keyVariable: string;
-  /** API key of the provider. Undefined if it is not set: models of this provider cannot be called then. */
+  /** Undefined if it is not set: models of this provider cannot be called then. */
   readonly apiKey: string | undefined;
   /** Replaces the provider's own address. */
   readonly baseUrl: string | undefined;
@@ -112,7 +105,7 @@ export interface ProviderSetting {
 
 export type ProviderSettings = Readonly<Record<'anthropic' | 'openai', ProviderSetting>>;
 
-/** Keys go only to the client of a model. @throws invalid_config with the variable's name and never its value */
+/** @throws invalid_config with the variable's name and never its value */
 export function readProviderSettings(
   env: SettingSource['env'] = process.env,
   readText: SettingSource['readFile'] = readFile,
@@ -127,7 +120,6 @@ export function readProviderSettings(
 
 /**
  * Reads the API key of a provider for which turnfold has no named setting.
- * @returns undefined if neither the variable nor its `_FILE` variable is set
  * @throws invalid_config with the variable's name and never its value
  */
 export function readProviderKey(

@@ -28,13 +28,12 @@ import type { PassTakeover, SuspectRunner } from '../workers/turn/turn-ports.ts'
 import { processLock, systemClock } from './system.ts';
 
 export interface HandlerParts {
-  /** Name of this worker process, which its leases bear. */
   readonly worker: string;
   readonly store: Store;
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** Returns the summarizers of a policy in the order in which they are tried. The last one needs no model. */
+  /** In the order in which they are tried. The last summarizer needs no model. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
   readonly onContent?: ContentListener | undefined;
@@ -42,14 +41,13 @@ export interface HandlerParts {
   readonly shutdown: Shutdown;
   readonly clock?: Clock;
   readonly loop?: EventLoop | undefined;
-  /** The agents prepared with the shadow policy. Absent without a shadow policy. */
+  /** Absent without a shadow policy. */
   readonly shadowed?: PreparedAgents | undefined;
-  /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
+  /** Undefined: a suspect runs alone in this process. */
   readonly suspects?: SuspectRunner | undefined;
-  /** Gives back work of agents that this process lacks. Undefined: such work fails at once. */
+  /** Undefined: work of agents that this process lacks fails at once. */
   readonly elsewhere?: AgentsElsewhere | undefined;
   readonly gates?: Gates | undefined;
-  /** ms for which a model step waits for its provider. */
   readonly providerWaitMs?: number;
 }
 
@@ -62,7 +60,6 @@ export interface Handlers {
   readonly sweeper: Sweeper;
 }
 
-/** Creates the job handler of each worker role. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
   const { worker, suspects, elsewhere, gates, loop, clock = systemClock } = parts;
@@ -85,8 +82,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
     recount: (conversation, request) => recountContext(compaction, conversation, request),
   };
-  // Only the compaction role measures the shadow policy. A turn that runs its own compaction must not wait for the
-  // measurement.
+  // Only the compaction role measures the shadow policy. A turn that compacts by itself must not wait for it.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   const turnPorts = {
     ...shared,

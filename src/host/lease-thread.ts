@@ -1,25 +1,22 @@
-// Entry point of the thread that `start-lease-thread.ts` starts beside the event loop of a worker. While the event loop is
-// blocked, the worker cannot renew its leases, and other workers would run its turns a second time. So this thread renews
-// them then. It loads its modules and connects to Redis only for a block, because most processes never have one.
+// Entry point of the thread that `watch-loop.ts` starts. While the event loop of a worker is blocked, the worker cannot
+// renew its leases, and other workers would run its turns a second time. So this thread renews them. It loads its
+// modules and connects to Redis only for a block, because most processes never have one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { connectHeldLeases, HeldLeasesOptions } from '../store/held-leases.ts';
 import { LoopBeat } from './health/loop-beat.ts';
 
 export interface LeaseThreadData extends HeldLeasesOptions {
-  /** Memory of the `LoopBeat` of the worker. */
   readonly memory: SharedArrayBuffer;
-  /** ms for which a blocked worker keeps its leases. */
   readonly blockedMs: number;
 }
 
 const CHECK_MS = 500;
-/** ms without a turn of the event loop after which it counts as blocked. A lease then has 4 s left, or more. */
+/** A lease has 4 s left then, or more. */
 const SILENT_MS = 2_000;
-/** Calls of `extend` are this far apart, like the heartbeats of a lease. */
+/** As often as the heartbeats of a lease. */
 const EXTEND_MS = 2_000;
 
-/** Renews the leases of one worker while it is blocked, for at most `blockedMs` at a time. */
 class BlockedWorker {
   readonly #data: LeaseThreadData;
   readonly #beat: LoopBeat;
@@ -31,7 +28,7 @@ class BlockedWorker {
     this.#beat = new LoopBeat(data.memory);
   }
 
-  /** Returns the ms until the next check. */
+  /** @returns ms until the next check */
   async check(): Promise<number> {
     if (this.#beat.silentMs < SILENT_MS) {
       this.#held?.close();

@@ -9,25 +9,21 @@ import { BrokenDelivery } from '../workers/turn/turn-delivery.ts';
 export interface ListenerOptions {
   /** Receives the events of the workers, such as settled turns and ended compactions. */
   readonly onEvent?: EventListener;
-  /**
-   * Receives the texts of requests, answers and tool calls, which events leave out. Absent: these texts are not
-   * collected.
-   */
+  /** Receives texts of requests, answers and tool calls. Absent: these texts are not collected. */
   readonly onContent?: ContentListener;
-  /** If true, adds the texts of requests, answers and tool calls to trace spans (default false). */
+  /** Adds the same texts to trace spans (false). */
   readonly tracesContent?: boolean;
   /** Secrets of this process, which are removed from texts. */
   readonly secrets?: readonly string[];
 }
 
-/** Event listeners of all workers in a process. */
 export interface Listeners {
   readonly onEvent: EventListener;
   readonly onContent: ContentListener | undefined;
   readonly tracing: Tracing;
 }
 
-/** Creates the listeners of the workers. The tracing listener receives every event, because events end the spans. */
+/** Tracing receives every event, because events end the spans. */
 export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));
@@ -35,7 +31,7 @@ export function createListeners(options: ListenerOptions): Listeners {
   return { onEvent, onContent: combineContentListeners(onContents, onEvent), tracing };
 }
 
-/** Reports errors as failures of the worker. The failure of a delivery names its conversation and turn. */
+/** The failure of a delivery names its conversation and turn. */
 export function reportTo(onEvent: EventListener): QueueErrorListener {
   return (error, where) => {
     const details = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };

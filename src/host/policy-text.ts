@@ -13,7 +13,7 @@ export function parsePolicy(yaml: string): ReadPolicy {
   return read;
 }
 
-/** Reads a policy like `parsePolicy`, and returns all problems instead of throwing the first. */
+/** Returns all problems, where `parsePolicy` throws the first. */
 export function examinePolicyText(document: YamlDocument, name: string): PolicyExamination {
   const { policy, warnings, problems } = examinePolicy(document.value);
   return {
@@ -23,16 +23,12 @@ export function examinePolicyText(document: YamlDocument, name: string): PolicyE
   };
 }
 
-/**
- * Adds file name and line to a policy error, and spells settings as the policy text does: `policy.yml:3: max_tokens:
- * expected number`.
- */
+/** Adds file name and line, and spells settings as the text does: `policy.yml:3: max_tokens: expected number`. */
 export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
   const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
   const path = text === message ? '' : `${place?.written ?? field}: `;
-  // A setting with its default has no line in the file. The error then points at the line of another setting that it
-  // mentions.
+  // A default has no line in the file. The error then points at another setting that it mentions.
   const line = place?.line ?? document.findLine(text);
   const at = line === undefined ? name : `${name}:${line}`;
   return new TurnfoldError(code, `${at}: ${path}${document.spell(text)}`, {

@@ -10,7 +10,6 @@ import { type ProviderSetting, type ProviderSettings, readProviderKey, readProvi
 /** OpenAI models that refuse requests with reasoning options. */
 const WITHOUT_REASONING = /^(?:gpt-[34]|chatgpt-4)/;
 
-/** Options of the model, and where and how to reach it. */
 export interface ResolveOptions extends ModelOptions {
   /** Profiles of models that the built-in catalogue lacks. */
   readonly catalogue?: Catalogue;
@@ -26,19 +25,17 @@ export interface ResolveOptions extends ModelOptions {
   readonly baseUrl?: string;
 }
 
-/** How to call a model. */
 interface Route {
   readonly format: 'anthropic' | 'openai-responses' | 'openai-chat';
-  /** Provider under which the catalogue lists the model. */
   readonly maker: string;
   readonly setting: ProviderSetting;
   readonly outputCapField?: ModelOptions['outputCapField'];
 }
 
 /**
- * Creates a model from its name: `anthropic/…`, `openai/…` (Responses API) or `openai-chat/…` (Chat Completions API, also
- * of compatible servers). Other providers of the catalogue have their own names, such as `deepseek/…`. The API key comes
- * from an environment variable, or from the file that its `_FILE` variable names.
+ * Creates a model from its name: `anthropic/…`, `openai/…` (Responses API), `openai-chat/…` (Chat Completions API, also
+ * of compatible servers), or a provider of the catalogue such as `deepseek/…`. The API key comes from an environment
+ * variable, or from the file that its `_FILE` variable names.
  * @throws invalid_config for an unknown model, a missing key or an invalid option, with the field or variable
  */
 export function resolveModel(name: string, given: ResolveOptions = {}): Model {

@@ -25,7 +25,7 @@ import { systemClock } from './system.ts';
 import type { WorkersSettings } from './workers-options.ts';
 
 export interface Workers {
-  /** URL of the metrics page. Undefined if no pages are served. */
+  /** Undefined if no pages are served. */
   readonly metricsUrl: string | undefined;
   /**
    * Stops the workers: they take no more jobs, start no more steps, and hand back all turns, compactions and
@@ -35,7 +35,6 @@ export interface Workers {
   close(): Promise<'closed' | 'deadline'>;
 }
 
-/** Everything that was prepared before the first connection. */
 interface RoleParts {
   readonly settings: WorkersSettings;
   readonly onEvent: EventListener;
@@ -43,7 +42,7 @@ interface RoleParts {
   readonly closers: Closers;
 }
 
-/** Connections and stores that all worker roles of a process share. */
+/** Shared by all worker roles of a process. */
 interface OpenResources {
   readonly worker: string;
   readonly connected: ConnectedStore;
@@ -56,7 +55,7 @@ interface OpenResources {
   readonly inbox: InboxHandler;
 }
 
-/** Starts the worker roles once all connections are open. */
+/** Begins to take jobs, once all connections are open. */
 export async function startRoles(parts: RoleParts, open: OpenResources): Promise<Workers> {
   const { settings, onEvent, metrics, closers } = parts;
   const { worker, connected, wakes, pages, shutdown, loop, handlers, inbox } = open;
@@ -106,17 +105,14 @@ export async function startRoles(parts: RoleParts, open: OpenResources): Promise
     metricsUrl: pages.metricsUrl,
     async close() {
       await closers.close();
-      // The workers are already closed, so this second call of `close` only returns the outcome of the first.
+      // The workers are closed already, so this call only returns the outcome of the first.
       const outcome = await workers.close();
       return shutdown.cutOff > 0 ? 'deadline' : outcome;
     },
   };
 }
 
-/**
- * How long a close waits for a sweep in progress, in ms. An aborted sweep would leave due work that it has already
- * rescheduled to the next sweep.
- */
+/** An aborted sweep would leave due work that it has already rescheduled to the next sweep. */
 const SWEEP_END_MS = 1_000;
 
 async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> {
@@ -125,10 +121,10 @@ async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> 
   if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
 }
 
-/** Jobs of the inbox in parallel. Each takes one short script, so more would not be faster. */
+/** Each takes one short script, so more would not be faster. */
 const INBOX_CONCURRENCY = 8;
 
-/** Creates the queue workers of each role. The workers take no jobs until `start` is called. */
+/** They take no jobs until `start` is called. */
 function openRoles(
   settings: WorkersSettings,
   handlers: Handlers & Pick<OpenResources, 'inbox'>,
@@ -153,7 +149,6 @@ function openRoles(
   });
 }
 
-/** Connects the metric gauges to the code that measures them. */
 function createMeasures(lease: MeasuringLease, { connected, wakes, calibrations }: OpenResources): Measures {
   const { store, measures } = connected;
   return {
@@ -169,7 +164,6 @@ function createMeasures(lease: MeasuringLease, { connected, wakes, calibrations 
   };
 }
 
-/** Returns for each queue the longest time that a job has waited in any shard. */
 async function measureWaits(wakes: OpenWakeQueue): Promise<ReadonlyMap<string, number>> {
   const byQueue = Map.groupBy(await wakes.readShardWaits(), ({ queue }) => queue);
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
@@ -199,14 +193,14 @@ class MeasuringLease {
     });
   }
 
-  /** Takes or renews the lease at each metrics scrape. @returns true if this worker shows the shared gauges */
+  /** Called at each metrics scrape. @returns true if this worker shows the shared gauges */
   async ask(): Promise<boolean> {
     if (this.#isEnded) return false;
     this.#readAt = systemClock.now();
     return await this.#hold(LEASE_MS);
   }
 
-  /** Gives the lease back without waiting for Redis, which may be unreachable. In that case the lease lapses. */
+  /** Does not wait for Redis, which may be unreachable. The lease lapses then. */
   end(): void {
     this.#isEnded = true;
     this.#heartbeat.stop();
@@ -215,10 +209,10 @@ class MeasuringLease {
 }
 
 const DELIVERY_INTERVAL_MS = 1_000;
-/** How long a close waits until requests in flight are given back. Otherwise their claims end after 30 s. */
+/** Until requests in flight are given back. Otherwise their claims end after 30 s. */
 const DELIVERY_END_MS = 1_000;
 
-/** Delivers webhooks, once a second, while this process has the lease. */
+/** Once a second, while this process has the lease of deliveries. */
 function startDeliverer(
   { settings, onEvent }: RoleParts,
   { connected, worker: owner }: OpenResources,

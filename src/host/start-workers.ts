@@ -35,6 +35,19 @@ import {
 
 export { ROLES, type WorkerRole, type Workers, type WorkersOptions };
 
+/*
+ * The start of a worker process, in two files. This one checks the options, prepares agents and policies, and opens the
+ * connections. `start-roles.ts` begins to take jobs. So a wrong option, agent or key ends the start before the worker owns
+ * a turn, and a Redis that is away delays the start without a limit.
+ *
+ * Every opened resource registers its `close` in `Closers` at once. One list serves three endings: a start that fails
+ * half way, a signal during the start, and `close` of running workers. Resources close in reverse order. So the queue
+ * workers stop while presence, gates and connections, which their last writes need, are still open.
+ *
+ * `parts` are passed as arguments, and no container creates them. The compiler then finds a missing part, and a test
+ * passes its own, as `testing/index.ts` does with a store in memory.
+ */
+
 /**
  * Starts the workers of a process, for one role or all. A sweeper runs beside any role. If the start fails, everything
  * that was opened is closed.
@@ -65,10 +78,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   }
 }
 
-/**
- * Awaits `work`, and rejects as soon as the signal aborts. ioredis may never settle a command that waits for Redis.
- * @throws the signal's reason
- */
+/** ioredis may never settle a command that waits for Redis, so an abort rejects without it. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -82,21 +92,19 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   }
 }
 
-/** Everything that the start prepares before it opens a connection. */
 interface Startup extends Listeners {
   readonly settings: WorkersSettings;
   readonly metrics: Metrics;
   readonly closers: Closers;
 }
 
-/** Prepares the agents, then opens each resource and registers how to close it. */
 async function openWorkers(startup: Startup): Promise<Workers> {
   const { settings, onEvent, onContent, tracing, closers } = startup;
   const { redisUrl: url, redisTls: tls, prefix, shards, queueShards, signal } = settings;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf: FactorOf = (model, initial) => calibrations.factorOf(model, initial);
   const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
-  // Only the summarization role needs the summarizers and their API keys.
+  // Other roles need neither the summarizers nor their API keys.
   const summarized = settings.roles.includes('summarization') ? agents.all : [];
   const summarizers = await createSummarizers(summarized, settings.summarizers, tracing);
   const shadowed = settings.shadow && (await prepareShadow(settings.agents, settings.shadow, factorOf));
@@ -164,14 +172,13 @@ function openSuspects({ settings, onEvent, onContent }: Startup, shutdown: Shutd
   return new SuspectProcesses({ ...settings, agentsModule, onEvent, onContent, shutdown });
 }
 
-/** Number of parallel jobs for each role, 0 for roles that this process does not have. */
+/** 0 for roles that this process does not have. */
 function concurrencyByRole({ roles, concurrency, queueShards }: WorkersSettings): Record<string, number> {
   return Object.fromEntries(
     ROLES.map((role) => [role, roles.includes(role) ? totalConcurrency(concurrency[role], queueShards) : 0]),
   );
 }
 
-/** Opens the gates that this process shares with all other workers, until it closes. */
 function openGates(store: ConnectedStore['gates'], { onEvent, closers }: Startup): Gates {
   const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
   gates.start(store);
@@ -179,7 +186,6 @@ function openGates(store: ConnectedStore['gates'], { onEvent, closers }: Startup
   return gates;
 }
 
-/** Opens the decision about work of agents that only other workers have. */
 function openElsewhere(
   presence: ConnectedStore['presence'],
   { agents, missingAgentMs: giveUpMs }: WorkersSettings,
@@ -188,10 +194,9 @@ function openElsewhere(
   return new AgentsElsewhere({ names, presence, clock: systemClock, giveUpMs });
 }
 
-/** Fraction of `maxmemory` above which a starting worker warns, because Redis may be full within hours. */
+/** Redis may be full within hours. */
 const NEARLY_FULL = 0.8;
 
-/** Warns once, when a worker starts, about a Redis that is nearly full or that writes no append-only file. */
 async function reportServers({ readMemory, isAppendOnly }: ConnectedStore, onEvent: EventListener): Promise<void> {
   const [use, isDurable] = await Promise.all([readMemory(), isAppendOnly()]);
   if (use !== undefined && use.usedBytes >= NEARLY_FULL * use.limitBytes)

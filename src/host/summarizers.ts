@@ -17,9 +17,8 @@ interface NamedModel {
 }
 
 /**
- * Creates the list of summarizers for each policy: its models in order, then the structural summarizer, which needs no
- * model and never fails. A policy names a model by its profile id in `models`, by the name of an agent, or as
- * `provider/model`.
+ * Creates the summarizers of each policy: its models in order, then the structural one, which calls no model and never
+ * fails. A policy names a model by its profile id in `models`, by the name of an agent, or as `provider/model`.
  * @throws invalid_policy, with the field, for an unknown model or a missing API key
  */
 export async function createSummarizers(
@@ -63,10 +62,7 @@ export async function createSummarizers(
   };
 }
 
-/**
- * Uses the compaction that a provider offers in its API.
- * @throws invalid_policy if the provider offers none, or the policy setting `scope` is not `prefix`
- */
+/** @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix` */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,
   fallback: Summarizer,
@@ -91,7 +87,7 @@ function keyOf(given: string | PolicyModel): string {
   return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
-/** Refuses a missing API key at the start. Otherwise every summary would silently be written without a model. */
+/** Refuses a missing API key at the start. Otherwise every summary would silently be structural. */
 function resolveNamed(given: string | PolicyModel, field: string): Model {
   const { model: name, ...options } = typeof given === 'string' ? { model: given } : given;
   if (!name.includes('/')) {

@@ -6,19 +6,17 @@ import { describeThrown, readSafely } from '../domain/thrown.ts';
 import type { RedisTls } from '../store/redis/address.ts';
 import type { ClaimedTurn } from '../store/turn-record.ts';
 
-/** Settings of the workers that the process of a suspect needs. They hold secrets, so they travel as a message only. */
+/** They hold secrets, so they travel as a message, and not as arguments. */
 export interface SuspectSettings {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
   readonly prefix: string | undefined;
   readonly shards: number;
   readonly queueShards: number;
-  /** URL of the module that exports `agents`. */
   readonly agentsModule: string;
   readonly policy: PolicyInput;
   readonly providerWaitMs: number;
   readonly blockedMs: number;
-  /** True if the workers collect the texts of requests, answers and tool calls. */
   readonly hasContents: boolean;
   readonly tracesContent: boolean;
   readonly secrets: readonly string[];
@@ -26,20 +24,20 @@ export interface SuspectSettings {
 
 export type MessageToSuspect =
   | { readonly type: 'run'; readonly settings: SuspectSettings; readonly claimed: ClaimedTurn }
-  /** The worker stops. `deadlineMs`: time until the process must have handed the turn back. */
+  /** `deadlineMs`: time until the process must have handed the turn back. */
   | { readonly type: 'stop'; readonly deadlineMs: number };
 
 export type MessageFromSuspect =
-  /** The agents are loaded and Redis answers. Whatever happens from now on happens while the turn runs. */
+  /** From now on, everything happens while the turn runs. */
   | { readonly type: 'started' }
-  /** The event loop of the process is not blocked. */
+  /** The event loop is not blocked. */
   | { readonly type: 'alive' }
   | { readonly type: 'ended'; readonly isCutOff: boolean }
   | { readonly type: 'not_started'; readonly error: SentError }
   | { readonly type: 'event'; readonly event: WorkerEvent }
   | { readonly type: 'content'; readonly content: ContentEvent };
 
-/** An error as data. Between processes, an error object would lose its class and its code. */
+/** Between processes, an error object would lose its class and its code. */
 export interface SentError {
   readonly name: string;
   readonly message: string;
@@ -63,7 +61,6 @@ export function unpackError({ name, message, code, stack, field, details }: Sent
   return error;
 }
 
-/** Replaces the error of an event, if it has one, by data. */
 export function packEvent(event: WorkerEvent): WorkerEvent {
   return 'error' in event ? { ...event, error: packError(event.error) } : event;
 }

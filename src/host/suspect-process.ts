@@ -1,13 +1,13 @@
-// Entry point of a child process, which `suspect-processes.ts` starts to run one suspect. A thread watches the parent process,
-// and ends the child if the parent dies while the turn blocks the event loop.
+// Entry point of the child process that runs one suspect. A thread watches the parent process, and ends the child if
+// the parent dies while the turn blocks the event loop.
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
 const CHECK_MS = 1_000;
-/** Checks that find no parent before the thread ends the process. Meanwhile a process that is not blocked hands its turn back. */
+/** Meanwhile a process that is not blocked hands its turn back. */
 const ORPHAN_CHECKS = 5;
 
 if (isMainThread) {
-  // Without these options, the thread would load what the worker loads in advance, e.g. an OpenTelemetry SDK.
+  // The thread must not load what the worker loads in advance, e.g. an OpenTelemetry SDK.
   new Worker(new URL(import.meta.url), { workerData: process.ppid, execArgv: [], env: {} }).unref();
   const { serveSuspect } = await import('./suspect-service.ts');
   serveSuspect();

@@ -28,13 +28,12 @@ import { watchLoop } from './watch-loop.ts';
 type Task = Extract<MessageToSuspect, { type: 'run' }>;
 type Answer = Handlers['suspect'];
 
-/** Time in ms in which a process without its parent hands its turn back. */
+/** For a process without its parent to hand its turn back. */
 const ORPHAN_MS = 2_000;
 
-/** Signals that a terminal or an init system sends to the worker and to this process. Only the worker decides then. */
+/** A terminal or an init system sends them to worker and child. Only the worker decides then. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs the turn that the parent process sends, then ends the process. */
 export function serveSuspect(): void {
   const shutdown = new Shutdown();
   ignoreSignals();
@@ -48,7 +47,7 @@ export function serveSuspect(): void {
   });
 }
 
-/** Replaces the handlers of the agents module, too, which may end the process at such a signal. */
+/** Also replaces the handlers of the agents module, which may end the process. */
 function ignoreSignals(): void {
   for (const signal of SIGNALS) process.removeAllListeners(signal).on(signal, () => undefined);
 }
@@ -75,7 +74,7 @@ async function runTask(task: Task, shutdown: Shutdown): Promise<void> {
   else process.exit(0);
 }
 
-/** Loads the agents, and opens what their turns need. @throws any error that keeps this process from running a turn */
+/** @throws any error that keeps this process from running a turn */
 async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward: EventListener): Promise<Answer> {
   const { redisUrl: url, redisTls: tls, prefix, shards, queueShards, providerWaitMs } = settings;
   const { hasContents, tracesContent, secrets } = settings;
@@ -92,7 +91,7 @@ async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward:
   }
   const onError = reportTo(onEvent);
   const onStoreError = (error: Error): void => onError(error, 'store');
-  // This connection has no worker's name: Redis must show the death of the worker, not of this process.
+  // Without a worker's name: Redis must show the death of the worker, not of this process.
   const { store, gates: gateStore } = await connectStore({ url, tls, prefix, shards, onError: onStoreError });
   await calibrations.start(store);
   const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });
@@ -128,7 +127,6 @@ async function loadAgents(
   return await prepareAgents(agents, policy, (model, initial) => calibrations.factorOf(model, initial));
 }
 
-/** Sends a message to the parent process, unless that process has died. */
 function send(message: MessageFromSuspect, onSent: () => void = () => undefined): void {
   if (process.connected) process.send?.(message, undefined, undefined, onSent);
   else onSent();

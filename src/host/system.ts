@@ -4,7 +4,7 @@ import { SoloLock } from '../workers/solo-lock.ts';
 export const systemClock: Clock = { now: () => Date.now() };
 
 /**
- * Lets a turn run alone after its worker died twice. All workers of the process share this lock, because a turn that
- * kills the process kills all of them (invariant I10).
+ * Lets a turn run alone after its worker died twice. Shared by all workers of the process, because they die together
+ * (I10).
  */
 export const processLock = new SoloLock();

@@ -15,8 +15,8 @@ export interface LoopWatchOptions {
 }
 
 /**
- * Watches the event loop of this process. Starts the thread that renews the leases while the loop is blocked. With `blockedMs` 0,
- * none starts, so a block costs the leases.
+ * Watches the event loop, and starts the thread that renews the leases of a blocked worker. With `blockedMs` 0 no
+ * thread starts, so a block costs the leases.
  */
 export function watchLoop(
   { settings, onEvent, closers }: LoopWatchOptions,
@@ -27,7 +27,7 @@ export function watchLoop(
   closers?.add(async () => loop.stop());
   if (blockedMs === 0) return loop;
   const workerData: LeaseThreadData = { url, tls, prefix, shards, blockedMs, ...holder, memory: loop.beat.memory };
-  // Without these options, the thread would load what the worker loads in advance, e.g. an OpenTelemetry SDK.
+  // The thread must not load what the worker loads in advance, e.g. an OpenTelemetry SDK.
   const thread = new Worker(ENTRY, { workerData, execArgv: [], env: {} });
   thread.unref();
   const fail = (error: unknown): void => onEvent({ type: 'worker_failed', where: 'lease_thread', error });

@@ -18,8 +18,8 @@ export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type WorkerRole = (typeof ROLES)[number];
 
 /**
- * Options of `startWorkers`. `redisUrl` and `agents` are required. Without `metrics`, no pages are served. The other
- * defaults are those of the command `turnfold worker`.
+ * Options of `startWorkers`. Defaults are those of the command `turnfold worker`, but without `metrics`, no pages are
+ * served.
  */
 export interface WorkersOptions extends ListenerOptions {
   /** Address of one Redis server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
@@ -27,19 +27,16 @@ export interface WorkersOptions extends ListenerOptions {
   /** Agents whose turns these workers run. */
   readonly agents: readonly Agent[];
   /**
-   * Module that exports the same `agents`: a path, or a URL such as `new URL('./agents.js', import.meta.url)`. With it, a turn
-   * whose workers died twice runs in a process of its own, which loads this module. Without it, the turn runs alone in
-   * this process, which hands back its other turns first.
+   * Module that exports the same `agents`: a path or URL, such as `new URL('./agents.js', import.meta.url)`. With it, a
+   * turn whose workers died twice runs in a process of its own. Without it, the turn runs alone here, after the other
+   * turns were handed back.
    */
   readonly agentsModule?: string | URL | undefined;
   /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
   readonly redisTls?: RedisTls | undefined;
-  /**
-   * Separates applications that share a Redis: each has its own conversations, queues, access keys and webhooks. All processes
-   * of an application must use the same prefix (default `tf`).
-   */
+  /** Separates applications that share a Redis (`tf`). All processes of an application must use the same prefix. */
   readonly prefix?: string | undefined;
-  /** Job types that these workers handle (default: all). */
+  /** Roles of this process (default: all). */
   readonly roles?: readonly WorkerRole[];
   /** Models that policies may name as summarizers, in addition to the agents' models. */
   readonly summarizers?: readonly Model[];
@@ -54,51 +51,46 @@ export interface WorkersOptions extends ListenerOptions {
   /** Jobs in parallel in this process for each role (50, 10, 10). At least one job runs for each queue shard. */
   readonly concurrency?: Readonly<Partial<Record<WorkerRole, number>>>;
   /**
-   * If true, workers of the role `turn` take the turns that other services add to the BullMQ queue `inbox` (false). See
-   * docs/how-to/enqueue-from-other-languages.md.
+   * Takes turns that other services add to the queue `inbox` (false). See docs/how-to/enqueue-from-other-languages.md.
    */
   readonly inbox?: boolean;
-  /** Address on which the metrics and health pages are served. Absent: no pages. */
+  /** Address of the metrics and health pages. Absent: no pages. */
   readonly metrics?: {
-    /** Address to bind, such as 127.0.0.1. */
     readonly host: string;
-    /** Port to bind. 0 takes any free port. */
+    /** 0 takes any free port. */
     readonly port: number;
     /** Host names under which the pages are read, beside `localhost` and IP addresses. `*.example.com` names all below. */
     readonly allowedHosts?: readonly string[] | undefined;
   };
-  /** Delivery of webhooks. */
   readonly webhooks?: {
     /** Allows http, and private, loopback and link-local addresses (false). */
     readonly allowPrivate?: boolean | undefined;
   };
-  /** How long closing waits for turns, compactions and summarizations in flight, in ms (10,000). */
+  /** How long a close waits for work in flight, in ms (10,000). */
   readonly shutdownMs?: number;
   /** A worker with free capacity counts as not ready once a job has waited this long, in ms (60,000). */
   readonly stuckMs?: number;
   /** Work of an agent fails once no running worker has had the agent for this long, in ms (600,000, 10 minutes). */
   readonly missingAgentMs?: number;
   /**
-   * How long a model step waits for a provider that fails or limits calls, in ms (86,400,000, a day). Then the turn fails as
-   * `retries_exhausted`. A shorter `turnTimeoutMs` or `deadlineMs` ends the turn before.
+   * How long a model step waits for a provider that fails or limits calls, in ms (86,400,000, a day). Then the turn
+   * fails as `retries_exhausted`. A shorter `turnTimeoutMs` or `deadlineMs` ends it before.
    */
   readonly providerWaitMs?: number;
   /**
-   * How long a worker whose event loop is blocked keeps its turns, in ms (60,000). A thread renews their leases meanwhile. After
-   * that, other workers continue the turns. With 0, a block of 8 s costs the turns.
+   * How long a worker with a blocked event loop keeps its turns, in ms (60,000). A thread renews their leases
+   * meanwhile. With 0, a block of 8 s costs the turns.
    */
   readonly blockedMs?: number;
   /** Aborts a start that waits for Redis, with the signal's reason. Does not affect workers that have started. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Validated options with their defaults. */
 export interface WorkersSettings extends ListenerOptions {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
   readonly prefix: string | undefined;
   readonly agents: readonly Agent[];
-  /** URL of the module. */
   readonly agentsModule: string | undefined;
   readonly roles: readonly WorkerRole[];
   readonly summarizers: readonly Model[];
@@ -116,12 +108,11 @@ export interface WorkersSettings extends ListenerOptions {
   readonly providerWaitMs: number;
   readonly blockedMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Warnings about the policies, e.g. about a setting that is no longer used. */
   readonly warnings: readonly string[];
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs, providerWaitMs, blockedMs } = PROCESS_DEFAULTS;
-/** Allows 0 parallel jobs for roles that this process does not have. */
+/** 0 for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
@@ -157,7 +148,7 @@ const workersSchema = z.strictObject({
   tracesContent: z.boolean().optional(),
   secrets: boundedList(z.string(), 1_000).optional(),
   agentsModule: z.union([z.string().min(1), z.instanceof(URL)], 'expected a path or a URL of a file').optional(),
-  // The schema accepts any value here, because `readAgents` and `readPolicy` validate agents and policies.
+  // `readAgents` and `readPolicy` validate these.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
   shadow: z.unknown().optional(),
@@ -179,8 +170,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const { agents, warnings, problems } = readAgents(options.agents);
   if (problems[0] !== undefined) throw problems[0];
   return {
-    // The schema does not validate models and listeners, because it would copy them, and the copy of a model would lose
-    // its methods.
+    // Models and listeners as they were given: the schema would copy them, and a copied model would lose its methods.
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,
@@ -211,7 +201,6 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   };
 }
 
-/** @returns the URL of a module. @throws invalid_config if there is no such file */
 function findModule(given: string | URL): string {
   const url = typeof given === 'string' && !given.startsWith('file:') ? pathToFileURL(given) : new URL(given);
   if (url.protocol === 'file:' && existsSync(url)) return url.href;

@@ -5,33 +5,32 @@ import { describeThrown } from '../domain/thrown.ts';
 
 export interface YamlText {
   readonly name: string;
-  /** Field to use in errors (default: the name). */
+  /** For errors (default: the name). */
   readonly field?: string;
   readonly code?: ErrorCode;
 }
 
 export interface SettingPlace {
-  /** Path of the setting, each key spelled as in the text. */
+  /** Each key spelled as in the text. */
   readonly written: string;
-  /** Line number in the text, from 1. */
+  /** From 1. */
   readonly line: number;
 }
 
-/** A parsed YAML text that can find the line and the spelling of each key. */
 export interface YamlDocument {
   readonly value: unknown;
   /**
-   * Finds a setting by its path such as `summarizer.models[0]`. Accepts camelCase and snake_case, with or without a
-   * leading `compact`. If the setting is missing, the innermost key around it is returned.
+   * Finds a setting such as `summarizer.models[0]`, in camelCase or snake_case, with or without a leading `compact`. A
+   * missing setting gives the innermost key around it.
    */
   readonly locate: (path: string) => SettingPlace | undefined;
-  /** Finds the line of the first setting in the text whose name occurs in a sentence. */
+  /** First setting whose name occurs in a sentence. */
   readonly findLine: (sentence: string) => number | undefined;
   /** Replaces setting names in a sentence by their spelling in the text. */
   readonly spell: (sentence: string) => string;
 }
 
-/** Parses a YAML text. @throws invalid_policy, or the given code, if the text is not valid YAML */
+/** @throws invalid_policy, or the given code, for invalid YAML */
 export function parseYaml(yaml: string, { name, field = name, code = 'invalid_policy' }: YamlText): YamlDocument {
   const lines = new LineCounter();
   const document = read(() => parseDocument(yaml, { lineCounter: lines }), { name, field, code });
@@ -49,10 +48,7 @@ export function parseYaml(yaml: string, { name, field = name, code = 'invalid_po
   };
 }
 
-/**
- * Turns every parser failure into an error with a code, including too many aliases and nesting that overflows the
- * stack.
- */
+/** Gives every failure of the parser a code, such as too many aliases, or nesting that overflows the stack. */
 function read<T>(make: () => T, { name, field, code = 'invalid_policy' }: YamlText): T {
   try {
     return make();
@@ -118,7 +114,7 @@ function spell(root: unknown, sentence: string): string {
   return sentence.replace(CAMEL_CASE, (name) => spellings.get(name) ?? name);
 }
 
-/** Lists the settings at the top of the file and under `compact`. */
+/** At the top of the file and under `compact`. */
 function listSettings(root: unknown): readonly Pair<Scalar>[] {
   return [...listPairs(root), ...listPairs(findPair(root, 'compact')?.value)];
 }

@@ -7,10 +7,10 @@ import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../jobs
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 export type JobHandlers = Pick<Handlers, 'turn' | 'compaction' | 'summarization'>;
 
-/** If a summarization job finds that another job is working on the same source, it tries again after this many ms. */
+/** If another job works on the same source. */
 const IN_FLIGHT_MS = 1_000;
 
-/** A job queue in memory for tests. It runs each job in this process, as soon as the job is added. */
+/** A job queue in memory, which runs each job as soon as it is added. */
 export class InProcessQueue implements WakeQueue {
   readonly #jobs = new Map<string, Promise<void>>();
   readonly #listeners = new Set<() => void>();
@@ -18,10 +18,7 @@ export class InProcessQueue implements WakeQueue {
   #handlers: JobHandlers | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /**
-   * Sets the functions that run the jobs. These functions are passed after construction, because they need this queue
-   * themselves.
-   */
+  /** Separate from the constructor, because the handlers need this queue themselves. */
   connect(handlers: JobHandlers): void {
     this.#handlers = handlers;
   }
@@ -35,12 +32,12 @@ export class InProcessQueue implements WakeQueue {
     return Promise.resolve();
   }
 
-  /** Always false: a job runs as soon as it is added, so no job waits in the queue. */
+  /** A job runs as soon as it is added, so no job waits. */
   isPending(): Promise<boolean> {
     return Promise.resolve(false);
   }
 
-  /** Jobs leave nothing behind, and no service adds jobs here. */
+  /** Jobs leave nothing behind. */
   eraseJobs(): Promise<void> {
     return Promise.resolve();
   }
@@ -63,10 +60,7 @@ export class InProcessQueue implements WakeQueue {
     }
   }
 
-  /**
-   * Resolves when no job is running.
-   * @throws the first unexpected error of a job
-   */
+  /** @throws the first unexpected error of a job */
   async idle(): Promise<void> {
     while (this.#jobs.size > 0) await Promise.all(this.#jobs.values());
     const failure = this.#failure;
@@ -138,10 +132,7 @@ export class InProcessQueue implements WakeQueue {
     }
   }
 
-  /**
-   * Waits before a job is tried again.
-   * @throws AbortError once the queue is closed
-   */
+  /** @throws AbortError once the queue is closed */
   async #pause(ms: number): Promise<void> {
     await sleep(Math.max(0, ms), undefined, { signal: this.#closed.signal });
   }

@@ -22,22 +22,17 @@ import { InProcessQueue } from './in-process-queue.ts';
 export interface TestWorkersOptions<Agents extends readonly Agent[] = readonly Agent[]> {
   /** The agents under test, in the form that `startWorkers` accepts. */
   readonly agents: Agents;
-  /** Compaction policy that applies to all agents. */
   readonly policy?: PolicyInput;
 }
 
 /** All workers in this process, with a store in memory and a client of that store. */
 export interface TestWorkers<Agents extends AnyAgents = AnyAgents> {
-  /** A client of the store in memory, as services use it. */
   readonly client: TurnfoldClient<Agents>;
   /** All events that the workers have emitted so far, oldest first. */
   readonly events: readonly WorkerEvent[];
   /** Resolves when all workers are idle. Rejects if a worker had an unexpected error. */
   idle(): Promise<void>;
-  /**
-   * Moves the clock forward by `ms`, then runs everything that has become due: scheduled turns, deadlines, retries,
-   * idle TTLs.
-   */
+  /** Moves the clock, then runs what has become due: scheduled turns, deadlines, retries, idle TTLs. */
   advance(ms: number): Promise<void>;
   /** Stops the workers and drops all conversations. */
   close(): Promise<void>;
@@ -45,7 +40,7 @@ export interface TestWorkers<Agents extends AnyAgents = AnyAgents> {
 
 /**
  * Starts every worker with a store in memory, to test agents, policies and services without Redis. A turn runs as soon
- * as the client accepts it. Deadlines pass only when the test calls `advance`, because no sweeper runs.
+ * as the client accepts it. Deadlines pass only when the test calls `advance`.
  * @throws invalid_config for an invalid agent, invalid_policy for a policy that cannot work
  */
 export async function openTestWorkers<const Agents extends readonly Agent[]>({

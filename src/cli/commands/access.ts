@@ -6,9 +6,7 @@ import { formatMinute, formatTable, writeTable } from '../table.ts';
 
 interface CreateKeyOptions {
   readonly tenant: string;
-  /** Scopes separated by commas. */
   readonly scopes: string;
-  /** Time until the key expires, such as `90d`. */
   readonly expires?: string;
   readonly name?: string;
   readonly json?: boolean;
@@ -37,7 +35,7 @@ export async function rotateKey(
   return 0;
 }
 
-/** Prints the token alone to standard output, so that a script can store it. */
+/** The token stands alone on standard output, so that a script can store it. */
 function printIssued(output: Output, { key, token }: IssuedKey, isJson: boolean | undefined): void {
   writeResult(output, isJson, { ...key, token }, token);
   if (isJson) return;
@@ -81,12 +79,11 @@ interface JsonOption {
 
 interface AddWebhookOptions extends JsonOption {
   readonly tenant: string;
-  /** Names of events separated by commas. */
   readonly events?: string;
   readonly agent?: string;
 }
 
-/** Adds a webhook, and prints its secret alone to standard output. */
+/** The secret stands alone on standard output. */
 export async function addWebhook(
   { client, output }: AccessContext,
   url: string,

@@ -11,14 +11,11 @@ import type { CommandContext } from '../run-command.ts';
 export interface CompactOptions extends FileOptions {
   readonly policy?: string;
   readonly summarizer?: string;
-  /** Maximum size of a request in tokens. Absent: the window of the model is unknown. */
+  /** Of a request in tokens. Absent: the window of the model is unknown. */
   readonly window?: number;
 }
 
-/**
- * Compacts each conversation of a file once, whatever its size. Prints one line of figures per conversation, or JSON
- * with the compacted messages.
- */
+/** Compacts whatever the size. */
 export async function compactFile({ output }: CommandContext, path: string, options: CompactOptions): Promise<number> {
   const { policy: policyPath, summarizer, window, json } = options;
   const source = await readPolicyFile(policyPath, output);
@@ -38,7 +35,7 @@ export async function compactFile({ output }: CommandContext, path: string, opti
   });
 }
 
-/** Applies the option `--summarizer`. @throws invalid_input for a name other than `structural` */
+/** @throws invalid_input for a name other than `structural` */
 function overrideSummarizer(policy: PolicyInput, summarizer: string | undefined): PolicyInput {
   if (summarizer === undefined) return policy;
   if (summarizer === 'structural') return { ...policy, summarizer };

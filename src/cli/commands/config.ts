@@ -19,10 +19,7 @@ import {
 } from '../policy-file.ts';
 import type { CommandContext } from '../run-command.ts';
 
-/**
- * Prints every setting with its value and where the value comes from. @returns the exit code: 1 if a setting is
- * invalid
- */
+/** @returns the exit code: 1 if a setting is invalid */
 export function printConfig({ output }: CommandContext, { json }: { readonly json?: boolean }): number {
   const settings = showSettings(readEnvironment());
   const width = Math.max(...settings.map(({ name }) => name.length));
@@ -36,10 +33,7 @@ export function printConfig({ output }: CommandContext, { json }: { readonly jso
 
 const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
-/**
- * Prints a JSON Schema for editors, of the environment or of policy files.
- * @throws invalid_input for another `of`
- */
+/** @throws invalid_input for another `of` */
 export function printSchema({ output }: CommandContext, of = 'settings'): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
     throw fieldError('invalid_input', 'schema', `expected ${Object.keys(SCHEMAS).join(' or ')}, got '${of}'`);
@@ -61,7 +55,7 @@ interface Report {
   readonly warnings: readonly string[];
 }
 
-/** Checks the environment, the policy files and the agents module of a worker. Prints all problems at once. */
+/** Checks what a worker reads at its start. Prints all problems at once. */
 export async function checkConfig({ output }: CommandContext, options: CheckOptions): Promise<number> {
   const { policy, shadow, agents, json } = options;
   const source = readEnvironment();
@@ -85,10 +79,7 @@ function writeFinding(output: Output, state: 'ok' | 'warning' | 'wrong', what: s
   output.line(`  ${what}`);
 }
 
-/**
- * Lists missing settings as warnings. A missing REDIS_URL is no error here, because the check may run on a machine
- * without workers.
- */
+/** A missing REDIS_URL is a warning, because the check may run on a machine without workers. */
 function listMissing(source: SettingSource): string[] {
   const { text } = findText(source, 'REDIS_URL');
   return text === undefined ? ['REDIS_URL: not set, but a worker needs it'] : [];
@@ -98,7 +89,7 @@ function listRead(...files: readonly (string | undefined)[]): string {
   return ['the environment', ...files.filter((file) => file !== undefined)].join(', ');
 }
 
-/** Checks each file alone. Then checks the agents under each policy that is valid. */
+/** Checks each file alone, then the agents under each valid policy. */
 async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Promise<Report[]> {
   const hasSummarizers = readRoles(roles).includes('summarization');
   const base = await examinePolicyFile(policy);
@@ -112,7 +103,7 @@ async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Prom
   return [base, second, await checkAgents(agents, under)];
 }
 
-/** Checks the limits of a policy without an agent. */
+/** Without an agent. */
 function checkAlone(source: PolicySource): Report {
   try {
     completeAlone(source);

@@ -17,20 +17,19 @@ import { describeCall } from '../turn-text.ts';
 import { describeOpen } from './turns.ts';
 
 interface ListOptions {
-  /** Tenant to list. Absent: all tenants. */
+  /** Absent: all tenants. */
   readonly tenant?: string;
   readonly after?: string;
   readonly limit: number;
   readonly json?: boolean;
 }
 
-/** Options of `turnfold conversations`. The client validates `state`. */
+/** The client validates `state`. */
 type ConversationsOptions = ListOptions & Pick<ConversationsInput, 'agent' | 'state'>;
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
 const AGENT_WIDTH = 16;
 
-/** Prints all conversations as one table. */
 export async function showConversations(
   { client, output }: ClientContext,
   { json, limit, ...filter }: ConversationsOptions,
@@ -60,12 +59,12 @@ function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTu
   ];
 }
 
-/** Options of `turnfold waiting`. The client validates `for`. */
+/** The client validates `for`. */
 type WaitingOptions = ListOptions & Pick<WaitingInput, 'for'>;
 
 const WIDTH = 100;
 
-/** Prints turns of all conversations that wait for a tool result or an approval, one page per command. */
+/** Prints each page at once. */
 export async function showWaiting(
   { client, output }: ClientContext,
   { json, limit, ...filter }: WaitingOptions,
@@ -139,10 +138,7 @@ function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [
   ];
 }
 
-/**
- * Describes an open tool call. It belongs to the running or waiting turn, or to a caller that appends messages without
- * turns.
- */
+/** The call belongs to the running or waiting turn, or to a caller that appends messages without turns. */
 function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
   return `${call.id}  ${describeCall(call)}${owner}`;
@@ -153,10 +149,7 @@ interface ForkOptions extends ConversationOptions {
   readonly head?: number;
 }
 
-/**
- * Copies a conversation. The operation id is a hash of the arguments, so repeating the same command resumes an
- * interrupted copy.
- */
+/** The operation id is a hash of the arguments, so the same command again resumes an interrupted copy. */
 export async function fork(
   { client, output }: ClientContext,
   id: string,
@@ -177,7 +170,7 @@ export async function fork(
   return 0;
 }
 
-/** Erases a conversation. A missing conversation is not an error, so that the command can be repeated. */
+/** A missing conversation is no error, so that the command can be repeated. */
 export async function erase(
   { client, output }: ClientContext,
   id: string,
@@ -191,12 +184,11 @@ export async function erase(
 }
 
 interface EventsOptions extends ConversationOptions {
-  /** Id of an event. Only later events are printed. Absent: all kept events. */
+  /** Absent: all kept events. */
   readonly after?: string;
   readonly follow?: boolean;
 }
 
-/** Prints the durable events of a conversation, one per line. */
 export async function showEvents(
   { client, output }: ClientContext,
   id: string,
@@ -234,7 +226,7 @@ function describeEvent(event: ConversationEvent): string {
       return `proposal ${event.proposal} of pass ${event.passId}: ${describeVersion(event)}`;
     case 'proposal_decided': {
       const decision = event.verdict === 'approve' ? 'approved' : 'rejected';
-      // Encodes the reason as JSON, which keeps line breaks on one line.
+      // JSON keeps line breaks on one line.
       return `proposal ${event.proposal} ${decision}${event.reason === undefined ? '' : `: ${JSON.stringify(event.reason)}`}`;
     }
     case 'approval_refused':

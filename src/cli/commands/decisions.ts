@@ -14,10 +14,7 @@ import { renameField } from '../typed-errors.ts';
 
 interface ReplacementOptions extends ConversationOptions {
   readonly operation?: string;
-  /**
-   * Path of a module that exports `agents`. With this path, the command refuses to create a version that exceeds the
-   * hard limit of the conversation's agent.
-   */
+  /** With it, the command refuses a version that exceeds the hard limit of the conversation's agent. */
   readonly agents?: string;
   readonly policy?: string;
 }
@@ -59,7 +56,7 @@ async function readReplacement(
   return { operation: options.operation, hardTokens: await readLimit(context, name, options) };
 }
 
-/** Reads the hard limit of the conversation's agent in tokens, if `--agents` is given. */
+/** In tokens. Undefined without `--agents`. */
 async function readLimit(
   { client, output }: ClientContext,
   name: NamedConversation,
@@ -81,7 +78,7 @@ async function readLimit(
 
 interface MadeVersion extends ConversationOptions {
   readonly id: string;
-  /** Describes for the output which version or turn the context was restored from. */
+  /** The version or turn that the context was restored from. */
   readonly what: string;
 }
 
@@ -93,14 +90,14 @@ function printVersion({ output }: ClientContext, version: Version, { json, id, w
 }
 
 interface DecisionOptions extends ConversationOptions {
-  /** Id of a proposal. Absent: the proposal that waits now. */
+  /** Absent: the proposal that waits now. */
   readonly proposal?: string;
   readonly operation?: string;
   readonly wait: number;
 }
 
 interface ApproveOptions extends DecisionOptions {
-  /** Path of a YAML or JSON file with replacement texts for summaries, by message range. */
+  /** A YAML or JSON file with replacement texts for summaries, by message range. */
   readonly edits?: string;
 }
 
@@ -158,10 +155,7 @@ async function findProposal(
   throw fieldError('not_found', 'conversation', `no proposal waits for approval in ${name.conversation}`);
 }
 
-/**
- * Reads the file of `--edits`. The client checks the texts.
- * @throws not_found without that file. invalid_input if the file is not an object of texts.
- */
+/** The client checks the texts. @throws not_found without that file, invalid_input if it is not an object */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { value } = parseYaml(await readTextFile(path), text);
@@ -175,7 +169,7 @@ async function readEdits(path: string): Promise<Record<string, string>> {
   );
 }
 
-/** Makes the error about an invalid edit point to the file and the range, instead of to an API field. */
+/** Names the file and the range instead of an API field. */
 function nameEdit(error: unknown, path: string): unknown {
   if (!isTurnfoldError(error)) return error;
   const [field, ...range] = error.field?.split('.') ?? [];

@@ -23,17 +23,14 @@ import { describeVersions } from './show.ts';
 export interface DemoOptions {
   readonly file?: string;
   readonly json?: boolean;
-  /** Model `provider/model` to use instead of the scripted model. */
   readonly model?: string;
-  /** True to serve the inspector with the demo's conversation. */
   readonly inspect?: true;
-  /** True if the inspector may change the conversation. */
   readonly allowChanges?: true;
 }
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../../..');
 const STAY_MS = 60_000;
-/** Time in ms that requests of the inspector have to end. */
+/** For requests of the inspector. */
 const GRACE_MS = 1_000;
 const BAR_TOKENS = 400;
 
@@ -80,7 +77,6 @@ interface Inspected {
   readonly interrupted: AbortSignal;
 }
 
-/** Serves the inspector until a signal ends the demo. */
 async function inspect({ config, client, output, run, allowsChanges, interrupted }: Inspected): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const onError = (error: unknown): void => void reportError(output, error);
@@ -118,24 +114,20 @@ function report(
     ...describeRuns(run, without, usable),
   ];
   output.note('');
-  // With `--json`, standard output holds only one JSON line for a program, and everything else goes to standard error.
+  // With `--json`, standard output holds one JSON line only.
   const write = options.json ? output.note : output.line;
   for (const line of lines) write(line);
   if (options.json) writeJson(output, summarizeRun(run, usable));
 }
 
-/**
- * Prints commands with which the person can inspect the run. At a terminal, the temporary Redis keeps running until
- * Enter is pressed, so that these commands work.
- */
+/** At a terminal, the temporary Redis keeps running until Enter is pressed, so that the printed commands work. */
 async function inviteToLook(
   output: Output,
   options: DemoOptions,
   { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
 ): Promise<void> {
   if (options.json) return;
-  // Leaves out a REDIS_URL from the environment. That address may contain a password, and the user's shell has it
-  // anyway.
+  // A REDIS_URL of the environment may contain a password, and the user's shell has it anyway.
   const command = `${redis.source === 'configured' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
   output.line('');
   output.line('To look further:');
@@ -152,17 +144,16 @@ async function inviteToLook(
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
   forwardInterrupt(prompt);
   const signal = AbortSignal.any([AbortSignal.timeout(STAY_MS), interrupted]);
-  // The demo ends after this time even if no person presses Enter.
   await prompt.question('\nRedis runs until you press Enter, at most one minute. ', { signal }).catch(() => undefined);
   prompt.close();
 }
 
-/** Returns the shell command that starts turnfold, in a checkout or beside an installed package. */
+/** In a checkout, or beside an installed package. */
 export function nameProgram(root: string): string {
   return isCheckout(root) ? 'npm run -s turnfold --' : 'npx turnfold';
 }
 
-/** Reads the first conversation of a file. @throws invalid_input if the file has none */
+/** @throws invalid_input if the file has no conversation */
 async function readPlayback(path: string, output: Output): Promise<DemoScript> {
   for await (const { line, number } of readLines(path)) {
     output.note(`playing back line ${number} of ${path}`);

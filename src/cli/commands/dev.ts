@@ -31,21 +31,18 @@ interface DevOptions {
   readonly agent?: string;
   readonly policy?: string;
   readonly shadow?: string;
-  /** Model `provider/model` to use instead of the agents' own models. */
   readonly model?: string;
   readonly conversation: string;
-  /** Context object of each turn, as JSON or as `@file`. */
+  /** JSON, or `@file`. */
   readonly context?: string;
-  /** Port of a server for pages. Absent: a prompt. */
+  /** Absent: a prompt. */
   readonly serve?: number;
-  /** Folder of a built page to serve. */
   readonly page?: string;
 }
 
-/** Time in ms that requests in flight have to end. */
+/** For requests in flight. */
 const SERVER_GRACE_MS = 1_000;
 
-/** Starts Redis, all workers and a chat prompt, or a server for pages, in one process. */
 export async function runDev({ output }: CommandContext, options: DevOptions): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
@@ -57,7 +54,7 @@ export async function runDev({ output }: CommandContext, options: DevOptions): P
   const agent = chooseAgent(agents, options.agent);
   const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), reportShadow(output));
   const metrics = { ...config.metrics, port: 0 };
-  // The module exports agents with their own models, so another model would be missing in the process of a suspect.
+  // The module exports agents with their own models, so the process of a suspect would lack this one.
   const agentsModule = options.model === undefined ? options.agents : undefined;
   const parts = { config, output, agents, agentsModule, policy, ...shadow, metrics, onEvent };
   return await withAllInOne(parts, async (all) => {
@@ -86,7 +83,6 @@ export async function runDev({ output }: CommandContext, options: DevOptions): P
   });
 }
 
-/** Prints one line for each compaction at which the second policy (`--shadow`) was measured. */
 function reportShadow(output: Output): EventListener {
   const describe = ({ outcome, tokensBefore, tokensAfter }: PassMeasure): string =>
     `${outcome}, ${tokensBefore} → ${tokensAfter} tokens`;
@@ -114,7 +110,7 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
   throw fieldError('invalid_config', '--agent', `there is no agent ${wanted}. Use one of ${names}`);
 }
 
-/** Opens the prompt on standard input. The prompt is shown only at a terminal. */
+/** The prompt is shown only at a terminal. */
 function openPrompt(signal: AbortSignal, onInterrupt: () => void): Prompt {
   // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;
@@ -125,13 +121,12 @@ interface DevServerOptions {
   readonly client: OpenClient;
   readonly agent: string;
   readonly port: number;
-  /** Folder of a built page. Absent: the routes alone. */
   readonly page?: string | undefined;
 }
 
 const HOST = '127.0.0.1';
 
-/** Serves the routes, the protocols of front-ends and perhaps a page, to this machine only. */
+/** Serves this machine only. */
 async function serveDev({ client, agent, port, page }: DevServerOptions): Promise<HttpServer> {
   const app = createHttpApp({ client, authenticate: 'none', protocols: createProtocols({ client, agent }) });
   const fetch = page === undefined ? app.fetch : withPage(page, app.fetch);

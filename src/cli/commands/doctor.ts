@@ -16,10 +16,7 @@ export interface DoctorCommandOptions {
   readonly json?: boolean;
 }
 
-/**
- * Checks machine, Redis and settings, and prints the results. @returns the exit code: 1 if a check failed, 0 if
- * there are only warnings
- */
+/** @returns the exit code: 1 if a check failed, 0 if there are only warnings */
 export async function runDoctor(
   { output }: CommandContext,
   { redis, providers = false, agents, json }: DoctorCommandOptions,
@@ -65,20 +62,14 @@ export async function showQuarantined(
   return 0;
 }
 
-/**
- * Puts a repaired record back, so that the next sweep processes it.
- * @throws invalid_input for a wrong shard number. not_found if the record is not in quarantine.
- */
+/** @throws invalid_input for a wrong shard number, not_found if the record is not in quarantine */
 export async function restoreRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
   await releaseRecord(output, shard, { name, isRestored: true });
   output.line('put back for the next sweep');
   return 0;
 }
 
-/**
- * Deletes an unreadable record permanently.
- * @throws invalid_input for a wrong shard number. not_found if the record is not in quarantine.
- */
+/** @throws invalid_input for a wrong shard number, not_found if the record is not in quarantine */
 export async function dropRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
   await releaseRecord(output, shard, { name, isRestored: false });
   output.line('deleted');

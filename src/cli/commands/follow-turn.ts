@@ -6,12 +6,12 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage } from '../turn-text.ts';
 
 export interface FollowOptions extends ConversationOptions {
-  /** How long to wait, in seconds. 0 prints the current state, or with `--stream` follows the turn until it settles. */
+  /** In seconds. 0 prints the current state, or with `--stream` follows the turn until it settles. */
   readonly wait: number;
   readonly stream?: boolean;
 }
 
-/** Prints a turn now, or once the turn settles. @returns the exit code: 1 if the wait ended without an answer */
+/** @returns the exit code: 1 if the wait ended without an answer */
 export async function showTurn(
   context: ClientContext,
   id: string,
@@ -45,7 +45,7 @@ async function printTurn(
   return view;
 }
 
-/** Prints the text of a turn while the model writes it. @returns the turn as it was at the end */
+/** @returns the turn as it was at the end */
 async function streamTurn(
   { client, output }: ClientContext,
   id: string,
@@ -69,12 +69,12 @@ async function streamTurn(
 interface Followed {
   readonly name: NamedConversation;
   readonly turn: string;
-  /** How long to follow the turn, in ms. 0: until the turn settles. */
+  /** 0: until the turn settles. */
   readonly waitMs: number;
   readonly json?: boolean;
 }
 
-/** Follows a turn and prints the calls that the turn waits for. @returns the turn as it was at the end */
+/** Prints the calls that the turn waits for. @returns the turn as it was at the end */
 async function followTurn(
   { client, output }: ClientContext,
   { name, turn, waitMs, json = false }: Followed,

@@ -19,26 +19,20 @@ interface InspectorOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly fleet: Pick<Fleet, 'read' | 'queues'>;
   readonly output: Output;
   readonly port: number;
-  /** True if callers may change conversations. Otherwise only the routes with the scope `read` answer. */
+  /** Otherwise only the routes with the scope `read` answer. */
   readonly allowsChanges: boolean;
 }
 
-/** The built page lies in `dist` of a checkout and of an installed package, two folders above this file. */
-const PAGE = fileURLToPath(new URL('../../dist/inspector', import.meta.url));
+/** In a checkout and in an installed package. */
+const PAGE = fileURLToPath(new URL('../../../dist/inspector', import.meta.url));
 
-/**
- * Finds the folder of the built inspector.
- * @throws invalid_config if the page was not built
- */
+/** @throws invalid_config if the page was not built */
 export function findInspectorPage(): string {
   if (existsSync(join(PAGE, 'index.html'))) return PAGE;
   throw fieldError('invalid_config', 'inspector', `${PAGE} has no page. In a checkout, run: npm run prepare`);
 }
 
-/**
- * Serves the inspector at the root of a port, beside its routes.
- * @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound
- */
+/** @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound */
 export async function serveInspector(options: InspectorOptions): Promise<HttpServer> {
   const { client, fleet, output, host, port, allowsChanges } = options;
   checkServedHost(options);
@@ -60,7 +54,6 @@ export async function serveInspector(options: InspectorOptions): Promise<HttpSer
   return await serveHttp({ app: { fetch, close: () => app.close() }, host, port, allowedHosts: callers.allowedHosts });
 }
 
-/** Opens the report of the workers and queues that have these settings. */
 export async function openConfiguredFleet(config: Config, onError: (error: unknown) => void): Promise<Fleet> {
   const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, prefix, shards, queueShards } = config;
   const { inbox, stuckMs, grafanaUrl } = config;
@@ -69,14 +62,12 @@ export async function openConfiguredFleet(config: Config, onError: (error: unkno
 
 interface InspectOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly port: number;
-  /** True if the page may change conversations. */
   readonly allowChanges?: true;
 }
 
-/** Time in ms that requests in flight have to end. */
+/** For requests in flight. */
 const GRACE_MS = 1_000;
 
-/** Serves the inspector until SIGTERM or SIGINT. */
 export async function runInspect({ client, output }: AccessContext, options: InspectOptions): Promise<number> {
   const { allowChanges, ...place } = options;
   const { interruption } = listenForSignals();

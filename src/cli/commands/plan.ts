@@ -21,11 +21,10 @@ import type { CommandContext } from '../run-command.ts';
 
 export interface PlanOptions extends FileOptions {
   readonly policy?: string;
-  /** File of the report. */
   readonly html?: string;
 }
 
-/** Shows what a compaction would do with each conversation of a file. Calls no model. */
+/** Calls no model. */
 export async function planFile({ output }: CommandContext, path: string, options: PlanOptions): Promise<number> {
   const { policy: policyPath, json, html } = options;
   if (html !== undefined) await checkWritable(html);
@@ -56,8 +55,8 @@ interface Planner {
 }
 
 /**
- * Plans by the thresholds of the policy. A plan is shown only if a manual compaction succeeds: otherwise it is `infeasible`.
- * If only a manual compaction fits the budget, because it may shorten protected messages, that one is planned.
+ * Plans by the thresholds of the policy. A plan that no manual compaction can carry out is shown as `infeasible`. If
+ * only a manual compaction fits, because it may shorten protected messages, that one is planned.
  */
 async function planConversation(
   entries: readonly LogEntry[],
@@ -99,12 +98,12 @@ function describe(
   };
 }
 
-/** Counts the messages before the first one that the plan changes. */
+/** Messages before the first one that the plan changes. */
 function firstChange({ sequences, evict, shorten = [] }: PassPlan, messages: number): number {
   return Math.min(messages, ...[...sequences, ...evict, ...shorten].map(({ from }) => from - 1));
 }
 
-/** Converts log positions (seqs) to message indexes: the first message of a file has seq 1 and index 0. */
+/** The first message of a file has seq 1 and index 0. */
 function indexRange({ from, to }: SeqRange): SeqRange {
   return { from: from - 1, to: to - 1 };
 }

@@ -21,25 +21,18 @@ import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 export interface ReplayOptions extends FileOptions {
   readonly policy?: string;
   readonly against?: string;
-  /** Maximum size of a request in tokens. */
   readonly window?: number;
-  /** Model `provider/model` of the catalogue. */
   readonly model?: string;
-  /** File of the report. */
   readonly html?: string;
 }
 
-/** A policy to try, with its results so far. */
 interface Trial {
   readonly name: string;
   readonly prepared: EvaluatedAgent;
   readonly replayed: ReplayedConversation[];
 }
 
-/**
- * Replays each conversation of a file and compacts it as workers would, under one policy, or under two policies to
- * compare. Summaries are written without a model.
- */
+/** Compacts as workers would, under one policy, or under two to compare. Calls no model. */
 export async function replayFile({ output }: CommandContext, path: string, options: ReplayOptions): Promise<number> {
   const { json, html } = options;
   if (html !== undefined) await checkWritable(html);
@@ -60,7 +53,7 @@ export async function replayFile({ output }: CommandContext, path: string, optio
       progress.advance(Buffer.byteLength(text), 0);
       const weighed = await weighConversation(given, trial.prepared);
       const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
-      // On a terminal, the progress bar must be cleared first, because the JSON would appear on the same line.
+      // Otherwise the JSON would appear on the line of the progress bar.
       if (json && isTTY) progress.clear();
       if (json)
         writeJson(output, {
@@ -80,10 +73,7 @@ export async function replayFile({ output }: CommandContext, path: string, optio
   return exitCode;
 }
 
-/**
- * Prepares both policies with the same window. With a larger window, one policy would send more, and the comparison
- * would be unfair.
- */
+/** Both policies get the same window. With a larger window, one would send more, and the comparison would be unfair. */
 async function prepareTrials(
   { policy, against, window, model }: ReplayOptions,
   output: Output,

@@ -28,21 +28,19 @@ import { findInspectorPage, openConfiguredFleet } from './inspect.ts';
 export interface ServeCommandOptions extends ServedHostOptions {
   readonly port: number;
   readonly maxReaders?: number;
-  /** Agent that answers the conversations of front-end protocols. */
+  /** For the protocols of front-ends. */
   readonly agent?: string;
-  /** Folder of a built page to serve beside the routes. */
   readonly page?: string;
-  /** True to serve the inspector under `/inspect`. */
   readonly inspect?: true;
   readonly metricsPort: number;
 }
 
-/** Exit code `EX_TEMPFAIL` of sysexits: requests were cut off at the deadline. */
+/** EX_TEMPFAIL of sysexits: requests were cut off at the deadline. */
 const CUT_OFF_EXIT_CODE = 75;
 
 type Client = Awaited<ReturnType<typeof openClient>>;
 
-/** Answers HTTP requests until SIGTERM or SIGINT. Then ends streams, and waits for requests in flight. */
+/** Answers until SIGTERM or SIGINT. Then ends streams, and waits for requests in flight. */
 export async function runServe({ output }: CommandContext, options: ServeCommandOptions): Promise<number> {
   const { host, port } = options;
   checkOptions(options);

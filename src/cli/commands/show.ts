@@ -7,12 +7,11 @@ import { formatTable, writeTable } from '../table.ts';
 const PREVIEW_CHARACTERS = 160;
 
 export interface ContextOptions extends ConversationOptions {
-  /** Number of a kept version of the context. Absent: the live one. */
+  /** Absent: the live version. */
   readonly version?: number;
   readonly full?: boolean;
 }
 
-/** Prints the context that the model would get, with its token count. System prompt and tools are not counted. */
 export async function showContext(
   { client, output }: ClientContext,
   id: string,
@@ -56,7 +55,7 @@ export async function showVersions(
   return 0;
 }
 
-/** Prints the changes of the context between two versions. Version 0 is the whole log. */
+/** Version 0 is the whole log. */
 export async function showDiff(
   { client, output }: ClientContext,
   ...[id, from, to, { tenant, json }]: [string, number, number, ConversationOptions]
@@ -81,7 +80,7 @@ function preview(text: string): string {
 
 const HEADER = ['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took', 'notes'];
 
-/** Formats versions as a table. The column of notes is left out if it is empty. */
+/** The column of notes is left out if it is empty. */
 export function describeVersions(versions: readonly Version[]): string[] {
   const rows = versions.map((version) => [
     String(version.number),

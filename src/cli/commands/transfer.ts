@@ -14,8 +14,7 @@ export interface ImportOptions extends FileOptions {
 }
 
 /**
- * Creates each conversation of a file. Repeating the import within a day changes nothing. An invalid conversation does
- * not affect the others.
+ * Repeating the import within a day changes nothing.
  * @returns the exit code: 1 if a conversation was not imported
  */
 export async function importFile(
@@ -44,8 +43,7 @@ export async function importFile(
 }
 
 /**
- * Prints the whole log as one line of a conversation file, including messages that are no longer in the context.
- * @param options `to`: format of another program, in which the messages are printed as one JSON document
+ * @param options `to`: format of another program, in which the messages are one JSON document
  * @throws invalid_input for an unknown format
  */
 export async function exportConversation(

@@ -14,7 +14,7 @@ interface OpenOptions extends ConversationOptions {
   readonly limit: number;
 }
 
-/** Lists the open turns of a conversation, with the commands that answer the calls of the first one. */
+/** Adds the commands that answer the calls of the first turn. */
 export async function showOpen(
   { client, output }: ClientContext,
   id: string,
@@ -45,11 +45,9 @@ interface AnswerOptions extends ConversationOptions {
   readonly file?: string;
   readonly error?: boolean;
   readonly approve?: boolean;
-  /** Reason of the denial. `true` if the option was given without a reason. */
+  /** `true` without a reason. */
   readonly deny?: string | true;
-  /** Hash of the call, as `turns` prints it. */
   readonly hash?: string;
-  /** Person who answers. */
   readonly by?: string;
 }
 
@@ -70,10 +68,7 @@ export async function answer(
   return 0;
 }
 
-/**
- * Explains the error for an answer of the wrong kind. The API error describes an object, but a person has to use
- * another option.
- */
+/** The API error describes an object, but a person has to use another option. */
 function wordWrongKind(error: TurnfoldError, turn: string): TurnfoldError {
   const { code, field = '', details } = error;
   if (details?.['for'] === undefined) return error;
@@ -101,7 +96,7 @@ async function readAnswer({ content, file, error, approve, deny }: AnswerOptions
   return { content: content ?? (await readTextFile(file ?? '')), ...(error && { isError: true }) };
 }
 
-/** Cancels an open turn. @returns the exit code: 1 if the turn has already settled in another state */
+/** @returns the exit code: 1 if the turn has settled in another state */
 export async function cancel(
   { client, output }: ClientContext,
   id: string,
@@ -116,21 +111,18 @@ export async function cancel(
 interface EnqueueOptions extends FollowOptions {
   readonly agent: string;
   readonly turn?: string;
-  /** Context object of the turn, as JSON or as `@file`. */
+  /** JSON, or `@file`. */
   readonly context?: string;
   readonly onBusy?: string;
-  /** Turn for which `onBusy` is meant. */
   readonly busyTurn?: string;
-  /** Time until the turn may start, such as `30m`. */
   readonly delay?: string;
-  /** Time in which the turn must be settled, such as `2h`. */
   readonly deadline?: string;
   readonly maxTurnTokens?: number;
   readonly maxQueuedTurns?: number;
   readonly priority?: number;
 }
 
-/** Enqueues a turn. @returns the exit code: 1 if `--wait` ended without an answer */
+/** @returns the exit code: 1 if `--wait` ended without an answer */
 export async function enqueue(
   context: ClientContext,
   id: string,
@@ -162,10 +154,10 @@ export async function enqueue(
 }
 
 interface FailedOptions {
-  /** Tenant to list. Absent: all tenants. */
+  /** Absent: all tenants. */
   readonly tenant?: string;
   readonly code?: string;
-  /** Age (`90s`, `30m`, `2h`, `7d`) or date. Older failures are not listed. */
+  /** An age (`90s`, `30m`, `2h`, `7d`) or a date. */
   readonly since?: string;
   readonly limit: number;
   readonly json?: boolean;
@@ -193,15 +185,14 @@ export async function showFailed({ client, output }: ClientContext, options: Fai
 
 interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
-  /** Context object of the new turn, as JSON or as `@file`. */
+  /** JSON, or `@file`. */
   readonly context?: string;
   readonly priority?: number;
   readonly wait: number;
 }
 
 /**
- * Enqueues the input of a failed turn as a new turn. If no turn is named, requests a compaction, because a failed
- * compaction leaves no turn.
+ * Without a turn, requests a compaction, because a failed compaction leaves no turn.
  * @returns the exit code: 1 if `--wait` ended without an answer
  */
 export async function redrive(
@@ -234,11 +225,7 @@ export async function redrive(
   return 0;
 }
 
-/**
- * Parses an age or a date.
- * @returns ms since epoch
- * @throws invalid_input for any other text
- */
+/** @returns ms since epoch. @throws invalid_input for a text that is no age or date */
 function readSince(text: string, now: number): number {
   const ageMs = parsePeriod(text);
   const since = ageMs === undefined ? Date.parse(text) : now - ageMs;

@@ -14,18 +14,17 @@ import type { CommandContext } from '../run-command.ts';
 
 export interface RenderOptions {
   readonly format: string;
-  /** Provider's name of the model. Absent: the model that wrote the last answer in this format. */
+  /** Absent: the model that wrote the last answer in this format. */
   readonly model?: string;
-  /** System prompt of the request. A conversation file does not contain it. */
+  /** A conversation file does not contain it. */
   readonly system?: string;
 }
 
 const MAX_OUTPUT_TOKENS = 8_192;
 
 /**
- * Prints the provider request for each conversation of a file, one JSON line each. Tools are described by their names
- * only, because a file has no tool descriptions.
- * @throws invalid_input for an unknown format
+ * Tools are described by their names only, because a file has no descriptions. @throws invalid_input for an unknown
+ * format
  */
 export async function renderFile(
   { output }: CommandContext,
@@ -45,11 +44,11 @@ export interface ValidateOptions {
   readonly json?: boolean;
 }
 
-/** Exit codes. A script can distinguish a request that breaks rules (1) from a file without a request (2). */
+/** A script can distinguish a request that breaks rules (1) from a file without a request (2). */
 const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 
-/** Prints the rules of the provider format that a request body breaks. @returns the exit code: 0 if it breaks none */
+/** @returns the exit code: 0 if the request breaks no rule */
 export async function validateFile(
   { output }: CommandContext,
   path: string,
@@ -68,10 +67,7 @@ export async function validateFile(
   return violations.length === 0 ? 0 : BROKEN_RULES;
 }
 
-/**
- * Parses a request body.
- * @throws invalid_input if the text is not JSON
- */
+/** @throws invalid_input if the text is not JSON */
 function parseBody(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
@@ -91,7 +87,7 @@ function describeViolation({ rule, path, message }: Violation): string {
 
 const encodingSchema = z.enum(['o200k_base', 'cl100k_base']);
 
-/** Counts the tokens of a text file. @throws invalid_input for an unknown encoding */
+/** @throws invalid_input for an unknown encoding */
 export async function countFile(
   { output }: CommandContext,
   path: string,

@@ -26,10 +26,10 @@ export interface WorkerOptions {
   readonly shadow?: string;
 }
 
-/** Exit code `EX_TEMPFAIL` of sysexits: the shutdown deadline aborted some work, which other workers will continue. */
+/** EX_TEMPFAIL of sysexits: the deadline aborted some work, which other workers will continue. */
 const CUT_OFF_EXIT_CODE = 75;
 
-/** Runs workers until SIGTERM or SIGINT. Then hands back their turns, so that other workers continue them. */
+/** Runs until SIGTERM or SIGINT. Then hands back turns, so that other workers continue them. */
 export async function runWorker({ output }: CommandContext, options: WorkerOptions): Promise<number> {
   const roles = readRoles(options.roles);
   const { redisUrl, redisTls, logLevel, logsContent, durability: _, grafanaUrl: __, ...config } = readConfig();
@@ -74,8 +74,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
     throw placeAgentError(error, agents, sources);
   });
   void exitRefused(location, started, output);
-  // A starting worker waits for Redis without limit. A signal ends the wait at once, because a worker that has not
-  // started owns no turn.
+  // A start waits for Redis without limit. A signal ends that wait at once, because the worker owns no turn yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
   const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
@@ -84,21 +83,18 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   const outcome = (await workers?.close()) ?? 'closed';
   await flushSpans();
   logger.info({ outcome }, 'worker stopped');
-  // Ends the process even if aborted work is still running. Its leases lapse, and other workers continue the work.
+  // Aborted work may still run. Its leases lapse, and other workers continue it.
   await setImmediate();
   if (isRefused) process.exit(MISCONFIGURED);
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
-/**
- * Time in ms during which a refusal by one Cluster node or Sentinel is ignored, because another node may accept the
- * client.
- */
+/** A refusal by one Cluster node or Sentinel is ignored for this time, because another node may accept the client. */
 const SEVERAL_NODES_MS = 10_000;
 
 /**
  * Ends the process if Redis refuses its client, e.g. because of TLS or a password. Such a Redis may close connections
- * without an error, and the start would wait silently. The exit is immediate, because the worker owns no turn yet.
+ * without an error, and the start would wait silently.
  */
 async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
   let hasStarted = false;

@@ -8,41 +8,32 @@ export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
-  /** Messages that the demo appends before the first turn. */
+  /** Appended before the first turn. */
   readonly opening: readonly Message[];
-  /** Tokens available for a request: the model's window minus the reserved output. */
+  /** The model's window minus the reserved output. */
   readonly usable: number;
 }
 
-/** Prefix of the names of demo agents. No other agent may have a name with this prefix. */
+/** No other agent may have a name with this prefix. */
 export const DEMO_PREFIX = 'turnfold-demo-';
 
 const RESERVE_TOKENS = 1_000;
-/** Fraction of the usable window at which a compaction starts. */
+/** Of the usable window. A compaction starts there. */
 export const THRESHOLD_SHARE = 0.65;
-/** Fraction of the usable window to which a compaction reduces the context. */
+/** Of the usable window. A compaction reduces the context to it. */
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
-/**
- * Maximum number of steps in a demo turn. A recorded turn may have hundreds of calls, far more than the default of
- * `maxSteps` allows.
- */
+/** A recorded turn may have hundreds of calls, far more than the default of `maxSteps`. */
 const MAX_STEPS = 2_000;
 
 export interface DemoAgentOptions {
   readonly isCompacted: boolean;
-  /**
-   * Creates a provider's model to use instead of the script. The model gets a small window, so that compaction
-   * happens.
-   */
+  /** Creates a model to use instead of the script, with a small window, so that compaction happens. */
   readonly makeModel?: ((window: Pick<ModelProfile, 'windowTokens' | 'outputCapTokens'>) => Model) | undefined;
 }
 
-/**
- * Creates the agent of the demo. Its model follows a script, so no API key is needed. Everything else is as in
- * production.
- */
+/** The model follows a script, so no API key is needed. Everything else is as in production. */
 export function createDemoAgent(name: string, script: DemoScript, { isCompacted, makeModel }: DemoAgentOptions): Agent {
   const { usable } = script;
   const policy: PolicyInput = {
@@ -67,37 +58,33 @@ export function createDemoAgent(name: string, script: DemoScript, { isCompacted,
   };
 }
 
-/** Maximum size of a tool result in tokens. Longer results are clipped. */
+/** Longer results are clipped. */
 export function maxResultTokens(usable: number): number {
   return Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE));
 }
 
-/** A tool call in the script of the demo. The arguments are encoded as JSON when the call is made. */
 export interface ScriptedCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
-/**
- * A turn in the script of the demo: its input, rounds of tool calls, and a function that writes the answer from the
- * tool results.
- */
+/** The answer is written from the results of the tools. */
 export interface ScriptedTurn {
   readonly ask: string;
   readonly rounds: readonly (readonly ScriptedCall[])[];
-  /** Texts that accompany the tool calls, one for each round. */
+  /** Accompany the tool calls, one for each round. */
   readonly remarks?: readonly string[];
   readonly answer: (results: readonly string[]) => string;
 }
 
-/** Id of a demo turn, such as `turn-07` for index 6. */
+/** `turn-07` for index 6. */
 export function turnIdOf(index: number): string {
   return `turn-${String(index + 1).padStart(2, '0')}`;
 }
 
 /**
- * Creates a model that follows the script. The model reads the numbers of turn and step from the idempotency key
- * (`…/turn/accepted/model-n`), so a retried step gets the same answer in any context.
+ * The model finds turn and step in the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the same
+ * answer in any context.
  */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {

@@ -14,20 +14,17 @@ import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;
-/** Maximum size of the demo's window as a fraction of the appended tokens, so that compaction must happen. */
+/** Of the appended tokens. A larger window would need no compaction. */
 const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
-/** True in a checkout of the repository, false in an installed package, which has no `src`. */
+/** An installed package has no `src`. */
 export function isCheckout(root: string): boolean {
   return existsSync(join(root, 'src'));
 }
 
-/**
- * Loads the built-in script with questions about the code of turnfold. The code is in `src` in a checkout and in `dist`
- * in an installed package.
- */
+/** Questions about the code of turnfold, which is in `src` in a checkout and in `dist` in an installed package. */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
   const code: CodeFolder = isCheckout(root) ? { path: 'src', extension: '.ts' } : { path: 'dist', extension: '.js' };
   return {
@@ -40,9 +37,9 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 }
 
 /**
- * Loads a script that plays back a recorded conversation. The window has at most a quarter of the conversation's
- * tokens, or more if the conversation is too short for a compaction to succeed.
- * @param number line number of the conversation, from 1
+ * Plays back a recorded conversation, in a window of at most a quarter of its tokens. A short conversation gets more,
+ * so that a compaction can succeed.
+ * @param number line of the conversation, from 1
  * @throws invalid_input if the line has no valid conversation
  */
 export async function loadPlaybackScript(line: string, number: number): Promise<DemoScript> {
@@ -74,8 +71,8 @@ interface RoleWeight {
 }
 
 /**
- * Returns the smallest window in which a compaction can reach its target size. System prompt, tools and the current
- * user message must be smaller than the target, and the next answer must not start another compaction.
+ * Smallest window in which a compaction can succeed. System prompt, tools and the current user message must be smaller
+ * than the target, and the next answer must not start another compaction.
  */
 function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): number {
   const largest = (role: Role): number =>
@@ -85,8 +82,8 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
 }
 
 /**
- * Returns the largest window within `WINDOW_SHARE` of the appended tokens. A smaller window clips tool results more,
- * which reduces the appended tokens again, so the function tries several window sizes.
+ * Largest window within `WINDOW_SHARE`. A smaller window clips tool results more, which reduces the appended tokens
+ * again, so several sizes are tried.
  */
 function fitWindow(weights: readonly RoleWeight[]): number {
   const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };
@@ -99,7 +96,7 @@ function fitWindow(weights: readonly RoleWeight[]): number {
   }
 }
 
-/** Describes the tools as a request does, to count their tokens. */
+/** As a request does, to count their tokens. */
 function describeTools(tools: Playback['tools']): unknown {
   return tools.map(({ name, description, input }) => ({
     name,
@@ -108,13 +105,12 @@ function describeTools(tools: Playback['tools']): unknown {
   }));
 }
 
-/** Folder with the code of turnfold: `src` in a checkout, `dist` in an installed package. */
 interface CodeFolder {
   readonly path: 'src' | 'dist';
   readonly extension: '.ts' | '.js';
 }
 
-/** Folders of the code that the demo's questions are about, each with a text to search for. */
+/** Each with a text to search for. */
 const ROOMS = [
   { path: 'domain', text: 'throw new TurnfoldError' },
   { path: 'compaction', text: 'export function' },
@@ -141,7 +137,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // Packages whose READMEs the questions quote if the development dependencies are not installed.
+  // If the development dependencies are not installed.
   'pino',
   'undici',
 ] as const;
@@ -149,8 +145,8 @@ const README_QUESTIONS = 9;
 const EXCERPT_CHARACTERS = 9_000;
 
 /**
- * Writes the questions of the demo's conversation. Questions about the code lead to tool calls, which a compaction can
- * summarize. Questions about READMEs are long user messages without tool calls. A compaction copies what fits of them.
+ * A compaction can summarize the tool calls of questions about code. Questions about READMEs are long user messages, of
+ * which it copies what fits.
  */
 async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
   const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));
@@ -187,10 +183,7 @@ async function roomTurns(
   return [overview, usage];
 }
 
-/**
- * Writes two turns about a README that is quoted in the question. Each turn has one answer and no tool call, so there
- * is nothing to summarize.
- */
+/** One answer and no tool call, so there is nothing to summarize. */
 function readmeTurns(name: string, readme: string): ScriptedTurn[] {
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
@@ -218,15 +211,12 @@ function firstSentence(text: string): string {
   return prose?.trim() ?? 'its first lines do not say.';
 }
 
-/** True for files with code, false for the type declarations beside compiled files. */
+/** False for the type declarations beside compiled files. */
 function isCode(name: string, { extension }: CodeFolder): boolean {
   return name.endsWith(extension) && !name.endsWith('.d.ts');
 }
 
-/**
- * Reads the README of a dependency, which npm may have installed in a parent folder. @returns undefined if the package
- * is not installed
- */
+/** npm may have installed the package in a parent folder. @returns undefined if it is not installed */
 async function readReadme(root: string, dependency: string): Promise<string | undefined> {
   for (let folder = root; ; folder = dirname(folder)) {
     const files = await readdir(join(folder, 'node_modules', dependency)).catch(() => undefined);

@@ -4,10 +4,10 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 import type { ConversationLine } from '../../wire/histories/conversation-line.ts';
 import type { ScriptedTurn } from './demo-agent.ts';
 
-/** A script that repeats the inputs, tool calls and tool results of a recorded conversation. */
+/** Repeats the inputs, tool calls and results of a recorded conversation. */
 export interface Playback {
   readonly system: string;
-  /** Recorded messages before the first user message. */
+  /** Before the first user message. */
   readonly opening: readonly Message[];
   readonly turns: readonly ScriptedTurn[];
   readonly tools: readonly Tool[];
@@ -38,10 +38,7 @@ export function playBack({ messages }: ConversationLine): Playback {
   };
 }
 
-/**
- * Converts a recorded turn to a script. Text before a round of calls accompanies those calls. Text after the last round
- * becomes the answer.
- */
+/** Text before a round of calls accompanies them. Text after the last round is the answer. */
 function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   const rounds: ToolCall[][] = [];
   const remarks: string[] = [];
@@ -57,10 +54,7 @@ function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   return { ask: ask === '' ? '(empty)' : ask, rounds, remarks, answer: () => closing };
 }
 
-/**
- * Creates one tool for each recorded tool name. If a call was recorded several times, its results are returned in the
- * recorded order.
- */
+/** Creates a tool for each recorded name. A call that was recorded several times returns its results in their order. */
 function recordTools(messages: readonly Message[]): Tool[] {
   const results = new Map(
     messages.flatMap((message) => (message.toolCallId === undefined ? [] : [[message.toolCallId, message]])),
@@ -86,10 +80,7 @@ function recordTools(messages: readonly Message[]): Tool[] {
   }));
 }
 
-/**
- * Identifies a call by its tool name and arguments. White space in the arguments is ignored, because a tool receives
- * parsed arguments.
- */
+/** A tool gets parsed arguments, so their white space does not count. */
 function callKey(name: string, json: string): string {
   try {
     return `${name}\n${JSON.stringify(JSON.parse(json))}`;

@@ -1,14 +1,13 @@
 import { plot } from 'asciichart';
 import type { Version } from '../../domain/version.ts';
 
-/** Result of running the demo's turns once. Sizes are in tokens. */
+/** Sizes are in tokens. */
 export interface DemoRun {
   readonly conversation: string;
   readonly turns: number;
-  /** Error codes of the failed turns, in the order of the turns. */
+  /** In the order of the turns. */
   readonly failures: readonly string[];
   readonly requests: readonly SizedRequest[];
-  /** Total tokens of all messages in the log. */
   readonly appended: number;
   readonly tokensEnd: number;
   readonly versions: readonly Version[];
@@ -16,7 +15,7 @@ export interface DemoRun {
 
 export interface SizedRequest {
   readonly tokens: number;
-  /** False if the request was larger than the window. Such a request is not sent, and its turn fails. */
+  /** A request that is larger than the window is not sent, and its turn fails. */
   readonly isSent: boolean;
 }
 
@@ -33,10 +32,7 @@ export interface DemoSummary {
 const PLOT_WIDTH = 72;
 const PLOT_HEIGHT = 14;
 
-/**
- * Computes the figures of one run. @param usable the window minus the reserved output. A provider would refuse a larger
- * request.
- */
+/** @param usable the window minus the reserved output. A provider would refuse a larger request. */
 export function summarizeRun(run: DemoRun, usable: number): DemoSummary {
   const sent = run.requests.filter(({ isSent }) => isSent);
   return {
@@ -50,7 +46,6 @@ export function summarizeRun(run: DemoRun, usable: number): DemoSummary {
   };
 }
 
-/** Plots the request size of each model call, for the run with and the run without compaction. */
 export function plotRuns(compacted: DemoRun, uncompacted: DemoRun, usable: number): string[] {
   const lines = plot([stretch(uncompacted.requests), stretch(compacted.requests)], {
     height: PLOT_HEIGHT,
@@ -66,7 +61,7 @@ export function plotRuns(compacted: DemoRun, uncompacted: DemoRun, usable: numbe
   ];
 }
 
-/** Compares the runs with and without compaction in sentences. Failures of the run with compaction come first. */
+/** Failures of the run with compaction come first. */
 export function describeRuns(run: DemoRun, without: DemoRun, usable: number): string[] {
   const { tokensPeak, tokensEnd, overLimit } = summarizeRun(run, usable);
   const unsent = without.requests.filter(({ isSent }) => !isSent).length;
@@ -82,7 +77,7 @@ function describeFailures({ turns, failures }: DemoRun): string {
   return `${failures.length} of ${turns} turns fail${codes.length === 0 ? '' : ` (${codes.join(', ')})`}`;
 }
 
-/** Stretches a run to the width of the plot, so that both runs use the same horizontal axis. */
+/** Both runs then use the same horizontal axis. */
 function stretch(requests: readonly SizedRequest[]): number[] {
   if (requests.length === 0) return [0];
   return Array.from(

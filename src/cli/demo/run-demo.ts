@@ -4,20 +4,19 @@ import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { type DemoScript, turnIdOf } from './demo-agent.ts';
 import type { DemoRun, SizedRequest } from './report.ts';
 
-/** How long to wait for the end of one turn, and for the end of the last compaction, in ms. */
+/** For the end of a turn, and of the last compaction. */
 const TURN_WAIT_MS = 60_000;
 const POLL_MS = 100;
 
 export interface DemoProgress {
   readonly number: number;
   readonly of: number;
-  /** Size of the turn's last model request in tokens. */
+  /** Of the turn's last model request. */
   readonly tokens: number;
   readonly version: number;
   readonly view: TurnView;
 }
 
-/** Runs the turns of one conversation one after the other and reads the results from Redis. */
 export async function runConversation(
   client: TurnfoldClient,
   agent: Agent,
@@ -40,7 +39,7 @@ export async function runConversation(
   return await readRun(client, conversation, turns.length);
 }
 
-/** Waits for a compaction that is still in flight after the last answer, because compactions run beside the turns. */
+/** Compactions run beside the turns, so one may still run after the last answer. */
 async function waitForPass(client: TurnfoldClient, conversation: string): Promise<void> {
   const until = Date.now() + TURN_WAIT_MS;
   while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
@@ -68,10 +67,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
   };
 }
 
-/**
- * Reads the size of a request that was larger than the window from the failure of its turn, because the request was not
- * sent.
- */
+/** A request that was not sent has its size in the failure of its turn. */
 function refusedRequest({ failure }: TurnView): SizedRequest[] {
   const tokens = failure?.details?.tokens;
   return typeof tokens === 'number' ? [{ tokens, isSent: false }] : [];

@@ -10,19 +10,12 @@ const HELP =
   'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
 
 export interface WorkspaceAgentOptions {
-  /**
-   * Settings that override the agent's own policy. That policy has small limits, so that compactions become
-   * visible.
-   */
+  /** Overrides the agent's own policy, whose small limits make compactions visible. */
   readonly policy?: PolicyInput;
-  /** Model to use instead of the built-in script, which understands three commands. */
+  /** Instead of the built-in script, which understands three commands. */
   readonly model?: Model;
 }
 
-/**
- * Creates the built-in agent of `turnfold dev`. Its script understands three commands, which tools carry out on the
- * files under `root`.
- */
 export function createWorkspaceAgent(
   root: string,
   { policy = {}, model = scriptedModel({ decide }) }: WorkspaceAgentOptions = {},
@@ -60,7 +53,7 @@ function readCommand(text: string): { name: string; arguments: string } | undefi
 const MAX_MATCHES = 60;
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'coverage']);
 
-/** Creates tools that read files under `root` and nothing outside of `root`. */
+/** The tools read nothing outside of `root`. */
 export function workspaceTools(root: string): Tool[] {
   const list = defineTool({
     name: 'list',
@@ -90,7 +83,7 @@ export function workspaceTools(root: string): Tool[] {
   return [list, read, search] as Tool[];
 }
 
-/** Resolves a path below the root. @throws Error for a path outside of the root */
+/** @throws Error for a path outside of the root */
 function inside(root: string, path: string): string {
   const full = resolve(root, path);
   if (full !== root && !full.startsWith(root + sep))

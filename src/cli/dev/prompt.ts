@@ -2,22 +2,22 @@ import { createInterface, type Interface } from 'node:readline';
 
 export interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
-  /** Terminal that echoes the input. Absent if there is no terminal: then no prompt is shown. */
+  /** Terminal that echoes the input. Absent: no prompt is shown. */
   readonly output?: NodeJS.WritableStream;
   readonly signal?: AbortSignal;
-  /** Called for Ctrl-C at the terminal. Node's readline consumes Ctrl-C before it becomes a signal. */
+  /** Called for Ctrl-C, which Node's readline consumes before it becomes a signal. */
   readonly onInterrupt: () => void;
 }
 
 interface Question {
-  /** Text of the prompt. The text must be a constant, because readline does not escape it. */
+  /** Must be a constant, because readline does not escape it. */
   readonly prompt: string;
   readonly signal?: AbortSignal | undefined;
-  /** If true, lines that were typed at the terminal before the question are ignored. */
+  /** Ignores lines that were typed before the question. */
   readonly isFresh?: boolean;
 }
 
-/** Asks questions and reads one line for each answer. Owns the readline interface. */
+/** Owns the readline interface. */
 export class Prompt {
   readonly isTerminal: boolean;
   readonly #lines: Interface;
@@ -43,7 +43,7 @@ export class Prompt {
     });
   }
 
-  /** Asks a question. @returns the next line, or undefined if the input has ended or the question was withdrawn */
+  /** @returns the next line, or undefined if the input has ended or the question was withdrawn */
   async ask({ prompt, signal, isFresh = false }: Question): Promise<string | undefined> {
     if (isFresh && this.isTerminal) this.#typed.length = 0;
     const typed = this.#typed.shift();
@@ -65,7 +65,7 @@ export class Prompt {
     }
   }
 
-  /** Shows the prompt again after other output. */
+  /** After other output. */
   showAgain(): void {
     if (this.isTerminal && this.#take !== undefined) this.#lines.prompt(true);
   }

@@ -11,7 +11,7 @@ export interface TalkOptions extends ClientContext {
   readonly agent: string;
   readonly conversation: string;
   readonly context?: TurnContext | undefined;
-  /** Aborts when the process gets SIGTERM or SIGINT. */
+  /** Aborts at SIGTERM or SIGINT. */
   readonly interrupted: AbortSignal;
 }
 
@@ -21,13 +21,13 @@ interface OpenTurn {
   readonly canceling: AbortController;
 }
 
-/** A chat between a person and an agent at the terminal. Decides what Ctrl-C does. */
+/** A chat at the terminal. */
 export class Talk {
   readonly #options: TalkOptions;
   readonly #output: Output;
   readonly #leaving = new AbortController();
   #open: OpenTurn | undefined;
-  /** True after a first Ctrl-C. The next Ctrl-C quits. */
+  /** After a first Ctrl-C. The next one quits. */
   #isWarned = false;
   #prompt: Prompt | undefined;
 
@@ -48,10 +48,7 @@ export class Talk {
     }
   }
 
-  /**
-   * Handles Ctrl-C. The first one cancels the running turn, or warns if no turn is running. The second one ends
-   * `turnfold dev`.
-   */
+  /** The first Ctrl-C cancels the running turn, or warns if none is running. The second one ends `turnfold dev`. */
   interrupt(): void {
     const open = this.#open;
     if (this.#isWarned || (open === undefined && this.#prompt?.isTerminal !== true)) {
@@ -80,10 +77,7 @@ export class Talk {
     return this.#leaving.signal.aborted || this.#options.interrupted.aborted;
   }
 
-  /**
-   * Reports an error and continues the chat. Errors after the person has quit are ignored, because quitting causes
-   * them.
-   */
+  /** Continues the chat after an error. Errors after the person has quit are ignored, because quitting causes them. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -104,7 +98,7 @@ export class Talk {
     else await command(this.#options, conversation);
   }
 
-  /** Follows a turn that is still open from an earlier chat. Otherwise that turn would silently block all new turns. */
+  /** A turn that is still open from an earlier chat would silently block all new turns. */
   async #resumeOpenTurn(): Promise<void> {
     const { client, conversation } = this.#options;
     const open = await client.openTurns(conversation, { limit: 1 }).catch((error: unknown) => {
@@ -142,10 +136,7 @@ export class Talk {
     }
   }
 
-  /**
-   * Asks the person to answer each call that the turn waits for. If the turn waits for compaction or a retry, there is
-   * nothing to answer, and only its state is printed.
-   */
+  /** Nothing can be answered while the turn waits for compaction or a retry. */
   async #askAnswers(waiting: Waiting, { turn, canceling: { signal } }: OpenTurn): Promise<void> {
     const { client, conversation } = this.#options;
     if (!isAnswerKind(waiting.for)) {
@@ -165,7 +156,7 @@ export class Talk {
     }
   }
 
-  /** Asks whether a call may run. @returns undefined if the input has ended or the turn is canceled */
+  /** @returns undefined if the input has ended or the turn is canceled */
   async #askDecision(signal: AbortSignal): Promise<CallAnswer | undefined> {
     for (;;) {
       const line = await this.#prompt?.ask({ prompt: 'Allow this call? y/n ', signal, isFresh: true });
@@ -178,7 +169,7 @@ export class Talk {
     }
   }
 
-  /** Asks for the result of a call. @returns undefined if the input has ended or the turn is canceled */
+  /** @returns undefined if the input has ended or the turn is canceled */
   async #askResult({ name }: WaitingCall, signal: AbortSignal): Promise<CallAnswer | undefined> {
     for (;;) {
       const line = await this.#prompt?.ask({ prompt: 'Result of this call? ', signal, isFresh: true });

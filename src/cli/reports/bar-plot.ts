@@ -5,17 +5,16 @@ export interface Bar {
   readonly name: string;
   /** Undefined if nothing was measured. A value below 0 has an empty bar. */
   readonly value: number | undefined;
-  /** The value as text, behind the bar. */
   readonly text: string;
-  /** True for a bar that the reader looks for. */
+  /** Marks a bar that the reader looks for. */
   readonly isOwn?: boolean;
 }
 
 export interface BarPlot {
-  /** Name of the plot for screen readers. */
+  /** For screen readers. */
   readonly label: string;
   readonly bars: readonly Bar[];
-  /** Value of a full bar. */
+  /** Of a full bar. */
   readonly max: number;
 }
 
@@ -26,7 +25,6 @@ const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 14;
 const BASELINE = 16;
 
-/** Draws one horizontal bar for each value. */
 export function drawBarPlot({ label, bars, max }: BarPlot): Markup {
   const rows = bars.map(({ name, value = 0, text, isOwn = false }, index) => {
     const top = index * ROW_HEIGHT;

@@ -15,10 +15,7 @@ import { drawFacts, drawTable, figure, placeWide, writePage } from './report-pag
 import { formatCount } from './scale.ts';
 import { drawSizePlot, type SizeBand, type SizeLimit, type SizePlot } from './size-plot.ts';
 
-/**
- * JSON output of `turnfold plan` for one conversation. Message indexes begin at 0, and both ends of a range are
- * included.
- */
+/** JSON output of `turnfold plan`. Message indexes begin at 0, and both ends of a range are included. */
 export interface PlanLine {
   readonly id: string;
   readonly kind: string;
@@ -28,22 +25,22 @@ export interface PlanLine {
   readonly turns: number;
   readonly sequences: readonly SeqRange[];
   readonly evict: readonly SeqRange[];
-  /** Tokens of each part of the budget. Null if the plan divides no budget. */
+  /** In tokens. Null if the plan divides no budget. */
   readonly division: BudgetDivision | null;
   readonly protected: readonly number[];
-  /** Tokens of the messages before the first change. Providers can read these from their caches. */
+  /** Before the first change. Providers can read these tokens from their caches. */
   readonly prefixTokens: number;
-  /** Why no compaction of these messages can be sent, for the kind `infeasible`. */
+  /** Of the kind `infeasible`. */
   readonly why?: string;
 }
 
-/** Conversations with a plot. A page with all plots of a large file would be too large for a browser. */
+/** A page with all plots of a large file would be too large for a browser. */
 const MAX_PLOTS = 50;
 
 export interface MessageSize {
   readonly role: Role;
   readonly tokens: number;
-  /** Tokens of this message and all before it. */
+  /** With all messages before. */
   readonly total: number;
 }
 
@@ -52,7 +49,6 @@ export interface PlannedConversation {
   readonly sizes: readonly MessageSize[];
 }
 
-/** Writes the report of `turnfold plan`: a table of all plans, and a plot of each. */
 export function reportPlans(all: readonly PlannedConversation[], limits: Limits): string {
   const largest = all.toSorted((one, other) => other.planned.tokens - one.planned.tokens).slice(0, MAX_PLOTS);
   const plotted = all.filter((conversation) => largest.includes(conversation));
@@ -107,7 +103,6 @@ function listBands({ kind, sequences, evict, protected: kept }: PlanLine): SizeB
   ];
 }
 
-/** Joins sorted positions into ranges. */
 function joinRanges(positions: readonly number[]): SeqRange[] {
   const ranges: { from: number; to: number }[] = [];
   for (const position of positions) {
@@ -139,10 +134,6 @@ function drawDivision({ id, division }: PlanLine): Markup | undefined {
   return markup`<h3>Division of the budget of ${figure(budget)} tokens</h3>${placeWide(plot)}`;
 }
 
-/** Conversations with a plot. A page with all plots of a large file would be too large for a browser. */
-const MAX_PLOTS = 50;
-
-/** Writes the report of a replay: a table for each policy, and a plot for each conversation under each policy. */
 export function reportReplay(policies: readonly TriedPolicy[]): string {
   const [first] = policies;
   const all = first?.replayed ?? [];
@@ -187,7 +178,6 @@ function plotConversation(id: string, policies: readonly TriedPolicy[]): Markup 
   return markup`<h2>${id}</h2>${plots}`;
 }
 
-/** The plot of one replayed conversation: tokens in each request, and its versions. */
 export function plotReplay({ id, sizes, turns, versions }: ReplayedConversation, limits: Limits): SizePlot {
   return {
     label: `Tokens in each request of ${id}`,
@@ -208,7 +198,6 @@ export function plotReplay({ id, sizes, turns, versions }: ReplayedConversation,
   };
 }
 
-/** Returns the horizontal lines of a size plot: one line for each limit that the policy sets. */
 function listLimits({ usable, hardTokens, ratioTokens, tokenThreshold, maxTokens }: Limits): SizeLimit[] {
   const limit = (name: string, tokens: number | undefined, kind: SizeLimit['kind']): SizeLimit[] =>
     tokens === undefined ? [] : [{ name, tokens, kind }];

@@ -1,6 +1,6 @@
 import { escapeActing } from '../../domain/visible-text.ts';
 
-/** A piece of HTML or SVG that is well-formed XML, in which every text of others is escaped. */
+/** Well-formed HTML or SVG, in which every text of others is escaped. */
 export class Markup {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Markup {
 
 export type MarkupValue = Markup | string | number | undefined | readonly MarkupValue[];
 
-/** Template of markup. Values that are markup stay as they are, all others are escaped. */
+/** Values that are markup stay as they are, all others are escaped. */
 export function markup(parts: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   const [first = '', ...rest] = parts;
   return new Markup(first + rest.map((part, index) => renderValue(values[index]) + part).join(''));
@@ -32,10 +32,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/**
- * Escapes a text for content and quoted attributes. Control characters and marks that reorder text become visible, and
- * characters that XML forbids are replaced.
- */
+/** Makes control characters and marks that reorder text visible, and replaces characters that XML forbids. */
 function escapeMarkup(text: string): string {
   return escapeActing(text.toWellFormed())
     .replaceAll(/[\uFFFE\uFFFF]/g, '\uFFFD')

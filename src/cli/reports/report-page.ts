@@ -3,14 +3,13 @@ import { formatCount } from './scale.ts';
 
 interface ReportPage {
   readonly title: string;
-  /** A sentence or two about what was measured. */
   readonly about: string;
   readonly sections: readonly Markup[];
 }
 
 /**
- * Writes a page that needs no other file, no script and no network. The page is HTML and well-formed XML. Its policy
- * forbids requests, so even a mistake could not send the texts of a conversation anywhere.
+ * Needs no other file, no script and no network. The page is HTML and well-formed XML. Its policy forbids requests, so
+ * even a mistake could not send the texts of a conversation anywhere.
  */
 export function writePage({ title, about, sections }: ReportPage): string {
   const page = markup`<html xmlns="http://www.w3.org/1999/xhtml" lang="en">
@@ -32,12 +31,12 @@ ${sections.map((section) => markup`<section>${section}</section>\n`)}</main>
   return `<!DOCTYPE html>\n${page.text}\n`;
 }
 
-/** Writes a plot as a picture of its own, for a page of the documentation. */
+/** For a page of the documentation. */
 export function writePicture(plot: Markup): string {
   return `${plot.text.replace('>', `>\n<style>${PLOT_STYLE}</style>`)}\n`;
 }
 
-/** Puts a plot or table where it may be wider than the page. */
+/** The content may be wider than the page. */
 export function placeWide(content: Markup): Markup {
   return markup`<div class="wide">${content}</div>`;
 }
@@ -45,7 +44,6 @@ export function placeWide(content: Markup): Markup {
 interface ReportTable {
   readonly header: readonly string[];
   readonly rows: readonly (readonly MarkupValue[])[];
-  /** Last row, which sums up the others. */
   readonly total?: readonly MarkupValue[];
 }
 
@@ -60,21 +58,20 @@ function drawCells(cells: readonly MarkupValue[]): Markup[] {
   return cells.map((cell) => markup`<td>${cell}</td>`);
 }
 
-/** A figure with its exact value beside the text that people read. */
+/** With the exact value beside the text that people read. */
 export function figure(value: number, text = formatCount(value)): Markup {
   return markup`<data value="${value}">${text}</data>`;
 }
 
-/** A list of names and values, e.g. the legend of a plot. */
 export function drawFacts(facts: readonly (readonly [name: Markup, value: MarkupValue])[]): Markup {
   return markup`<dl>${facts.map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-/** Colours of the plots, for light and dark. Kinds of lines differ in their dashes, too. */
+/** For light and dark. Kinds of lines differ in their dashes, too. */
 const COLOURS = `:root{color-scheme:light dark;--back:#fff;--card:#f7f8fa;--text:#1c2430;--quiet:#5b6675;--line:#dfe3e9;--size:#2a62c9;--area:#2a62c91f;--limit:#b3261e;--threshold:#8a5a00;--goal:#1d7a46;--version:#7b3fb5;--evict:#b3261e26;--summarize:#7b3fb526;--bar:#a9b4c4}
 @media (prefers-color-scheme:dark){:root{--back:#12161c;--card:#1a2028;--text:#e6eaf0;--quiet:#98a4b3;--line:#2c3540;--size:#7fb0ff;--area:#7fb0ff26;--limit:#ff8a80;--threshold:#f0b849;--goal:#6ad19a;--version:#c9a2f5;--evict:#ff8a8033;--summarize:#c9a2f533;--bar:#4d5a6b}}`;
 
-/** Style of plots, as part of a page or of a picture of its own. */
+/** For plots in a page, or as pictures of their own. */
 const PLOT_STYLE = `${COLOURS}
 .plot{font:12px system-ui,sans-serif;fill:var(--text);background:var(--card);border-radius:8px}
 .plot text{fill:var(--text)}.plot .tick{fill:var(--quiet);font-size:11px}.plot .end{text-anchor:end}.plot .middle{text-anchor:middle}
@@ -87,7 +84,7 @@ const PLOT_STYLE = `${COLOURS}
 .band.summarize{fill:var(--summarize)}.band.evict{fill:var(--evict)}.band.protected{fill:var(--goal)}
 .bar{fill:var(--bar)}.bar.own{fill:var(--size)}`;
 
-/** Style of a report: one column, which scrolls wide tables and plots sideways on a phone. */
+/** One column, which scrolls wide tables and plots sideways on a phone. */
 const PAGE_STYLE = `${PLOT_STYLE}
 *{box-sizing:border-box}body{margin:0;background:var(--back);color:var(--text);font:15px/1.5 system-ui,sans-serif}
 main{max-width:1000px;margin:0 auto;padding:32px 20px 64px}

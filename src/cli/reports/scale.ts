@@ -1,16 +1,14 @@
-/** Maps values from 0 on to pixels, with the ticks of an axis. */
 export interface Scale {
   readonly ticks: readonly number[];
   readonly max: number;
-  /** Pixels from the start of the axis. */
+  /** In pixels from the start of the axis. */
   readonly place: (value: number) => number;
 }
 
-/** Tick steps that are easy to read. Each step is multiplied by a power of ten. */
+/** Steps that are easy to read, times a power of ten. */
 const STEPS = [1, 2, 5, 10];
 
 /**
- * Creates a scale from 0 to `max`.
  * @param length pixels of the axis
  * @param tickCount about as many ticks as the axis has space for
  */
@@ -23,17 +21,17 @@ export function createScale(max: number, length: number, tickCount: number): Sca
   return { ticks, max: end, place: (value) => (Math.min(value, end) / end) * length };
 }
 
-/** Writes a count with separators of thousands: `12,000`. */
+/** `12,000` */
 export function formatCount(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
 }
 
-/** Writes a count for an axis: `12k`, `1.5M`. */
+/** `12k`, `1.5M` */
 export function formatShort(value: number): string {
   return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 }).replace('K', 'k');
 }
 
-/** Writes a coordinate with one decimal, which is a fraction of a pixel. */
+/** One decimal is enough. */
 export function formatPixels(value: number): string {
   return String(Math.round(value * 10) / 10);
 }

@@ -1,13 +1,13 @@
 import { type Markup, markup } from './markup.ts';
 import { createScale, formatCount, formatShort, formatPixels as px, type Scale } from './scale.ts';
 
-/** The plot of a context's size. Step `i` is at `first + i` of the horizontal axis. */
+/** Sizes of a context. Step `i` is at `first + i` of the horizontal axis. */
 export interface SizePlot {
-  /** Name of the plot for screen readers. */
+  /** For screen readers. */
   readonly label: string;
-  /** Name of the horizontal axis: the steps that it counts, e.g. `model calls`. */
+  /** The steps that the axis counts, e.g. `model calls`. */
   readonly axis: string;
-  /** Number of the first step: 0 or 1. */
+  /** 0 or 1. */
   readonly first: number;
   readonly steps: readonly SizeStep[];
   readonly marks?: readonly SizeMark[];
@@ -17,7 +17,7 @@ export interface SizePlot {
 
 export interface SizeStep {
   readonly tokens: number;
-  /** Text that is shown when the pointer rests on the step. */
+  /** Shown when the pointer rests on the step. */
   readonly title: string;
 }
 
@@ -31,7 +31,7 @@ export interface SizeMark {
   readonly tokensAfter: number;
 }
 
-/** A range of steps, both ends included. */
+/** Both ends included. */
 export interface SizeBand {
   readonly from: number;
   readonly to: number;
@@ -53,12 +53,12 @@ const PLOT_WIDTH = 724;
 const PLOT_HEIGHT = 240;
 const RIGHT = LEFT + PLOT_WIDTH;
 const BOTTOM = TOP + PLOT_HEIGHT;
-/** Pixels that a label needs, beside or below the label before. */
+/** Pixels beside or below the label before. */
 const LABEL_WIDTH = 30;
 const LINE_HEIGHT = 15;
-/** Columns in which the pointer finds a step. More would make the file large, and each too narrow to hit. */
+/** More columns would make the file large, and each too narrow to hit. */
 const MAX_COLUMNS = 240;
-/** A limit this many times above the largest size is not drawn, because the sizes would lie flat on the axis. */
+/** A limit so far above the largest size is not drawn, because the sizes would lie flat on the axis. */
 const FAR_ABOVE = 2;
 
 interface Scales {
@@ -68,7 +68,6 @@ interface Scales {
   readonly yScale: Scale;
 }
 
-/** Draws sizes over steps, with limits as lines and changes of the context as marks. */
 export function drawSizePlot(plot: SizePlot): Markup {
   const { label, axis, steps, marks = [], bands = [] } = plot;
   const scales = createScales(plot);
@@ -98,7 +97,7 @@ function createScales({ steps, marks = [], limits, first }: SizePlot): Scales {
   return { x: (at) => LEFT + xScale.place(at), y: (tokens) => BOTTOM - yScale.place(tokens), xScale, yScale };
 }
 
-/** Points of the line. A change of the context lies between two steps, where the size falls. */
+/** A change lies between two steps, where the size falls. */
 function listPoints({ steps, marks = [], first }: SizePlot): [number, number][] {
   const marksBehind = Map.groupBy(marks, ({ behind }) => behind);
   const fallsBehind = (behind: number): [number, number][] =>
@@ -133,7 +132,7 @@ function drawAxes({ x, y, xScale, yScale }: Scales, axis: string, first: number)
 function drawBand({ from, to, kind, title }: SizeBand, { x }: Scales, first: number): Markup {
   const left = x(Math.max(0, first + from - 0.5));
   const width = Math.max(1, x(first + to + 0.5) - left);
-  // Protected messages get a strip at the foot only, because they are often most of a context.
+  // A strip at the foot only, because protected messages are often most of a context.
   const [top, height] = kind === 'protected' ? [BOTTOM - 6, 6] : [TOP, PLOT_HEIGHT];
   return markup`<rect class="band ${kind}" x="${px(left)}" y="${top}" width="${px(width)}" height="${height}"><title>${title}</title></rect>`;
 }
@@ -152,7 +151,7 @@ function drawLimits({ limits }: SizePlot, { y, yScale }: Scales): Markup[] {
   });
 }
 
-/** Draws invisible columns over the plot, whose titles browsers show. */
+/** Browsers show the titles of these invisible columns. */
 function drawColumns({ steps, first }: SizePlot, { x }: Scales): Markup[] {
   const count = Math.min(MAX_COLUMNS, steps.length);
   return Array.from({ length: count }, (_, column) => {
@@ -175,7 +174,7 @@ function drawMarks(marks: readonly SizeMark[], { x, y }: Scales, first: number):
     const text = hasSpace
       ? markup`<text class="name middle version" x="${px(at)}" y="${TOP - 8}">${label}</text>`
       : undefined;
-    // The wide transparent line is easier to hit with a pointer than the thin one.
+    // Easier to hit with a pointer than the thin line.
     return markup`<g class="mark"><path class="hit" d="M${px(at)} ${TOP - 4}V${BOTTOM}"/><path class="line version" d="M${px(at)} ${TOP - 4}V${BOTTOM}"/><path class="fall" d="M${px(at)} ${px(y(tokensBefore))}V${px(y(tokensAfter))}"/><circle class="dot" cx="${px(at)}" cy="${px(y(tokensAfter))}" r="3"/>${text}<title>${title}</title></g>`;
   });
 }

@@ -5,7 +5,6 @@ import { findMisfit } from '../../store/redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
 
 /**
- * Combines the settings of durable writes.
  * @returns undefined if neither replicas nor disks must confirm a write
  * @throws invalid_config if a setting is invalid, or replica disks must confirm but no replica must
  */
@@ -35,7 +34,6 @@ export const TLS_SETTINGS = {
 } as const satisfies Record<keyof RedisTls, string>;
 
 /**
- * Combines the TLS settings of the Redis connection.
  * @returns undefined if no TLS setting is present
  * @throws invalid_config if a setting is invalid, or certificate and key do not belong together
  */

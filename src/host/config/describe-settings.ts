@@ -6,18 +6,14 @@ import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/**
- * JSON Schema of the environment variables, for editors. The schema also applies to `environment` of a Docker Compose
- * file and `data` of a Kubernetes ConfigMap.
- */
+/** Also applies to `environment` of a Docker Compose file and `data` of a Kubernetes ConfigMap. */
 export function describeSettings(): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Environment of turnfold',
     type: 'object',
     properties: Object.fromEntries(SETTING_NAMES.flatMap(describeVariables)),
-    // Refuses unknown names that begin with TURNFOLD_, because they are misspelled. Other variables belong to other
-    // programs.
+    // An unknown name with TURNFOLD_ is misspelled. Other variables belong to other programs.
     propertyNames: { pattern: `^(?!TURNFOLD_)|^(?:${listVariables().join('|')})$` },
   };
 }
@@ -29,7 +25,7 @@ function describeVariables(name: SettingName): [string, JsonSchema][] {
   return described;
 }
 
-/** Accepts a number as a JSON number, or as a text as in an environment. */
+/** A number may be a JSON number, or a text as in an environment. */
 function describeVariable(name: SettingName): JsonSchema {
   const { schema, about: description } = settingOf(name);
   const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
@@ -56,10 +52,10 @@ function describeValues(name: SettingName): string {
   return fallback === undefined ? `${range} (none)` : `${range} (${fallback as string | number})`;
 }
 
-/** A setting with the value that is in effect. Secrets are masked. */
+/** Secrets are masked. */
 export interface ShownSetting {
   readonly name: SettingName;
-  /** Absent if the setting is unset and has no default, or if its file cannot be read. */
+  /** Absent if the setting has no value and no default, or if its file cannot be read. */
   readonly value?: string;
   readonly origin: SettingOrigin;
   readonly problem?: string;

@@ -1,18 +1,14 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-/** A PEM certificate begins with this text. Certificates are public, so they are not treated as secrets. */
+/** Certificates are public. */
 const CERTIFICATE = '-----BEGIN CERTIFICATE';
-/**
- * Finds the password of a URL. As in `URL`, the password ends at the last `@` before path and query, so it may contain
- * an unencoded `@`.
- */
+/** As in `URL`, the password ends at the last `@` before path and query, so it may contain an unencoded `@`. */
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;
 const QUERY = /\?(?<query>[^#]+)/;
 
 /**
- * Lists all secrets in the environment, so that logs and spans can leave them out. Secrets are keys, passwords in
- * addresses and query values in addresses, each in encoded and decoded form.
+ * Lists keys, passwords and query values of addresses, encoded and decoded, which logs and spans leave out.
  * @throws invalid_config if a file cannot be read
  */
 export function listSecrets(source: SettingSource): string[] {
@@ -27,8 +23,8 @@ export function listSecrets(source: SettingSource): string[] {
 }
 
 /**
- * Treats every query value of an address as a secret, because services name their parameters differently. A parameter
- * without a value, such as `?key`, is also treated as a secret.
+ * Every query value counts, because services name their parameters differently. So does a parameter alone, such as
+ * `?key`.
  */
 function listAddressSecrets(address: string): string[] {
   const password = PASSWORD.exec(address)?.groups?.['password'] ?? '';
@@ -38,7 +34,7 @@ function listAddressSecrets(address: string): string[] {
   return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))];
 }
 
-/** Decodes percent encoding. A text with invalid percent encoding is returned unchanged. */
+/** A text with invalid percent encoding stays unchanged. */
 function decode(secret: string): string {
   try {
     return decodeURIComponent(secret);

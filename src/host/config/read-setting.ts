@@ -9,14 +9,14 @@ export interface SettingSource {
 export type SettingOrigin = 'env' | 'file' | 'default';
 
 interface FoundText {
-  /** Text of the setting. Undefined if the variable is unset or blank. Docker Compose sets unset variables to blank texts. */
+  /** Undefined if the variable is unset or blank. Docker Compose sets unset variables to blank texts. */
   readonly text: string | undefined;
   readonly origin: SettingOrigin;
-  /** Name of the variable that holds the value, or that holds the path of a file with the value. */
+  /** Name of the variable with the value, or with the path of its file. */
   readonly field: string;
 }
 
-/** Reads and validates one setting. @throws invalid_config with the name of the variable and never its value */
+/** @throws invalid_config with the name of the variable and never its value */
 export function readSetting<Name extends SettingName>(source: SettingSource, name: Name): SettingValue<Name> {
   const { text, field } = findText(source, name);
   const result = SETTINGS[name].schema.safeParse(text);
@@ -24,15 +24,12 @@ export function readSetting<Name extends SettingName>(source: SettingSource, nam
   throw new TurnfoldError('invalid_config', `${field}: ${result.error.issues[0]?.message ?? 'invalid'}`, { field });
 }
 
-/**
- * Reads a setting as text, from its variable or from the file that its `_FILE` variable names. @throws
- * invalid_config
- */
+/** @throws invalid_config */
 export function findText(source: SettingSource, name: SettingName): FoundText {
   return findVariable(source, name, settingOf(name).hasFile === true);
 }
 
-/** Reads a variable as text, or the file that its `_FILE` variable names. @throws invalid_config */
+/** Reads a variable, or the file that its `_FILE` variable names. @throws invalid_config */
 export function findVariable({ env, readFile }: SettingSource, name: string, hasFile: boolean): FoundText {
   const value = env[name]?.trim() || undefined;
   const field = fileVariable(name);

@@ -11,14 +11,12 @@ import {
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../../store/redis/address.ts';
 import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../../store/redis/tls.ts';
 
-/** Definition of one environment variable. */
 export interface Setting<Value = unknown> {
   readonly schema: z.ZodType<Value>;
-  /** Description for documentation and editors. */
   readonly about: string;
   /** True if `NAME_FILE` may name a file with the value, such as a mounted secret. */
   readonly hasFile?: true;
-  /** Masks the secret parts of the value. Absent: the value contains no secret. */
+  /** Masks the secret parts. Absent: the value contains no secret. */
   readonly show?: (text: string) => string;
 }
 
@@ -27,8 +25,9 @@ const SWITCH = ['true', 'false'] as const;
 const FSYNCS = ['none', 'local', 'replica'] as const;
 
 /**
- * Every environment variable that turnfold reads. Exceptions: PATH, HOME and XDG_CACHE_HOME, which are read to start a
- * temporary Redis.
+ * Every environment variable that turnfold reads, but for PATH, HOME and XDG_CACHE_HOME (`host/local-redis`). The type
+ * of the value, the reference page, the schema for editors and the errors follow from the row. `config.ts` gives the
+ * value its place in `Config`.
  */
 export const SETTINGS = {
   REDIS_URL: {
@@ -182,15 +181,11 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/**
- * Returns the definition of a setting with a wider type, so that code can read optional fields that this definition may
- * lack.
- */
+/** With the optional fields that a definition may lack. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
 
-/** Schema of a whole number that an environment variable holds as text. */
 function wholeNumber(range: WholeRange): z.ZodCoercedNumber {
   const error = describeWholeRange(range);
   return z.coerce.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
@@ -231,7 +226,7 @@ function isOpenAddress(text: string): boolean {
   return username === '' && password === '';
 }
 
-/** Hides user, password and query of an address, because each of them may be a secret. */
+/** User, password and query may each be a secret. */
 function showHttpAddress(text: string): string {
   const { origin, pathname, username, password } = new URL(text);
   return username || password ? `${origin.replace('//', '//***@')}${pathname}` : `${origin}${pathname}`;

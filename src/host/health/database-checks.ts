@@ -11,14 +11,10 @@ import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 export interface DatabaseTerms {
   readonly shards: number;
-  /** How long an overdue record may wait for the sweeper before it counts as stuck, in ms. */
+  /** An overdue record counts as stuck after this time. */
   readonly stuckMs: number;
 }
 
-/**
- * Checks what turnfold stored in the database: shard count, schema, overdue records, failed turns. Also loads the Redis
- * scripts and measures the latency.
- */
 export async function examineDatabase(inspection: Inspection, terms: DatabaseTerms): Promise<Finding[]> {
   return [
     ...(await examineSettings(inspection, terms)),
@@ -46,7 +42,7 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
   ];
 }
 
-/** Reports a loss of data that a worker or client noticed within a day. All of them work on with what is left. */
+/** All processes work on with what is left, so a loss is a warning. */
 export function examineLoss(loss: Awaited<ReturnType<DatabaseWatch['readLoss']>>): Finding {
   const name = 'database';
   if (loss === undefined) return findOk(name, 'no loss of data was noticed within a day');
@@ -61,10 +57,7 @@ function examineSchema({ schema, current, refusal }: DatabaseFacts): Finding {
   return findOk(name, `${schema}, and the first worker of this program raises it to ${current}`);
 }
 
-/**
- * Checks for records that stay overdue. Every running worker sweeps each shard once a second, so an overdue record
- * shows that no worker runs.
- */
+/** Every running worker sweeps each shard once a second, so an overdue record shows that no worker runs. */
 export function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
   const due = formatAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
@@ -100,7 +93,7 @@ export function examineShards(measure: ShardMeasure, stuckMs: number): Finding[]
 
 const NAMED_RECORDS = 3;
 
-/** Reports unreadable records. Their conversations make no progress until a person repairs or drops the records. */
+/** Their conversations make no progress until a person repairs or drops the records. */
 export function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const name = 'corrupt records';
   if (records.length === 0) return findOk(name, 'no unreadable record was found');
@@ -112,7 +105,6 @@ export function examineQuarantined(records: readonly QuarantinedRecord[]): Findi
   return findWrong(name, what, 'turnfold quarantine lists them. docs/runbook.md explains how to repair or drop each.');
 }
 
-/** Reports webhooks that receive nothing, or did not receive some events. */
 export function examineWebhooks(webhooks: readonly WebhookStatus[]): Finding {
   const name = 'webhooks';
   const dead = webhooks.filter(({ health }) => health.deadAt !== undefined);
@@ -141,15 +133,9 @@ function formatAge(count: number, oldestMs: number): string {
 }
 
 const PINGS = 100;
-/**
- * Latency in ms above which the doctor warns. Each step of a turn makes about five Redis calls, one after the
- * other.
- */
+/** Each step of a turn makes about five Redis calls, one after the other. */
 const SLOW_MS = 20;
-/**
- * Latency in ms above which the check fails. A worker renews its leases every 2 s, and a lease of 8 s must not
- * lapse.
- */
+/** A worker renews its leases every 2 s, and a lease of 8 s must not lapse. */
 const TOO_SLOW_MS = 1_000;
 const SKEWED_MS = 1_000;
 
@@ -177,7 +163,6 @@ async function examineLatency(inspection: Inspection): Promise<Finding[]> {
   ];
 }
 
-/** Checks that no queue is paused, that jobs do not wait long, and that each queue has connected workers. */
 export function examineQueues(reports: readonly QueueReport[], stuckMs: number): Finding[] {
   const byQueue = Map.groupBy(reports, ({ queue }) => queue);
   return [...byQueue].flatMap(([queue, shards]) => [
@@ -213,7 +198,6 @@ function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding 
     : findWarning(name, 'no worker is connected', remedy);
 }
 
-/** Checks that no calls of a model wait for its provider. */
 export function examineGates(gates: readonly GateState[]): Finding {
   const name = 'gates of models';
   const limited = gates.filter(({ waiting, pausedMs }) => waiting > 0 || pausedMs > 0);
@@ -230,7 +214,6 @@ export function examineGates(gates: readonly GateState[]): Finding {
   );
 }
 
-/** Checks that a running worker has each agent for which turns, passes or summaries wait. */
 export function examineMissingAgents(missing: readonly MissingAgent[]): Finding {
   const name = 'agents';
   if (missing.length === 0) return findOk(name, 'no work waits for an agent that no worker has');

@@ -16,23 +16,25 @@ import { examineCertificates, examineDisk, examineServers } from './server-check
 
 export interface DoctorOptions {
   readonly source: SettingSource;
-  /** Address of the Redis to check, instead of REDIS_URL. */
+  /** Checked instead of REDIS_URL. */
   readonly redisUrl?: string | undefined;
-  /** If true, also calls each model provider that has a key, to test the key. */
+  /** True to test the key of each model provider with a call. */
   readonly asksProviders: boolean;
-  /** Models that workers use. */
   readonly models?: readonly NamedProfile[];
-  /** Adds a likely cause to the error of a Redis outage, if a cause can be found. */
+  /** Adds a likely cause to the error of a Redis outage. */
   readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
 }
 
-/** Runs all checks of `turnfold doctor`. Writes nothing. Every failure becomes a finding, not an exception. */
+/**
+ * Runs all checks of `turnfold doctor`, which write nothing. A failure becomes a finding, so that the other checks
+ * still run.
+ */
 export async function runDoctorChecks(options: DoctorOptions): Promise<Finding[]> {
   const { source, redisUrl, asksProviders, models = [], explain } = options;
   const hasAddress = redisUrl !== undefined;
   const env = hasAddress ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
   const settings = examineSettings({ ...source, env }, hasAddress ? '--redis' : 'REDIS_URL');
-  // Stops here if a setting is invalid. The other checks would examine another Redis or port than the workers use.
+  // With an invalid setting, the other checks would examine another Redis or port than the workers use.
   if (settings.some(({ state }) => state === 'wrong')) return settings;
   const config = readConfig(env, source.readFile);
   const providers = readProviderSettings(env, source.readFile);
@@ -45,7 +47,7 @@ export async function runDoctorChecks(options: DoctorOptions): Promise<Finding[]
   ];
 }
 
-/** Checks all settings. @param address name of the setting or command-line flag that gave the Redis address */
+/** @param address name of the setting or option that gave the Redis address */
 function examineSettings(source: SettingSource, address: string): Finding[] {
   const name = 'settings';
   const { errors, warnings } = checkSettings(source);
@@ -110,7 +112,6 @@ async function examineAccess(inspection: Inspection): Promise<Finding[]> {
   return [findOk('access', 'this Redis user may run all commands that a worker needs')];
 }
 
-/** Runs a group of checks. If the group throws, the error becomes a finding, so that the other groups still run. */
 async function runGroup(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await examineOne();
@@ -132,7 +133,7 @@ function remedyOf({ code, details }: TurnfoldError): string {
 
 function describe(name: string, error: unknown): Finding {
   if (isTurnfoldError(error)) return findWrong(name, error.message, remedyOf(error));
-  // Redis refused a command with NOPERM or NOAUTH. Such an error message contains no secret, so it may be shown.
+  // Redis refused a command with NOPERM or NOAUTH. Such a message contains no secret.
   const what = describeThrown(error).message;
   return findWrong(name, what, 'Allow the command for this Redis user. A managed Redis may not offer it.');
 }

@@ -7,12 +7,10 @@ import { isAtLeast } from '../../store/redis/server-checks.ts';
 import type { Config, ProviderSettings } from '../config.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-/** Runs the checks of this machine that need no connection to Redis. */
 export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
   return [examineNode(process.version.slice(1)), await examinePort(config.metrics), examineKeys(providers)];
 }
 
-/** Reports the models that their providers retire within 60 days, or have retired. */
 export function examineModels(models: readonly NamedProfile[], now = Date.now()): Finding[] {
   if (models.length === 0) return [];
   const name = 'models';
@@ -70,10 +68,7 @@ async function isWorkerAt(host: string, port: number): Promise<boolean> {
   }
 }
 
-/**
- * Reports which API keys are set. A missing key counts as ok, because only the agents determine which keys are
- * needed.
- */
+/** A missing key counts as ok, because only the agents determine which keys are needed. */
 function examineKeys(providers: ProviderSettings): Finding {
   const keys = Object.values(providers).map(
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
@@ -81,7 +76,7 @@ function examineKeys(providers: ProviderSettings): Finding {
   return findOk('provider keys', keys.join(', '));
 }
 
-/** Tests the key of every model provider that has one, with one request each. */
+/** Costs one request for each key. */
 export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
   const findings = await Promise.all(
     (['anthropic', 'openai'] as const).map(async (maker) => {

@@ -5,9 +5,9 @@ const TICK_MS = 250;
 const MEMORY_MS = 10_000;
 /** Shorter delays are no blocks. */
 const BLOCK_MS = 1_000;
-/** Blocks are remembered for the longest default timeout of a call. */
+/** The longest default timeout of a call. */
 const BLOCKS_MS = 600_000;
-/** Blocks that are reported: they last longer than two heartbeats of a lease. */
+/** Longer than two heartbeats of a lease. */
 const REPORTED_MS = 5_000;
 const MOST_NAMES = 3;
 
@@ -20,10 +20,9 @@ export class EventLoopMonitor implements EventLoop {
   readonly #onBlock: (block: LoopBlock) => void;
   #lates: { readonly at: number; readonly lateMs: number }[] = [];
   #blocks: (LoopBlock & { readonly at: number })[] = [];
-  /** Number of running calls of each tool. */
   readonly #running = new Map<string, number>();
   #expectedAt = performance.now() + TICK_MS;
-  /** Time since which the code that runs now can have blocked the event loop. */
+  /** Since then, the code that runs now can have blocked the event loop. */
   #heldFrom = this.#expectedAt;
   readonly #timer: NodeJS.Timeout;
 
@@ -34,7 +33,7 @@ export class EventLoopMonitor implements EventLoop {
     this.#timer.unref();
   }
 
-  /** The longest time in the last ten seconds during which the event loop was blocked, in ms. */
+  /** Longest block of the last ten seconds. */
   get worstMs(): number {
     return Math.max(0, ...this.#lates.map(({ lateMs }) => lateMs));
   }
@@ -78,7 +77,7 @@ export class EventLoopMonitor implements EventLoop {
     this.#heldFrom = this.#expectedAt;
   }
 
-  /** Notes a block by the code that ran until now. Called at each tick, and before the names of the running tools change. */
+  /** Blames the code that ran until now. Called at each tick, and before the names of the running tools change. */
   #note(): void {
     const at = performance.now();
     const ms = at - this.#heldFrom;

@@ -3,7 +3,7 @@ export interface Finding {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'wrong';
   readonly what: string;
-  /** Advice for a person on what to do. Absent if nothing has to be done. */
+  /** Absent if nothing has to be done. */
   readonly remedy?: string;
 }
 
@@ -11,7 +11,7 @@ export function findOk(name: string, what: string): Finding {
   return { name, state: 'ok', what };
 }
 
-/** Reports that a check passed, and that a person should act soon. */
+/** The check passed, but a person should act soon. */
 export function findWarning(name: string, what: string, remedy: string): Finding {
   return { name, state: 'warning', what, remedy };
 }
@@ -20,7 +20,6 @@ export function findWrong(name: string, what: string, remedy: string): Finding {
   return { name, state: 'wrong', what, remedy };
 }
 
-/** Returns the worst state among the findings, or `ok` for an empty list. */
 export function worstState(findings: readonly Finding[]): Finding['state'] {
   const states = new Set(findings.map(({ state }) => state));
   return states.has('wrong') ? 'wrong' : states.has('warning') ? 'warning' : 'ok';

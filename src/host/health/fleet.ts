@@ -21,36 +21,31 @@ import { WaitHistory } from './wait-history.ts';
 export interface FleetOptions extends RedisLocation {
   readonly shards: number;
   readonly queueShards: number;
-  /** True if workers take turns from the inbox. */
   readonly inbox: boolean;
   readonly stuckMs: number;
-  /** Address of a dashboard, which the report names. */
   readonly grafanaUrl: string | undefined;
   readonly onError: (error: unknown) => void;
-  /** ms for which `read` returns the same report again (1,000). */
+  /** How long `read` returns the same report (1,000). */
   readonly keptMs?: number;
 }
 
 export type FleetReport = Awaited<ReturnType<typeof readFleet>>;
 
-/** Reads the state of all workers and queues. */
 export interface Fleet {
-  /** Calls of about a second share one reading, so that many open pages cost Redis no more than one. */
+  /** Many open pages together cost Redis one reading a second. */
   read(): Promise<FleetReport>;
-  /** Reads the loss of data that a process noted last. */
   readonly readLoss: Inspection['readDatabaseLoss'];
-  /** The queues themselves, for a dashboard. */
+  /** For a dashboard. */
   readonly queues: readonly BoardQueue[];
   close(): Promise<void>;
 }
 
-/** ms for which a report is shown again, so that many open pages together cost Redis one reading a second. */
 const KEPT_MS = 1_000;
-/** ms between two reports that are made without a viewer, so that the waits of the last hour are known. */
+/** Reports without a viewer, so that the waits of the last hour are known. */
 const LOOK_MS = 60_000;
 
 /**
- * Opens the report of the whole deployment. It uses the checks of `doctor`, so both find the same problems.
+ * Opens the report of the whole deployment. Its checks are those of `doctor`, so both find the same problems.
  * @throws redis_unavailable if Redis does not answer
  */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
@@ -79,7 +74,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
-/** Makes a function that returns the same value for `keptMs`. Concurrent calls share one reading. A failure is not kept. */
+/** Concurrent calls share one reading. A failure is not kept. */
 function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promise<Value> {
   let last: Promise<Value> | undefined;
   let endsAt = 0;
@@ -108,7 +103,7 @@ interface FleetSources {
 
 async function readFleet(options: FleetOptions, { inspection, wakes, waits }: FleetSources) {
   const { shards, stuckMs, inbox: isOn, grafanaUrl } = options;
-  // Renewals and failures have times of Redis. The clock of this process may differ by more than the time between renewals.
+  // The clock of this process may differ from that of Redis by more than the time between renewals.
   const at = await inspection.readClock();
   const [workers, failedTurns, backlog, quarantined, webhooks, missing, gates, loss] = await Promise.all([
     inspection.listWorkers(),
@@ -165,7 +160,7 @@ function namedCounts(counts: readonly StateCount[], queue: string): Record<strin
 
 type ShardReport = Awaited<ReturnType<OpenWakeQueue['reportQueues']>>[number];
 
-/** Reports the longest wait and the lowest number of workers of any shard. A shard without workers runs no turns. */
+/** Longest wait and fewest workers of any shard, because a shard without workers runs no turns. */
 function joinShards(shards: readonly ShardReport[]) {
   const waits = shards.flatMap(({ waitMs }) => waitMs ?? []);
   const workers = shards.flatMap((shard) => shard.workers ?? []);
@@ -179,7 +174,7 @@ function joinShards(shards: readonly ShardReport[]) {
 function describeTrouble({ webhook: { id, tenant, url }, health }: WebhookStatus) {
   const state = health.deadAt !== undefined ? 'set_aside' : health.failingSince !== undefined ? 'failing' : undefined;
   if (state === undefined && health.losses === undefined) return [];
-  // The address alone: its query may hold a secret of the receiver.
+  // Its query may hold a secret of the receiver.
   const { origin } = new URL(url);
   return [{ webhook: id, tenant, origin, state: state ?? ('missed_events' as const), ...health }];
 }

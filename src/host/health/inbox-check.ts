@@ -2,13 +2,11 @@ import type { InboxReport } from '../../jobs/bullmq/queue-reports.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 interface InboxTerms {
-  /** True if `TURNFOLD_INBOX` is true where the doctor runs. */
+  /** `TURNFOLD_INBOX` where the doctor runs. */
   readonly isOn: boolean;
-  /** How long a job may wait before the doctor warns, in ms. */
   readonly stuckMs: number;
 }
 
-/** Checks that a worker takes the jobs of the inbox, that none waits long, and that none failed. */
 export function examineInbox(report: InboxReport, { isOn, stuckMs }: InboxTerms): Finding[] {
   const { waiting, workers, failed, lastCode } = report;
   if (!isOn && waiting === 0 && failed === 0 && (workers ?? 0) === 0)

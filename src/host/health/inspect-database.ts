@@ -6,15 +6,14 @@ import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../config.ts';
 import type { DoctorOptions } from './doctor.ts';
 
 interface ActiveWork {
-  /** Number of turn workers that are connected to Redis. 0 if the server does not list its clients. */
+  /** Turn workers that are connected to Redis. 0 if the server does not list its clients. */
   readonly turnWorkers: number;
-  /** For each agent with pending work, one conversation as an example. */
+  /** One conversation as an example for each agent. */
   readonly agents: ReadonlyMap<string, ConversationRef>;
 }
 
 /**
- * Finds pending turns and connected workers of a Redis database before this process starts its own workers. Writes
- * nothing.
+ * Finds work of others before this process starts its own workers. Writes nothing.
  * @throws redis_unavailable if Redis does not answer
  */
 export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
@@ -33,14 +32,11 @@ export async function findActiveWork(location: RedisLocation, queueShards: numbe
 }
 
 export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
-  /** Calls `open`, and repeats the call while Redis is unreachable. */
+  /** Repeats `open` while Redis is unreachable. */
   readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
 }
 
-/**
- * Connects to the Redis of the settings and calls `query` with that connection.
- * @throws the error of an outage, with its likely cause
- */
+/** @throws the error of an outage, with its likely cause */
 export async function inspectQuarantine<T>(
   query: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,

@@ -1,13 +1,13 @@
-/** Bytes of the text that names a cause. Names of tools have at most 64 characters. */
+/** For the cause. Names of tools have at most 64 characters. */
 const MAX_CAUSE_BYTES = 240;
-/** An 8-byte time, then the number of bytes of the cause, then the cause. */
+/** The layout of the memory: an 8-byte time, the number of bytes of the cause, the cause. */
 const [TIME_BYTES, LENGTH_BYTES] = [8, 4];
 const TOTAL_BYTES = TIME_BYTES + LENGTH_BYTES + MAX_CAUSE_BYTES;
 const encoder = new TextEncoder();
 
 /**
- * Memory that the main thread shares with its lease thread: when the event loop last turned, and which tools run. The lease
- * thread can read this memory while the main thread is blocked.
+ * Memory that the lease thread reads while the main thread is blocked: when the event loop last turned, and which tools
+ * run.
  */
 export class LoopBeat {
   readonly memory: SharedArrayBuffer;
@@ -22,17 +22,16 @@ export class LoopBeat {
     this.#text = new Uint8Array(memory, TIME_BYTES + LENGTH_BYTES);
   }
 
-  /** Notes that the event loop turns now. */
   tick(): void {
     Atomics.store(this.#time, 0, process.hrtime.bigint());
   }
 
-  /** ms since the event loop last turned. */
+  /** Time since the event loop last turned. */
   get silentMs(): number {
     return Number(process.hrtime.bigint() - Atomics.load(this.#time, 0)) / 1_000_000;
   }
 
-  /** Names the code that runs now, e.g. `by the tool "scan"`. It is shortened if it is too long. */
+  /** The code that runs now, e.g. `by the tool "scan"`, shortened if it is too long. */
   get cause(): string {
     const length = Atomics.load(this.#length, 0);
     return new TextDecoder().decode(this.#text.slice(0, length));

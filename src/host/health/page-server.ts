@@ -13,44 +13,39 @@ export interface PageContent {
 
 export type Page = () => PageContent | Promise<PageContent>;
 
-/** Address of a page server. */
 export interface PageAddress {
-  /** Port to listen on. 0 takes any free port. */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** Host to bind (default `127.0.0.1`, because the pages have no access control). */
+  /** Default 127.0.0.1, because the pages have no access control. */
   readonly host?: string;
-  /** Host names under which requests may come, beside `localhost` and IP addresses. */
+  /** Beside `localhost` and IP addresses. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
 export interface PageServerOptions extends PageAddress {
-  /** Pages by URL path. Each page answers GET and HEAD. */
+  /** Pages by URL path. */
   readonly pages: Readonly<Record<string, Page>>;
 }
 
 export interface PageServer {
   readonly host: string;
   readonly port: number;
-  /** Stops the server and ends open connections, which a Prometheus scraper would keep alive for minutes. */
+  /** Ends open connections, too, which a Prometheus scraper would keep alive for minutes. */
   close(): Promise<void>;
 }
 
-/** HTTP methods that the pages answer. Node leaves out the body of an answer to HEAD. */
+/** Node leaves out the body of an answer to HEAD. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/**
- * Maximum number of open connections, far more than scrapers and probes use. Further connections are closed at
- * once.
- */
+/** Far more than scrapers and probes use. Further connections are closed at once. */
 const MAX_CONNECTIONS = 1_024;
 
-/** Error codes of the operating system for a host that is unknown or belongs to another machine. */
+/** The host is unknown, or belongs to another machine. */
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
 /**
- * Serves HTTP pages for probes and metric scrapers.
- * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound, or (`metrics.allowedHosts`) if
- * an entry is no host name
+ * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound, or (`metrics.allowedHosts`)
+ * if an entry is no host name
  */
 export async function servePages(options: PageServerOptions): Promise<PageServer> {
   const { port, host = '127.0.0.1', allowedHosts = [], pages } = options;
@@ -68,7 +63,7 @@ export async function servePages(options: PageServerOptions): Promise<PageServer
     const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
     throw new TurnfoldError('invalid_config', `${field}: the address cannot be bound: ${why}`, { field, cause });
   }
-  // Without a listener, an `error` event of the server would end the worker, e.g. if file descriptors run out.
+  // Without a listener, an `error` event would end the worker, e.g. if file descriptors run out.
   server.on('error', () => undefined);
   return {
     host,
@@ -105,7 +100,6 @@ async function answer(
   }
 }
 
-/** Builds a page with one line of text. */
 export function textPage(status: number, line: string): PageContent {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${line}\n` };
 }

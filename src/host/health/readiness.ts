@@ -4,19 +4,16 @@ import { type Finding, findWrong } from './finding.ts';
 
 export interface Check {
   readonly name: string;
-  /** Runs the check. A check that throws or exceeds the deadline counts as failed. */
+  /** A check that throws or exceeds the deadline counts as failed. */
   readonly run: () => Finding | Promise<Finding>;
-  /** Advice to show if the check throws or exceeds the deadline. */
+  /** For that case. */
   readonly remedy: string;
 }
 
-/** Deadline of a readiness check in ms, below the default probe timeout of Kubernetes (one second). */
+/** Below the default probe timeout of Kubernetes, one second. */
 const DEADLINE_MS = 800;
 
-/**
- * Creates a function that runs all readiness checks in parallel, each with a deadline. Concurrent requests share one
- * run. The function never rejects.
- */
+/** Runs all checks in parallel, each with a deadline. Concurrent requests share one run. Never rejects. */
 export function createReadiness(checks: readonly Check[], deadlineMs = DEADLINE_MS): () => Promise<Finding[]> {
   const runs = checks.map((check) => watch(check, deadlineMs));
   return async () => await Promise.all(runs.map((run) => run()));
@@ -37,10 +34,7 @@ function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<
   return async () => (await read()) ?? findWrong(name, 'the check did not finish in time', remedy);
 }
 
-/**
- * Describes an error on the public readiness page. The text of an error without a turnfold code is hidden, because it
- * may contain a secret.
- */
+/** The page is public, and an error without a turnfold code may contain a secret. */
 function describe(error: unknown): string {
   return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';
 }

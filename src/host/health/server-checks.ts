@@ -9,7 +9,6 @@ import type { MasterAnswers } from '../../store/redis/servers.ts';
 import { type CertificateTerm, readCertificateTerms } from '../../store/redis/tls.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-/** Checks every Redis server that accepts writes. */
 export async function examineServers(
   { answers: servers, silent }: MasterAnswers<RedisFacts>,
   inspection: Inspection,
@@ -41,7 +40,7 @@ function reportSilent(missing: string): Finding {
   return findWrong('redis', `${missing}: no answer, so the conversations stored there make no progress`, remedy);
 }
 
-/** Reports one finding if all masters of a Cluster give the same result, else one finding per master. */
+/** Reports one finding if all masters of a Cluster agree, else one for each. */
 function checkEach(servers: readonly RedisFacts[], check: (server: RedisFacts) => Finding): Finding[] {
   const findings = servers.map(check);
   if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);
@@ -50,7 +49,7 @@ function checkEach(servers: readonly RedisFacts[], check: (server: RedisFacts) =
 
 function examineVersion({ name, version, redisVersion }: RedisFacts): Finding {
   const what = `${name} ${version}`;
-  // Checks the Redis version. BullMQ accepts older versions than turnfold's scripts do.
+  // BullMQ accepts older versions than turnfold's scripts do.
   return isAtLeast(redisVersion, LEAST_REDIS)
     ? findOk('redis', what)
     : findWrong('redis', `${what}, but turnfold needs ${LEAST_REDIS}`, UPGRADE);
@@ -92,10 +91,7 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: RedisFacts): F
   );
 }
 
-/**
- * Fractions of `maxmemory` in use. Above the first the doctor warns. Above the second it reports an error, because
- * writes will soon fail.
- */
+/** Fractions of `maxmemory`: a warning, and an error, because writes will soon fail. */
 const NEARLY_FULL = 0.8;
 const FULL = 0.95;
 
@@ -173,16 +169,12 @@ function formatBytes(bytes: number): string {
 }
 
 /**
- * A rewrite of the append-only file creates a second file while the first one grows. So this multiple of the file size
- * should be free.
+ * A rewrite creates a second append-only file while the first one grows. So this multiple of its size should be free.
  */
 const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
-/**
- * Checks that this machine has enough free disk space for the append-only files of Redis. Disks of other machines
- * cannot be read.
- */
+/** Only a Redis on this machine shows the free space of its disk. */
 export async function examineDisk(servers: readonly RedisFacts[]): Promise<Finding[]> {
   return await Promise.all(
     servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
@@ -212,13 +204,9 @@ async function readFreeBytes(folder: string): Promise<number | undefined> {
 }
 
 const DAY_MS = 86_400_000;
-/**
- * How many days before a certificate expires the doctor begins to warn. An open connection outlives its certificate, so
- * workers fail only when they connect again.
- */
+/** An open connection outlives its certificate, so workers fail only when they connect again. */
 const NOTICE_DAYS = 14;
 
-/** Checks when the TLS certificates in the settings expire. */
 export async function examineCertificates(location: RedisLocation, now = Date.now()): Promise<Finding[]> {
   const terms = await readCertificateTerms(location);
   return terms.map((term) => examineTerm(term, now));

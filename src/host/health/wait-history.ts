@@ -2,19 +2,19 @@ import { HOUR_MINUTES } from '../../jobs/bullmq/queue-reports.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The longest wait of a job in each of the last 60 minutes, as far as this process has looked. */
+/** Longest wait of a job in each of the last 60 minutes, as far as this process has looked. */
 export class WaitHistory {
-  /** Longest wait in ms, by minute since epoch. */
+  /** By minute since epoch. */
   readonly #longest = new Map<number, number>();
 
-  /** Notes the wait of the oldest job. @param at time of the look in ms since epoch */
+  /** @param at ms since epoch */
   note(at: number, waitMs: number): void {
     const minute = Math.floor(at / MINUTE_MS);
     this.#longest.set(minute, Math.max(waitMs, this.#longest.get(minute) ?? 0));
     for (const kept of this.#longest.keys()) if (kept <= minute - HOUR_MINUTES) this.#longest.delete(kept);
   }
 
-  /** Lists the minutes until `at`, oldest first. null: no report was made in this minute. */
+  /** Oldest minute first. null: this process did not look in this minute. */
   list(at: number): (number | null)[] {
     const first = Math.floor(at / MINUTE_MS) - HOUR_MINUTES + 1;
     return Array.from({ length: HOUR_MINUTES }, (_, index) => this.#longest.get(first + index) ?? null);

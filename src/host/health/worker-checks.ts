@@ -14,17 +14,14 @@ export interface CheckedParts {
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
   readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
-  /** How long a job may wait while this worker has free capacity, in ms. */
+  /** How long a job may wait while this worker has free capacity. */
   readonly stuckMs: number;
 }
 
-/**
- * Longest block of the event loop in ms that still counts as healthy: half of a lease of 8 s. After 4 s the worker has
- * missed two lease renewals.
- */
+/** Half of a lease of 8 s. A longer block has cost two lease renewals. */
 const BLOCKED_MS = 4_000;
 
-/** Lists the checks that decide whether a worker is ready. */
+/** Decide whether a worker is ready. */
 export function listWorkerChecks({
   checkServer,
   databaseChecks,
@@ -86,10 +83,7 @@ async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Fin
   }
 }
 
-/**
- * Checks that this worker takes jobs. A worker that runs as many jobs as its concurrency allows is healthy, even if
- * further jobs wait.
- */
+/** A worker that runs as many jobs as its concurrency allows is healthy, even if further jobs wait. */
 async function checkIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],

@@ -3,15 +3,12 @@ import { type Finding, findWrong, worstState } from './finding.ts';
 import { type Page, type PageAddress, type PageContent, servePages, textPage } from './page-server.ts';
 import { type Check, createReadiness } from './readiness.ts';
 
-/**
- * Serves `/metrics`, `/health` and `/ready` of a worker process. The pages open before Redis is reachable, and stay
- * open until the last job is done.
- */
+/** The pages open before Redis is reachable, and stay open until the last job is done. */
 export interface WorkerPages {
   readonly metricsUrl: string | undefined;
-  /** Call once the worker has started. From then on `/metrics` shows these metrics and `/ready` runs these checks. */
+  /** From then on `/metrics` shows these metrics, and `/ready` runs these checks. */
   begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
-  /** Call when the worker begins to stop. From then on `/ready` answers 503. */
+  /** From then on `/ready` answers 503. */
   stop(): void;
   close(): Promise<void>;
 }
@@ -40,9 +37,8 @@ const reportStarting = async (): Promise<Finding[]> => [STARTING];
 const reportStopping = async (): Promise<Finding[]> => [STOPPING];
 
 /**
- * Opens the pages of a worker. Without `address`, no pages are served.
- * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound, or (`metrics.allowedHosts`) if
- * an entry is no host name
+ * Without `address`, no pages are served.
+ * @throws invalid_config (`metrics.port`, `metrics.host`, `metrics.allowedHosts`) as `servePages` does
  */
 export async function openWorkerPages(address: PageAddress | undefined): Promise<WorkerPages> {
   if (address === undefined) return NO_PAGES;
@@ -66,9 +62,9 @@ export async function openWorkerPages(address: PageAddress | undefined): Promise
 const STATUSES = { ok: 'ready', warning: 'degraded', wrong: 'not_ready' } as const;
 
 /**
- * `/health` answers 200 while the process is alive. It does not check Redis, because restarting the process would not
- * cure an outage of Redis. `/ready` lists the readiness checks, and answers 503 if one is wrong. With a
- * warning it answers 200 and `degraded`: the process works, and taking it out of service would cure nothing.
+ * `/health` answers 200 while the process lives, even without Redis, because a restart would not cure an outage.
+ * `/ready` answers 503 if a check is wrong. With a warning it answers 200, because taking the process out of service
+ * would cure nothing.
  */
 export function createHealthPages(runChecks: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
   return {

@@ -9,8 +9,8 @@ import { describeCause, LocalRedisError } from './local-redis.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to the Redis at REDIS_URL. If that Redis is unreachable, no other one is used, because the work would run
- * against the wrong database.
+ * If the Redis at REDIS_URL is unreachable, no other one is used, because the work would run against the wrong
+ * database.
  * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied` for a refused login
  */
 export async function useConfiguredRedis(location: RedisLocation): Promise<LocalRedis> {
@@ -39,10 +39,7 @@ export async function useConfiguredRedis(location: RedisLocation): Promise<Local
   }
 }
 
-/**
- * Removes user and password from a Redis address.
- * @throws LocalRedisError that does not quote an invalid address, because it may contain a password
- */
+/** @throws LocalRedisError that does not quote an invalid address, because it may contain a password */
 export function redactUrl(url: string): string {
   const address = readRedisAddress(url);
   if (address !== undefined) return showAddress(address);

@@ -18,8 +18,7 @@ export interface ServerIdentity {
 }
 
 /**
- * Opens one connection, runs `use` and closes the connection, all within `timeoutMs`. Nothing is retried, because the
- * callers have their own retries.
+ * Opens one connection for `use`, within `timeoutMs`. Retries nothing, because the callers have their own retries.
  * @throws the error of the server or the network
  */
 export async function withConnection<T>(
@@ -28,8 +27,7 @@ export async function withConnection<T>(
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // ioredis rejects `connect()` with the message "Connection is closed.", and over Sentinels it never rejects. The
-  // actual reason arrives as an event.
+  // ioredis rejects `connect()` with "Connection is closed.", and over Sentinels never. The reason arrives as an event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
@@ -46,7 +44,7 @@ export async function withConnection<T>(
   }
 }
 
-/** Awaits `work`. @throws Error after `timeoutMs`, or the reason of the signal. Does not stop the work */
+/** @throws Error after `timeoutMs`, or the reason of the signal. Does not stop the work */
 export async function within<T>(timeoutMs: number, work: Promise<T>, signal?: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
@@ -60,7 +58,7 @@ export async function within<T>(timeoutMs: number, work: Promise<T>, signal?: Ab
   }
 }
 
-/** Reads the name and version of a server. @throws if PING gets no answer */
+/** @throws if PING gets no answer */
 export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   const info = await client.info('server').catch(() => '');
@@ -82,12 +80,12 @@ const REFUSED_PAUSE_MS = 2_000;
 const ANSWER_MS = 1_000;
 
 /**
- * Waits without limit until Redis accepts writes. The waiting does not keep the process alive.
- * @param needsMemory if false, a full Redis counts as writable, because the store reports a full Redis with its own error
+ * Waits without limit, and does not keep the process alive.
+ * @param needsMemory false: a full Redis counts as writable, because the store reports it with its own error
  * @throws redis_denied if Redis refuses the login, or its ACL forbids a command that workers need
  */
 export async function waitUntilWritable(location: RedisLocation, needsMemory = false): Promise<void> {
-  // This check does not use ioredis, which prints a warning at each failed login.
+  // ioredis would print a warning at each failed login.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
   for (;;) {
     const error = await findObstacle(location);
@@ -116,7 +114,7 @@ export async function findObstacle(location: RedisLocation): Promise<unknown> {
   }
 }
 
-/** True if a server answered with the error, so each attempt opens a connection to it. */
+/** True if a server answered with the error. */
 export function isReply(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && error.cause instanceof ReplyError;
 }

@@ -10,11 +10,11 @@ export interface LocalRedis {
   readonly source: 'configured' | Source;
   /** Describes the Redis without credentials: "Redis 7.0.15 from PATH, port 41233". */
   readonly description: string;
-  /** Process id of the server, if this process started it. */
+  /** If this process started the server. */
   readonly pid?: number;
-  /** Data folder, which `stop` removes. */
+  /** Removed by `stop`. */
   readonly dataDir?: string;
-  /** Stops a Redis that this process started, and removes its data. Can be called repeatedly. */
+  /** Can be called repeatedly. */
   stop(): Promise<void>;
 }
 
@@ -41,7 +41,6 @@ export const DEFAULT_SERVER_ARGS: readonly string[] = [
 export class LocalRedisError extends Error {
   override readonly name = 'LocalRedisError';
   readonly code: 'redis_url_invalid' | 'redis_unreachable' | 'redis_unavailable';
-  /** Advice for a person on what to do. */
   readonly hint: string;
 
   constructor(code: LocalRedisError['code'], details: { message: string; hint: string; cause?: unknown }) {

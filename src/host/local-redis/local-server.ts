@@ -25,13 +25,13 @@ const PORT_ATTEMPTS = 3;
 interface ServerBinary {
   readonly path: string;
   readonly source: Source;
-  /** Origin of the program for the description, such as "from PATH". */
+  /** For the description, such as "from PATH". */
   readonly origin: string;
   readonly libraryPath?: string;
 }
 
 /**
- * Starts the program `binary` on a free port of 127.0.0.1, with a temporary data folder, and waits until it answers.
+ * Starts a program on a free port of 127.0.0.1, with a temporary data folder, and waits until it answers.
  * @throws SourceUnavailableError if the server does not answer or is too old. Nothing of it is left then.
  */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
@@ -129,7 +129,6 @@ async function findFreePort(): Promise<number> {
 
 const SERVER_NAMES = ['redis-server', 'valkey-server'];
 
-/** Starts a Redis server that is installed on this machine. */
 export async function startFromPath(request: SourceRequest): Promise<LocalRedis> {
   const path = await findOnPath(SERVER_NAMES, request.env['PATH'] ?? '');
   if (path === undefined) throw new SourceUnavailableError(`no ${SERVER_NAMES.join(' or ')} on PATH`);

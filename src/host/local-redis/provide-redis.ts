@@ -42,14 +42,14 @@ const STARTERS: Readonly<Record<Source, (request: SourceRequest) => Promise<Loca
 };
 
 export interface ProvideRedisOptions {
-  /** Address of an existing Redis. If it is set and not empty, no temporary Redis is started. */
+  /** If it is set and not empty, no temporary Redis is started. */
   readonly redisUrl?: string | undefined;
   readonly redisTls?: RedisTls | undefined;
   /** Variables to read (default: process.env): PATH, HOME, XDG_CACHE_HOME. apt-get gets all, because of proxies. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Ways to start a temporary Redis, in the order in which they are tried (default: all servers). */
+  /** In the order in which they are tried (default: all servers). */
   readonly sources?: readonly Source[];
-  /** Arguments of redis-server that override the defaults. */
+  /** Override the defaults. */
   readonly serverArgs?: readonly string[];
   readonly container?: { readonly image: string };
   /** Folder for unpacked packages (default: `turnfold` in $XDG_CACHE_HOME or ~/.cache). */
@@ -112,7 +112,7 @@ function findCacheHome(env: NodeJS.ProcessEnv): string {
   return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
 }
 
-/** Commands that install Redis, by the ID or ID_LIKE of the distribution in /etc/os-release. */
+/** By the ID or ID_LIKE of the distribution in /etc/os-release. */
 const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: string])[] = [
   [['debian', 'ubuntu'], 'sudo apt-get update && sudo apt-get install redis-server'],
   [['fedora', 'rhel', 'centos'], 'sudo dnf install valkey (or: sudo dnf install redis)'],
@@ -121,7 +121,7 @@ const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: str
   [['suse', 'opensuse'], 'sudo zypper install redis'],
 ];
 
-/** Explains how to install Redis on this system. @param osRelease the text of /etc/os-release, or "" */
+/** @param osRelease the text of /etc/os-release, or "" */
 export function describeInstallation(system: NodeJS.Platform, osRelease: string): string {
   const others = 'start Docker, or set REDIS_URL=redis://host:6379.';
   const command = findCommand(system, osRelease);

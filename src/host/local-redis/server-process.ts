@@ -37,7 +37,7 @@ const SUPERVISOR = [
   'rm -rf "$folder"',
 ].join('\n');
 
-/** Seconds after SIGTERM until a busy or frozen server gets SIGKILL. */
+/** Until a busy or frozen server gets SIGKILL. */
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 
@@ -45,21 +45,21 @@ interface ServerCommand {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Data folder of the server, removed when the server ends. */
+  /** Removed when the server ends. */
   readonly folder: string;
 }
 
 export interface ServerProcess {
   /** Aborts when the server has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** Returns the last lines that the server printed, for error messages. */
+  /** For error messages. */
   lastOutput(): string;
   stop(): Promise<void>;
 }
 
 export function launchServer({ binary, args, env, folder }: ServerCommand): ServerProcess {
   const shellArgs = ['-c', SUPERVISOR, 'turnfold-redis', folder, String(GRACE_SECONDS), binary, ...args];
-  // Starts the shell detached, so that Ctrl-C reaches only this process, which can then finish while Redis still runs.
+  // Detached, so that Ctrl-C reaches only this process, which can then finish while Redis still runs.
   const supervisor = spawn('/bin/sh', shellArgs, { env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
   const exited = Promise.race([once(supervisor, 'exit'), once(supervisor, 'close')]);
   const ended = new AbortController();
@@ -67,7 +67,7 @@ export function launchServer({ binary, args, env, folder }: ServerCommand): Serv
   supervisor.stdout.setEncoding('utf8').on('data', (text: string) => {
     output = (output + text).slice(-KEPT_OUTPUT_CHARS);
   });
-  // Only the server holds the other end of this pipe, so the pipe closes when the server has ended.
+  // Only the server holds the other end of this pipe.
   supervisor.stdout.once('close', () => {
     ended.abort();
     supervisor.stdin.end();
@@ -76,7 +76,7 @@ export function launchServer({ binary, args, env, folder }: ServerCommand): Serv
   exited.catch((error: Error) => {
     output += error.message; // This machine has no /bin/sh.
   });
-  // A caller that forgets `stop` must still be able to exit. When this process exits, the server stops.
+  // A caller that forgets `stop` must still be able to exit.
   supervisor.unref();
   (supervisor.stdin as Socket).unref();
   (supervisor.stdout as Socket).unref();

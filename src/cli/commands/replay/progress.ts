@@ -1,30 +1,25 @@
 import { stat } from 'node:fs/promises';
 
-/** A progress bar at a terminal. Without a terminal, nothing is printed. */
+/** Prints nothing without a terminal. */
 export interface Progress {
-  /** Adds bytes that were read from the file and messages that were replayed. */
   advance(bytes: number, messages: number): void;
-  /** Clears the line for other output. The next call of `advance` draws the bar again. */
+  /** The next call of `advance` draws the bar again. */
   clear(): void;
 }
 
 const SILENT: Progress = { advance: () => undefined, clear: () => undefined };
 const BAR_WIDTH = 30;
-/** Columns for the text `100% 1000000 messages, 10000/s` and for the brackets around the bar. */
+/** For `100% 1000000 messages, 10000/s` and the brackets around the bar. */
 const TEXT_WIDTH = 36;
 const REDRAW_MS = 100;
 
-/**
- * Opens a progress bar. @param path the file that is read. Standard input (`-`) has no known size, so only figures are
- * shown
- */
+/** @param path standard input (`-`) has no known size, so only figures are shown */
 export async function openProgress(path: string, terminal: NodeJS.WriteStream): Promise<Progress> {
   if (!terminal.isTTY) return SILENT;
   const size = path === '-' ? 0 : await readSize(path);
   const startMs = performance.now();
   let [bytes, messages, drawnMs, width] = [0, 0, Number.NEGATIVE_INFINITY, 0];
-  // Overwrites the previous line with blanks, because escape sequences are not printed. A line of full terminal width
-  // would wrap.
+  // Blanks overwrite the previous line, because escape sequences are not printed. A line of full width would wrap.
   const draw = (text: string): void => {
     const line = text.slice(0, Math.max(0, terminal.columns - 1));
     terminal.write(`\r${line.padEnd(width)}${line === '' ? '\r' : ''}`);
@@ -53,7 +48,7 @@ function readSize(path: string): Promise<number> {
   );
 }
 
-/** Draws a bar that fits the width of the terminal. If there is no space for a bar, only the percentage is shown. */
+/** Without space for a bar, only the percentage is shown. */
 function drawBar(done: number, of: number, columns: number): string {
   if (of === 0) return '';
   const share = Math.min(1, done / of);

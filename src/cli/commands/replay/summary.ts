@@ -10,13 +10,13 @@ const PLOT_WIDTH = 72;
 const PLOT_HEIGHT = 12;
 const MIN_ID_CHARS = 12;
 const MAX_ID_CHARS = 40;
-/** Columns of the scale on the left side of a plot. */
+/** On the left side of a plot. */
 const SCALE_WIDTH = 11;
 const GAP = '  ';
-/** Width of the lines if the output is not a terminal. */
+/** If the output is not a terminal. */
 const DEFAULT_COLUMNS = 120;
 
-/** Explains the figures whose names do not say enough. */
+/** For figures whose names do not say enough. */
 export const MEANINGS: readonly string[] = [
   'prefix: unchanged bytes at the start of a request after a compaction, in % of the bytes the cheapest cut keeps',
   'recall: share of the names and numbers used after a compaction that are in the context, or in a plain window of its size',
@@ -28,11 +28,7 @@ export interface TriedPolicy {
   readonly limits: Limits;
 }
 
-/**
- * Describes the results of a policy: one row per conversation, a row with their sum, and a plot of the largest
- * conversation.
- * @param columns width of the terminal
- */
+/** A row per conversation, their sum, and a plot of the largest one. @param columns width of the terminal */
 export function describePolicy({ name, replayed, limits }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
   const [first] = replayed;
   if (first === undefined) return [];
@@ -52,10 +48,7 @@ export function describePolicy({ name, replayed, limits }: TriedPolicy, columns 
   ];
 }
 
-/**
- * Adds up the figures of all conversations. The recall of each is weighted by its number of needles: the names and
- * numbers that its agent uses after a compaction.
- */
+/** Recall is weighted by needles: the names and numbers that an agent uses after a compaction. */
 export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   const sum = (valueOf: (figures: ReplayFigures) => number): number =>
     all.reduce((total, figures) => total + valueOf(figures), 0);
@@ -91,7 +84,7 @@ export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   };
 }
 
-/** A figure of a replay: the exact value, and the printed text. The value is undefined if nothing was measured. */
+/** Undefined if nothing was measured. */
 export interface Figure {
   readonly name: string;
   readonly value: number | undefined;
@@ -120,7 +113,7 @@ export function listFigures(figures: ReplayFigures): Figure[] {
   ];
 }
 
-/** Aligns a table. To fit the terminal, names are cut. Figures are never cut. */
+/** To fit the terminal, names are cut, and figures never. */
 function formatTable(rows: readonly (readonly string[])[], columns: number): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const [longest = 0, ...others] = widths;
@@ -131,7 +124,7 @@ function formatTable(rows: readonly (readonly string[])[], columns: number): str
   );
 }
 
-/** Cuts the middle of a name, because ids from the same recording often differ only in their last letters. */
+/** Cuts the middle, because ids of the same recording often differ only in their last letters. */
 function clipName(name: string, width: number): string {
   if (name.length <= width) return name;
   const end = Math.floor((width - 1) / 2);
