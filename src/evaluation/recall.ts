@@ -12,18 +12,12 @@ import { holds, renderMessage, renderMessages } from './quality/searchable-text.
 export interface RecallScore {
   /** Share of the needles in the compacted context, from 0 to 1. 1 without needles. */
   readonly compacted: number;
-  /**
-   * Share of the needles in a sliding window of the same size: the messages that the policy always keeps, and the
-   * newest.
-   */
+  /** Share of the needles in a sliding window of the same size: the messages that are always kept, and the newest. */
   readonly window: number;
   readonly needles: number;
 }
 
-/**
- * Measures each new version by the identifiers that the recorded agent uses next. Plain words are no needles, because
- * no corpus says which are rare.
- */
+/** Measures each new version. Plain words are no needles, because no corpus says which are rare. */
 export class RecallMeter {
   readonly #weighed: readonly WeighedMessage[];
   readonly #messages: readonly Message[];

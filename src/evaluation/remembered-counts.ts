@@ -3,10 +3,7 @@ import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../wire/t
 /** At this number of characters the cache is emptied. */
 const MAX_CHARS = 8_388_608;
 
-/**
- * Counts each text once. Passes count the same messages, lines and clipped texts many times, which took a quarter of a
- * replay's time.
- */
+/** Passes count the same texts many times, which took a quarter of a replay's time. */
 export class RememberedCounts {
   readonly #counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 

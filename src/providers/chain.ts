@@ -5,10 +5,7 @@ import { pricesAt } from '../domain/usage.ts';
 import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream.ts';
 
 export interface ChainOptions {
-  /**
-   * Maximum time until a model sends its first event, in ms. Then the chain tries the next model. Does not apply to the
-   * last model. Default 120,000.
-   */
+  /** Milliseconds after which a model that sent no event is left (default 120,000). Not for the last model. */
   readonly firstEventMs?: number;
   /** Timers for `firstEventMs`, which tests replace. */
   readonly timers?: Delays;

@@ -58,10 +58,7 @@ export function isForced(choice: ToolChoice): choice is Forced {
   return choice !== 'auto' && choice !== 'none';
 }
 
-/**
- * A model that must always call a tool never ends its turn. So a call is forced only in the answer to a message, and
- * never for a summary.
- */
+/** A model that must always call a tool never ends its turn. So only the answer to a message may be forced. */
 export function holdsFor(choice: ToolChoice, { messages, tools, isSummary }: ModelRequest): boolean {
   if (!isForced(choice)) return true;
   if (isSummary === true) return false;

@@ -2,10 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 
 type EventTaker = (data: string, name: string | undefined) => void;
 
-/**
- * Parses server-sent events from bytes, and calls a function with each. A promise or an iterator for each event would
- * cost more than the parsing.
- */
+/** Calls a function with each server-sent event. A promise or an iterator for each would cost more than the parsing. */
 export class EventParser {
   readonly #take: EventTaker;
   readonly #decoder = new StringDecoder('utf8');

@@ -15,10 +15,7 @@ export type ProbeOutcome =
 
 const ANSWER_MS = 10_000;
 
-/**
- * Lists the provider's models, because that call needs the key and costs no tokens. Never throws, and never quotes the
- * provider.
- */
+/** Lists the models: this needs the key and costs no tokens. Never throws, and never quotes the provider. */
 export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
   const dispatcher = openAgent();
   const connection = { apiKey, ...(baseUrl !== undefined && { baseUrl }) };

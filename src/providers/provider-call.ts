@@ -80,10 +80,7 @@ export function callOptions(
   return { signal, headers: { ...extraHeaders, 'Idempotency-Key': key.digest('hex') } };
 }
 
-/**
- * By default each pair of model and key has a gate, because providers limit accounts. The name holds a short hash of
- * the key.
- */
+/** Each pair of model and key has a gate, because providers limit accounts. The name holds a short hash of the key. */
 export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: string, baseUrl = ''): GateSettings {
   const account = createHash('sha256').update(`turnfold gate ${baseUrl} ${apiKey}`).digest('hex').slice(0, 8);
   return { ...gate, name: gate?.name ?? `${id}@${account}` };
@@ -137,20 +134,14 @@ export function commonOptions(dispatcher: Dispatcher) {
   } as const;
 }
 
-/**
- * Removes headers from `ANTHROPIC_CUSTOM_HEADERS` and `OPENAI_CUSTOM_HEADERS`. They would replace our API key, and no
- * SDK option turns them off.
- */
+/** Removes headers of `ANTHROPIC_CUSTOM_HEADERS` and `OPENAI_CUSTOM_HEADERS`, which would replace our API key. */
 export function dropForeignHeaders<Client extends object>(client: Client): Client {
   const { _options: options } = client as { readonly _options?: { defaultHeaders?: unknown } };
   if (options !== undefined) options.defaultHeaders = undefined;
   return client;
 }
 
-/**
- * Node bundles another undici, which refuses this package's agent. The cast is safe: the types differ only in iterator
- * methods.
- */
+/** Node bundles another undici, which refuses this agent. The cast is safe: only iterator methods differ. */
 const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 
 const ERROR_CHARACTERS = 1_048_576;

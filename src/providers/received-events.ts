@@ -161,10 +161,7 @@ interface BytesTaker {
  */
 const END_MS = 1_000;
 
-/**
- * Takes the bytes of one response before `fetch` makes a web stream of them. `fetch` still follows redirects and aborts
- * the connection.
- */
+/** Takes the bytes of one response before `fetch` does. `fetch` still follows redirects and aborts the connection. */
 class ResponseBytes {
   readonly dispatcher: Dispatcher;
   /** The bytes of an error, and compressed or JSON data, stay in the body. */

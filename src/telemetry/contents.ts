@@ -56,10 +56,7 @@ export function describeContentSpan(event: ContentEvent, redact: Redact): Attrib
   return Object.fromEntries(attributes.map(([name, text]) => [name, redact(text)]));
 }
 
-/**
- * Part of a message by OpenTelemetry's conventions for generative AI. Lists are sent as JSON, because attributes are
- * texts.
- */
+/** Part of a message by OpenTelemetry's conventions. Lists are sent as JSON, because attributes are texts. */
 type Part =
   | { readonly type: 'text'; readonly content: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }

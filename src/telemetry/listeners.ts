@@ -2,8 +2,7 @@ import type { ContentEvent, ContentListener } from '../domain/contents.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 /**
- * Combines listeners. If one throws, the others receive `worker_failed`. Without others the error is dropped, because
- * telemetry must not stop a turn.
+ * If one throws, the others receive `worker_failed`. Telemetry must not stop a turn, so without others it is dropped.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {

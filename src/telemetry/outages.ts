@@ -21,10 +21,7 @@ export type OutageKind = 'away' | 'full';
 
 const MS_A_SECOND = 1_000;
 
-/**
- * Every connection reports an outage, but its start and end are one log line each. A ping detects the end, at most a
- * second late.
- */
+/** Every connection reports an outage, but it is logged once. A ping detects its end, at most a second late. */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   const begun = new Set<OutageKind>();
   async function watch(event: Failure, kind: OutageKind): Promise<void> {

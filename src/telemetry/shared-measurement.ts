@@ -7,10 +7,7 @@ export interface MeasurementOptions<Value> {
 /** Runs or joins the measurement. Never rejects: resolves with undefined after a failure. */
 export type SharedMeasurement<Value> = () => Promise<Value | undefined>;
 
-/**
- * Concurrent callers share one running measurement. One that hangs, because Redis is unreachable, is not started again.
- * Otherwise every scrape would add another.
- */
+/** Callers share a running measurement. If Redis hangs, every scrape would otherwise start another. */
 export function shareMeasurement<Value>(source: MeasurementOptions<Value>): SharedMeasurement<Value> {
   let running: Promise<Value | undefined> | undefined;
   const clear = (): void => {

@@ -1,7 +1,4 @@
-/**
- * OpenTelemetry's names for generative AI are still in development and not in its stable package. If they change, only
- * this file changes.
- */
+/** OpenTelemetry's names for generative AI, which are still in development. Only this file changes with them. */
 export const SPAN_NAMES = {
   turn: 'invoke_agent',
   model_call: 'chat',

@@ -13,10 +13,7 @@ interface WrittenFrom {
   readonly items: readonly ContextItem[];
 }
 
-/**
- * Writes a context in the given format. Unchanged messages are the given objects, and the same context is written
- * alike.
- */
+/** Unchanged messages are the given objects, and the same context is always written alike. */
 export function writeGiven({ kind, given, entries, items }: WrittenFrom): unknown[] {
   const writer = new ContextWriter(kind, given, givenCallIds(entries));
   for (const item of items) {

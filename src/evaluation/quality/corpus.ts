@@ -18,8 +18,7 @@ const MAX_SHARE_OF_RARE_WORD = 0.02;
 const ALWAYS_RARE = 2;
 
 /**
- * Counts the conversations that hold each identifier and word. An identifier of many belongs to the task, so a context
- * need not keep it.
+ * Counts the conversations with each identifier. An identifier of many belongs to the task, not to one conversation.
  */
 export class Corpus {
   readonly #size: number;

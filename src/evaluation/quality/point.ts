@@ -43,10 +43,7 @@ const FREQUENCY_STEPS = [0, -1, 1, -2, 2, -3, 3];
 const MULTIPLIER = 1_103_515_245;
 const INCREMENT = 12_345;
 
-/**
- * For each needle, a control of its kind in about as many messages, which the agent never uses after the cut. Plain
- * words get no control.
- */
+/** A control has a needle's kind and frequency, but the agent never uses it again. Plain words get none. */
 function chooseControls(needles: readonly Needle[], { source, later, isCommon }: ControlSource): string[] {
   const used = new Set(needles.map(({ text }) => text));
   const said = renderMessages(later.filter(({ role }) => role === 'assistant'));

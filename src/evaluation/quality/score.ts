@@ -15,8 +15,7 @@ export interface QualityScore {
   /** Needles that the agent uses in an argument of a call. */
   readonly inArguments: number | undefined;
   /**
-   * J: recall of the identifiers minus the share of the controls in the context. 0 for a context that keeps everything,
-   * because it makes no choice.
+   * J: recall of identifiers minus the controls' share. 0 for a context that keeps everything, and so chooses nothing.
    */
   readonly selectivity: number | undefined;
   /** Needles that the context holds beside words of the source. */

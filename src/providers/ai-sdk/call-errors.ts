@@ -5,8 +5,7 @@ import type { FailedCall } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
 /**
- * Errors that no provider caused, by name. A process may hold several versions of the packages, so classes do not
- * match.
+ * Errors that no provider caused. Names match, but not classes: a process may hold several versions of the packages.
  */
 const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_LoadAPIKeyError: 'the API key of the provider is not set',

@@ -40,10 +40,7 @@ function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): Ass
   });
 }
 
-/**
- * Providers refuse blank texts, and calls of their own tools without a result (wire rule A11). Gemini signs blank
- * texts, so those with metadata stay.
- */
+/** Providers refuse blank texts and unanswered calls of their tools (wire rule A11). Gemini signs blank texts. */
 function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   if (item['providerExecuted'] === true) return answered.has(item['toolCallId']);
   return item.type !== 'text' || item['providerOptions'] !== undefined || !isBlank(String(item['text']));

@@ -187,10 +187,7 @@ function hidePicture(part: SentPart): SentPart {
   return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
 
-/**
- * Marks three prefixes for the provider's cache (wire rule A9): the system text, the previous user message, and the
- * last message.
- */
+/** Marks three prefixes (wire rule A9): the system text, the previous user message, and the last message. */
 function markPrefixes(
   messages: readonly LanguageModelV4Message[],
   { cacheMark }: ProviderTraits,

@@ -163,10 +163,7 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
   return { ...readCompaction(message, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
-/**
- * Newer models refuse a request that ends with an assistant message (wire rule X4). The documentation has no exception
- * for compactions.
- */
+/** Newer models refuse a request that ends with an assistant message (wire rule X4), also for a compaction. */
 function endWithUser(messages: readonly Message[]): readonly Message[] {
   return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
 }

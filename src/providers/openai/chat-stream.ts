@@ -140,10 +140,7 @@ function isEmpty(text: unknown): boolean {
   return typeof text !== 'string' || text === '';
 }
 
-/**
- * Strings are appended, objects replaced. Lists are dropped, because no server documents how to join their pieces (wire
- * rule C7).
- */
+/** Appends strings and replaces objects. No server documents how to join pieces of lists (wire rule C7). */
 function addFields(fields: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
     const before = fields[name];
@@ -157,10 +154,7 @@ type Detail = Record<string, unknown>;
 /** All other fields keep the last value. */
 const TEXT_FIELDS: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
-/**
- * OpenRouter streams each detail in pieces with one `index`. The joined details go back in the same order, with
- * signatures.
- */
+/** OpenRouter streams each detail in pieces with one `index`. Joined, they go back in the same order. */
 function addReasoningDetails(details: Detail[], pieces: readonly unknown[]): void {
   for (const piece of pieces.filter(isMapping)) {
     const last = details.at(-1);

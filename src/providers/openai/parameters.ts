@@ -72,10 +72,7 @@ export function writeChatParameters(
   };
 }
 
-/**
- * Explains why the model cannot call tools through Chat Completions. From GPT-5.4 on, OpenAI accepts tools there only
- * without reasoning, and for some models never.
- */
+/** From GPT-5.4 on, OpenAI accepts tools in Chat Completions only without reasoning, for some models never. */
 export function findToolRefusal(profile: ModelProfile, { effort }: ModelOptions): string | undefined {
   const { id } = profile;
   const chatTools = readChatTools(profile);

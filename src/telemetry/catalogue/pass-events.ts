@@ -207,10 +207,7 @@ const STRENGTH: Readonly<Record<Reason, number>> = {
   turn_end: 1,
 };
 
-/**
- * The reason under which a pass is counted. All combinations would be 256 label values, and counting each reason would
- * count a pass several times.
- */
+/** All combinations of reasons would be 256 label values. Counting each reason would count a pass several times. */
 export function findTrigger(reasons: readonly Reason[]): Reason | 'none' {
   const [strongest] = REASONS.filter((reason) => reasons.includes(reason)).toSorted(
     (a, b) => STRENGTH[b] - STRENGTH[a],

@@ -8,10 +8,7 @@ import { counter, gauge } from './metric-spec.ts';
 /** A worker role has the name of its queue. */
 const ROLES = Object.values(QUEUES);
 
-/**
- * Fixed values of the label `where`. Names of summarizers and gauges appear at their first failure, which Prometheus'
- * `rate` does not see.
- */
+/** Fixed values of `where`. Other names appear at their first failure, which Prometheus' `rate` does not see. */
 const FAILURE_PLACES = [
   'store',
   'connection',

@@ -110,10 +110,7 @@ interface ResultBlocks {
   readonly replace: (block: Block, result: Message) => Block;
 }
 
-/**
- * Writes a message whose content blocks are results, and maybe texts. Unchanged blocks keep all their keys. @returns
- * undefined for another message
- */
+/** Unchanged blocks keep all their keys. @returns undefined for a message that is not results and maybe texts */
 function patchResults(
   parts: readonly unknown[],
   survivors: readonly Survivor[],

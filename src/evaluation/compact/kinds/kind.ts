@@ -44,10 +44,7 @@ export interface MessageKind {
   readonly join?: (given: unknown, parts: readonly unknown[], isRest: boolean) => unknown;
   /** @throws invalid_input with the path of what the format does not have */
   readonly read: (parts: readonly unknown[], places: readonly string[], notes: HistoryNotes) => ReadMessages;
-  /**
-   * Writes the survivors of given parts, with the given values wherever they did not change. Without parts: new
-   * messages.
-   */
+  /** Writes survivors of given parts, with given values wherever possible. Without parts: new messages. */
   readonly rewrite: (parts: readonly unknown[], survivors: readonly Survivor[], given: readonly unknown[]) => unknown[];
   readonly addUser: (added: AddedText) => unknown;
 }

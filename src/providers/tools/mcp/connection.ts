@@ -63,10 +63,7 @@ export interface McpCall {
   readonly signal: AbortSignal;
 }
 
-/**
- * The connection to one MCP server. It opens at the first use, and again after a loss. It owns the client, and the
- * process of a command.
- */
+/** Opens at the first use, and again after a loss. Owns the client, and the process of a command. */
 export class McpConnection {
   readonly #address: McpServerAddress;
   readonly #connectTimeoutMs: number;
