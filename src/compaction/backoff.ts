@@ -32,7 +32,7 @@ function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: Evaluat
   return hardTokens > tokens ? Math.min(softTokens, hardTokens) : softTokens;
 }
 
-export interface EndSize {
+interface EndSize {
   readonly tokens: number;
   /** Growth that may change the result: `minSequenceTokens`. */
   readonly stepTokens: number;

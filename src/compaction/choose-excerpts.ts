@@ -6,7 +6,7 @@ import { chooseFragments } from './evidence/coverage.ts';
 import type { Fragment, Ledger } from './evidence/ledger.ts';
 import { excerptMessage, mostRanges } from './excerpt.ts';
 
-export interface ExcerptRequest {
+interface ExcerptRequest {
   readonly items: readonly ContextItem[];
   readonly large: ReadonlySet<ContextItem>;
   readonly maxTokens: number;

@@ -2,7 +2,7 @@ import type { EvictionStrategy } from '../domain/eviction-strategy.ts';
 import { addWeights, NO_WEIGHT, type Weight } from '../domain/message.ts';
 import { isFloor, type Layout } from './layout.ts';
 
-export interface CutRequest {
+interface CutRequest {
   readonly order: readonly number[];
   /** Extent that the policy asks for. Absent: only what the budget needs. */
   readonly strategy?: EvictionStrategy;

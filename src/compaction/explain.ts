@@ -32,7 +32,7 @@ export function explainPlan(
   return runToEnd(explainPlanInSlices({ ...request, ...(requested && { requested }) }));
 }
 
-export interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUserSeq'> {
+interface ExplainRequest extends Omit<PlanRequest, 'reasons' | 'firstUserSeq'> {
   readonly requested?: 'manual';
 }
 

@@ -25,8 +25,7 @@ import { findLandmarks } from './prefix.ts';
 import { estimateShortened, isShortenable, type ShortenRequest, shortenLargest } from './shorten.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 
-export const LADDER_STEPS = ['drop', 'mask', 'summarize', 'clip', 'evict', 'relax'] as const;
-export type LadderStep = (typeof LADDER_STEPS)[number];
+export type LadderStep = 'drop' | 'mask' | 'summarize' | 'clip' | 'evict' | 'relax';
 
 /** The weight is that of the items after the step. */
 export interface StepTaken extends Weight {

@@ -5,7 +5,7 @@ import type { ContextItem } from '../domain/version.ts';
 /** The same for any size and seq, so that a version can mark a whole stretch as masked without a new count. */
 export const MASK_TOKENS = 32;
 
-export interface MaskNote {
+interface MaskNote {
   readonly note: string;
   readonly weight: Weight;
 }

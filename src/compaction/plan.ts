@@ -46,7 +46,7 @@ export function* planInSlices(request: PlanRequest): Interruptible<PassPlan> {
   return yield* choosePlan(request, new Ladder(request));
 }
 
-export interface SizedPlan {
+interface SizedPlan {
   readonly plan: PassPlan;
   /** If every summary has the size of its cap. */
   readonly tokensAfter: number;

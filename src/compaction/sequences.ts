@@ -16,7 +16,7 @@ export interface Run extends SeqRange {
 
 const BORDERS_A_SLICE = 4_096;
 
-export interface FoundSequences {
+interface FoundSequences {
   readonly eligible: readonly Run[];
   readonly waiting: readonly Run[];
 }

@@ -12,7 +12,7 @@ export interface AcceptedSummary {
   readonly model: string;
 }
 
-export interface Placement {
+interface Placement {
   readonly version: number;
   readonly mayRelaxFloor: boolean;
 }

@@ -3,7 +3,7 @@ import { JSON_TEXT_BOUNDS, tooManyValues } from './json-text.ts';
 import { joinPath } from './parse.ts';
 import { describeThrown } from './thrown.ts';
 
-export interface JsonBounds {
+interface JsonBounds {
   /** In UTF-16 units. The UTF-8 form is never shorter in bytes. */
   readonly maxCharacters: number;
   readonly maxDepth?: number;
@@ -11,7 +11,7 @@ export interface JsonBounds {
   readonly maxValues?: number;
 }
 
-export type BoundedJson =
+type BoundedJson =
   | { readonly status: 'written'; readonly json: string }
   | {
       readonly status: 'refused';

@@ -6,7 +6,7 @@ import { joinPath, safeParse } from './parse.ts';
 /** Only the JSON form is kept, so transformations have no effect. */
 export type AnswerSchema<Value = unknown> = z.ZodType<unknown, Value>;
 
-export type CheckedAnswer =
+type CheckedAnswer =
   | { readonly status: 'valid' }
   | {
       readonly status: 'invalid';

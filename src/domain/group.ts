@@ -2,7 +2,7 @@ import { TurnfoldError } from './errors.ts';
 import { forEachInSlices, type Interruptible, runToEnd } from './interruptible.ts';
 import type { Message, ToolCall } from './message.ts';
 
-export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
+type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
 
 /** The smallest unit that compaction may remove, e.g. an assistant message with all its tool results. */
 export interface Group {

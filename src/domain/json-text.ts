@@ -1,7 +1,7 @@
 import { type ErrorCode, fieldError } from './errors.ts';
 
 /** Bounds of JSON from outside, checked on the text before the parser makes an object of it. */
-export interface JsonTextBounds {
+interface JsonTextBounds {
   readonly maxDepth: number;
   /** Values and names. A list or an object counts twice. */
   readonly maxValues: number;
@@ -21,7 +21,7 @@ export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_
 /** Ten characters, the longest string that V8 enters in its table, can take sixty characters of JSON. */
 const SHORT_TEXT = 60;
 
-export interface JsonRefusal {
+interface JsonRefusal {
   readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
   readonly why: string;
 }

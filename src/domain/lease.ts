@@ -13,7 +13,7 @@ export interface TurnLease {
 }
 
 /** A worker that gets such an answer must not write any more. `gone`: erased. `unclaimed`: Redis lost data. */
-export const LOSSES = ['fenced', 'gone', 'canceled', 'unclaimed'] as const;
+const LOSSES = ['fenced', 'gone', 'canceled', 'unclaimed'] as const;
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 
 export function isLost(result: { readonly status: string }): result is Lost {

@@ -13,7 +13,7 @@ export type ThinkingType = (typeof THINKING_TYPES)[number];
 /** Form of the thinking in an answer. `summarized`: readable. `omitted`: only what a later request has to repeat. */
 const display = z.enum(['summarized', 'omitted']).optional();
 
-export const thinkingSchema = z.discriminatedUnion('type', [
+const thinkingSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('off') }),
   /** The model decides when and how long it thinks. `effort` guides it. */
   z.strictObject({

@@ -18,7 +18,7 @@ export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', cod
   throw result.problems[0] ?? new TurnfoldError(code, `${at || 'input'}: invalid`, { field: at });
 }
 
-export type SafelyParsed<T> =
+type SafelyParsed<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly problems: readonly TurnfoldError[] };
 

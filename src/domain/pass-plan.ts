@@ -22,7 +22,7 @@ export type BudgetDivision = Readonly<z.infer<typeof budgetDivisionSchema>>;
  * Proof that no context fits into `max` tokens: upper bounds of the parts that stay when everything removable is gone.
  * Their sum exceeds `max`, or the bytes exceed their limit (I14).
  */
-export const budgetInfeasibleSchema = z.object({
+const budgetInfeasibleSchema = z.object({
   /** System prompt, tools, framing and the placeholder of a first user message. */
   fixed: tokens,
   /** Pinned texts of the policy and pinned messages. */

@@ -1,5 +1,5 @@
 /** In pixels. */
-export interface PictureSize {
+interface PictureSize {
   readonly width: number;
   readonly height: number;
 }

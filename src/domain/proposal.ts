@@ -3,7 +3,7 @@ import { boundedRecord, MAX_GROWN_ENTRIES } from './bounded-schemas.ts';
 import { type Summary, summarySchema, versionSchema } from './version.ts';
 
 /** Version that a soft pass would commit under `mode: review`. Its texts outlive the stored summaries. */
-export const proposalSchema = z.object({
+const proposalSchema = z.object({
   /** Id of exactly this content, so that an approval holds only for what the person saw. */
   id: z.string(),
   /** Committed only if its parent is still the current version. */

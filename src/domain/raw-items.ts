@@ -9,7 +9,7 @@ export const WIRE_FORMATS = ['anthropic', 'openai-chat', 'openai-responses'] as 
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
 /** The wire formats, and the content parts of AI SDK models. */
-export const RAW_FORMATS = [...WIRE_FORMATS, 'ai-sdk'] as const;
+const RAW_FORMATS = [...WIRE_FORMATS, 'ai-sdk'] as const;
 export type RawFormat = (typeof RAW_FORMATS)[number];
 
 /**

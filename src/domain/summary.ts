@@ -1,7 +1,7 @@
 import type { SeqRange } from './version.ts';
 
 /** `version`: the one that introduced the summary, if known. */
-export interface SummaryLabel extends SeqRange {
+interface SummaryLabel extends SeqRange {
   readonly version?: number | undefined;
 }
 

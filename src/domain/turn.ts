@@ -53,7 +53,7 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
   return ANSWER_KINDS.some((answered) => answered === kind);
 }
 
-export const recordedDecisionSchema = z.object({
+const recordedDecisionSchema = z.object({
   /** For a call that waited for approval. Absent for a result. */
   approved: z.boolean().optional(),
   /** In ms since epoch, by the clock of Redis. */

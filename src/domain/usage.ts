@@ -4,7 +4,7 @@ import type { TurnUsage } from './turn.ts';
 const TOKENS_PRICED = 1_000_000;
 
 /** As counted by the provider. */
-export interface UsageFigures {
+interface UsageFigures {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Part of `inputTokens`. */

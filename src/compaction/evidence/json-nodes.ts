@@ -10,7 +10,7 @@ export interface JsonNode {
   readonly children: readonly JsonNode[];
 }
 
-export type JsonScan =
+type JsonScan =
   | { readonly status: 'read'; readonly root: JsonNode }
   /** The text is no JSON from here on. */
   | { readonly status: 'failed'; readonly failedAt: number };

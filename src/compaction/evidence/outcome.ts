@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 
-export interface Outcome {
+interface Outcome {
   /** `ok`, `error`, or the status that the result states: `exit code 1`. */
   readonly status: string;
   /** The last line of a failed call, the first one of any other. May be empty. */

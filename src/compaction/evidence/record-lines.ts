@@ -1,6 +1,6 @@
 import type { TextRecord } from './records.ts';
 
-export type ShownRecord = Pick<TextRecord, 'text' | 'line' | 'depth' | 'field' | 'index' | 'isKey'>;
+type ShownRecord = Pick<TextRecord, 'text' | 'line' | 'depth' | 'field' | 'index' | 'isKey'>;
 
 export interface RecordLine<Shown extends ShownRecord> {
   readonly text: string;

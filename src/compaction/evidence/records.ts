@@ -48,8 +48,7 @@ function findSubject(text: string, subject: string | undefined, from: number): n
 
 const EMPTY = /^[\s!-/:-@[-`{-~]*$/;
 
-export interface RecordDraft
-  extends Pick<TextRecord, 'start' | 'end' | 'owner' | 'depth' | 'line' | 'field' | 'isKey'> {
+interface RecordDraft extends Pick<TextRecord, 'start' | 'end' | 'owner' | 'depth' | 'line' | 'field' | 'isKey'> {
   readonly text?: string;
 }
 

@@ -1,6 +1,6 @@
 import { classOf, IDEOGRAPH, isWordClass, JOINER } from './characters.ts';
 
-export type PlaceVisitor = (start: number, end: number) => void;
+type PlaceVisitor = (start: number, end: number) => void;
 
 const MIN_CHARS = 3;
 const MAX_CHARS = 120;
@@ -8,7 +8,7 @@ const MAX_CHARS = 120;
 const MAX_JOINERS = 3;
 const SLASH = 47;
 
-export type TermVisitor = (term: string, start: number, end: number) => void;
+type TermVisitor = (term: string, start: number, end: number) => void;
 
 export function scanTerms(text: string, from: number, to: number, visit: TermVisitor): void {
   scanPlaces(text, from, to, (start, end) => visit(text.slice(start, end), start, end));

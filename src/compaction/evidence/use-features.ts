@@ -2,7 +2,7 @@ import type { Term } from './ledger.ts';
 import type { SourceFacts } from './source-facts.ts';
 import type { TermShape } from './term-shape.ts';
 
-export interface SeenTerm {
+interface SeenTerm {
   readonly term: Term;
   readonly shape: TermShape;
   readonly index: number;

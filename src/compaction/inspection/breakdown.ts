@@ -73,7 +73,7 @@ export function sizeThinking({ text, version }: MessageThinking, tokens: number)
   return { tokens, version, start: startOf(text) };
 }
 
-export interface AddedItems {
+interface AddedItems {
   readonly items: readonly ContextItem[];
   /** Thinking is bound to this version of the context. */
   readonly version: number;

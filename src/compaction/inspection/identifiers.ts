@@ -24,7 +24,7 @@ export interface IdentifierFates {
   readonly lostCount: number;
 }
 
-export interface SummarizedRange {
+interface SummarizedRange {
   readonly messages: readonly Message[];
   /** Position of the first message. They have no gaps. */
   readonly from: number;

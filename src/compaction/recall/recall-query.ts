@@ -5,7 +5,7 @@ import { scanWords } from './words.ts';
 const MAX_WORDS = 24;
 
 /** A line must hold it exactly: the whole query, or a path or id in it. */
-export interface ExactText {
+interface ExactText {
   readonly text: string;
   /** Words of the query that are part of it. Absent for the whole query. */
   readonly words?: readonly number[];

@@ -1,7 +1,7 @@
 import { classOf, DIGIT, IDEOGRAPH, LOWER, SPACE } from '../evidence/characters.ts';
 
 /** A sign is a word without letters and digits. */
-export type WordVisitor = (start: number, end: number, isSign: boolean) => void;
+type WordVisitor = (start: number, end: number, isSign: boolean) => void;
 
 const LAST_ASCII = 127;
 const UNKNOWN = 0;
