@@ -4,45 +4,38 @@ import type { TurnContext } from '../../domain/turn-context.ts';
 
 import type { EnqueueInput } from './enqueue-input.ts';
 
-/**
- * The static type of an agent: an element of `typeof agents` from `defineAgent`, or `{ name, context }` written by
- * hand.
- */
+/** An element of `typeof agents` from `defineAgent`, or `{ name, context }` written by hand. */
 export interface AgentType {
   /** Name of the agent, as `enqueueTurn` accepts it. */
   readonly name: string;
 }
 
-/** Agent types of a client without type parameter: any agent name and any context are accepted. */
+/** Without type parameter, a client accepts any agent name and any context. */
 export type AnyAgents = readonly AgentType[];
 
-/** Union of the agent names in a list of agent types. */
 export type AgentName<Agents extends AnyAgents> = Agents[number]['name'];
 
-/** Type of the `context` object that the agent's system prompt and tools require. */
+/** Type of the `context` that the agent's system prompt and tools require. */
 type ContextOf<One> = One extends { readonly context: infer Context extends TurnContext }
   ? Context
   : One extends { readonly system: string | ((context: infer Context extends TurnContext) => unknown) }
     ? Context
     : TurnContext;
 
-/** The field `context`, which callers may omit if each of its own fields is optional. */
 type ContextPart<Context> =
   Partial<Context> extends Context ? { readonly context?: Context } : { readonly context: Context };
 
-/** The fields `agent` and `context` of a turn. The compiler accepts only the context type of the named agent. */
+/** The compiler accepts only the context type of the named agent. */
 export type TurnOf<Agents extends AnyAgents> = {
   [One in Agents[number] as One['name']]: { readonly agent: One['name'] } & ContextPart<ContextOf<One>>;
 }[AgentName<Agents>];
 
-/** Input of `enqueueTurn` for a client whose agents are typed. */
 export type EnqueueFor<Agents extends AnyAgents> =
   string extends AgentName<Agents> ? EnqueueInput : Omit<EnqueueInput, 'agent' | 'context'> & TurnOf<Agents>;
 
-/** JSON value of the agent's final answers. */
 type AnswerOf<One> = One extends { readonly answer?: AnswerSchema<infer Value> } ? Value : unknown;
 
-/** State of a turn. If `agent` is compared with a name, `answer.value` has the type of that agent's answers. */
+/** If `agent` is compared with a name, `answer.value` has the type of that agent's answers. */
 export type ViewFor<Agents extends AnyAgents> =
   string extends AgentName<Agents>
     ? TurnView
@@ -50,7 +43,7 @@ export type ViewFor<Agents extends AnyAgents> =
         [One in Agents[number] as One['name']]: TurnView<AnswerOf<One>> & { readonly agent: One['name'] };
       }[AgentName<Agents>];
 
-/** Replaces the type `string` of the field `agent` by the names of the client's agents. */
+/** Replaces the type `string` of `agent` by the names of the client's agents. */
 export type NameAgent<Input extends { readonly agent?: string | undefined }, Agents extends AnyAgents> = {
   [Field in keyof Input]: Field extends 'agent' ? AgentName<Agents> | Extract<Input[Field], undefined> : Input[Field];
 };

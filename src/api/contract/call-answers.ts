@@ -5,12 +5,8 @@ import { idSchema } from '../../domain/ids.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
 import type { ConversationName } from './names.ts';
 
-/** Answer to an open call: the result of an external tool, or a person's decision. */
 export type CallAnswer = {
-  /**
-   * Hash of the call that is meant, as in `waiting.calls`. The answer is refused if the conversation was erased since, and
-   * another call has the id now.
-   */
+  /** Hash of the call that is meant, as in `waiting.calls`. The answer reaches no other call with the same id. */
   readonly hash?: string | undefined;
   /** Person who answers. Shown with the decision. */
   readonly by?: string | undefined;
@@ -29,7 +25,6 @@ export const answerOptionsSchema = z.strictObject({
   request: idSchema.optional(),
 });
 
-/** Options of `answer`. */
 export type AnswerOptions = z.input<typeof answerOptionsSchema>;
 
 const namingFields = {

@@ -14,11 +14,10 @@ import { type TurnMethods, turnOperations } from './turns.ts';
 import { type VersionMethods, versionOperations } from './versions.ts';
 
 /**
- * API of turnfold for services. A conversation is named by its id, or by `{tenant, id}`.
- * Every failure is a `TurnfoldError` with a code. While Redis is unreachable, a call is retried for `deadlineMs` and
- * then fails with `redis_unavailable`. With the option `durability`, a write returns once enough replicas or disks have
- * confirmed it. Otherwise it fails with `accepted_unsure`, and the error contains the id under which the call can be
- * repeated.
+ * API of turnfold for services. A conversation is named by its id, or by `{tenant, id}`. Every failure is a
+ * `TurnfoldError` with a code. While Redis is unreachable, a call is retried for `deadlineMs` and then fails with
+ * `redis_unavailable`. With the option `durability`, a write returns once enough replicas or disks have confirmed it.
+ * Otherwise it fails with `accepted_unsure`, and the error has the id under which the call can be repeated.
  */
 export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents>
   extends EnqueueMethods<Agents>,
@@ -31,7 +30,7 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents>
     ProposalMethods,
     InspectionMethods {}
 
-/** Methods of the client as functions of what they need: ports to Redis, or a connection to a server. */
+/** Methods as functions of what they need: ports to Redis, or a connection to a server. */
 export type Methods<Ports> = {
   readonly [Name in keyof TurnfoldClient]?: (
     ports: Ports,
@@ -39,7 +38,6 @@ export type Methods<Ports> = {
   ) => ReturnType<TurnfoldClient[Name]>;
 };
 
-/** Makes a client of its methods and what they need. */
 export function bindMethods<Ports>(methods: Required<Methods<Ports>>, ports: Ports): TurnfoldClient {
   const bound = Object.entries(methods).map(([name, method]: [string, (...input: never[]) => unknown]) => [
     name,
@@ -48,7 +46,7 @@ export function bindMethods<Ports>(methods: Required<Methods<Ports>>, ports: Por
   return Object.fromEntries(bound) as TurnfoldClient; // `methods` has the function of every method
 }
 
-/** Every operation, in the order of the OpenAPI document. `plan` has the route of `compact`. */
+/** In the order of the OpenAPI document. `plan` has the route of `compact`. */
 export const operations = {
   ...enqueueOperations,
   ...turnOperations,
@@ -64,5 +62,4 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 
-/** Body of an operation's answer over HTTP. */
 export type AnswerBody<Name extends OperationName> = z.infer<(typeof operations)[Name]['answer']>;

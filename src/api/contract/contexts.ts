@@ -7,27 +7,20 @@ import { itemSchema } from './messages.ts';
 import { type ContextPoint, type ConversationName, contextPointSchema } from './names.ts';
 import { CONVERSATION, listOf, mapOf, type Operations } from './operation.ts';
 
-/** Methods of the client that read whole contexts. */
 export interface ContextMethods {
-  /**
-   * Returns the context that the agent sees: the live context, or the context of a kept version followed by the log up
-   * to `head`.
-   */
+  /** Returns the live context, or that of a kept version followed by the log up to `head`. */
   context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
-  /** Returns the context of a kept version as it was when that version was made. */
+  /** Returns the context of a kept version as it was when the version was made. */
   show(conversation: ConversationName, version: number): Promise<ContextView>;
 }
 
-/** System prompt, pins and tools of an agent at the time when a version was made. */
 export interface AgentSnapshot {
   readonly system: string;
-  /** Pinned texts of the policy, which follow the system prompt in every request. */
+  /** Pinned texts of the policy, which follow the system prompt. */
   readonly pins: readonly string[];
-  /** Descriptions of the tools that the model could call. */
   readonly tools: readonly ToolDescription[];
 }
 
-/** The context that an agent sees. */
 export interface ContextView extends NamedConversation {
   /** Number of the context's version. 0 is the whole log, before any compaction. */
   readonly version: number;
@@ -35,20 +28,14 @@ export interface ContextView extends NamedConversation {
   readonly head: number;
   /** Tokens of all messages, each with its role and delimiters, without system prompt, pins and tools. */
   readonly tokens: number;
-  /**
-   * System prompt, pins and tools that the version was made with. Absent before the first version, when only workers
-   * know them.
-   */
+  /** Absent before the first version, when only workers know it. */
   readonly agentSnapshot?: AgentSnapshot;
-  /** Messages of the context, in order. */
+  /** Messages in order. */
   readonly items: readonly {
     /** Position (seq) of the first log entry that the message stands for. A summary stands for several. */
     readonly from: number;
-    /** Position (seq) of the last log entry that the message stands for. */
     readonly to: number;
-    /** Tokens of this message. */
     readonly tokens: number;
-    /** The message in the form that the model receives. */
     readonly message: Message;
   }[];
 }

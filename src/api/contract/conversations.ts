@@ -10,36 +10,24 @@ import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, contextPointSchema, pageFields } from './names.ts';
 import { CONVERSATION, listOf, type Operations } from './operation.ts';
 
-/** Methods of the client that list, describe, copy and erase conversations. */
 export interface ConversationMethods<Agents extends AnyAgents = AnyAgents> {
-  /**
-   * Lists conversations of all tenants or one, by agent or state, in pages of `limit` (100). Erased and expired
-   * conversations are not listed.
-   */
+  /** Lists conversations in pages, without erased and expired ones. */
   conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
-  /**
-   * Returns what the model calls of a tenant used: tokens, cached ones among them, and their price. Counts settled turns
-   * and summaries, those of erased conversations included.
-   */
+  /** Returns tokens and price of a tenant's model calls: settled turns and summaries, also of erased conversations. */
   usage(input?: UsageInput): Promise<TurnUsage>;
-  /** Returns the length of the log, the context size, open calls and the compaction in progress, without messages. */
+  /** Returns the state of a conversation without its messages. */
   describe(conversation: ConversationName): Promise<ConversationView>;
-  /**
-   * Erases the conversation with all its data. If a new conversation was created under that id in the meantime, a
-   * repeated call erases the new one.
-   */
+  /** Erases all data of a conversation. A repeated call also erases a new conversation under that id. */
   erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
-  /** Copies a conversation into a new one. The new conversation accepts no turns until the copy is complete. */
+  /** Copies a conversation into a new one, which accepts no turns until the copy is complete. */
   fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
 }
 
 const conversationsQuery = z.strictObject({
   ...pageFields,
-  /** Only conversations of this agent. Absent: all agents. */
   agent: idSchema.optional().describe('Only conversations of this agent.'),
   /** Only conversations whose id contains this text. Absent: all ids. */
   idContains: z.string().min(1).max(128).optional().describe('Only conversations whose id contains this text.'),
-  /** Only conversations in this state. Absent: all states. */
   state: z.enum(CONVERSATION_STATES).optional().describe('Only conversations in this state.'),
 });
 
@@ -49,38 +37,26 @@ export const conversationsSchema = conversationsQuery.extend({
 });
 
 export const usageInputSchema = z.strictObject({
-  /** Tenant whose usage is read. Default: the default tenant. */
   tenant: idSchema.default(DEFAULT_TENANT),
 });
 
 export type ConversationsInput = z.input<typeof conversationsSchema>;
 export type UsageInput = z.input<typeof usageInputSchema>;
 
-/** Input of `conversations` for a client whose agents are typed. */
 export type ConversationsFor<Agents extends AnyAgents> = NameAgent<ConversationsInput, Agents>;
 
 export interface ConversationPage {
-  /**
-   * Conversations in a stable order that is not chronological. Creating or erasing conversations does not change the
-   * order of the others.
-   */
+  /** In a stable order that is not chronological. */
   readonly conversations: readonly ListedConversation[];
   /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;
 }
 
-/**
- * A tool call that has no result yet, with the name and arguments that the model wrote. If its turn waits for the call, the
- * view has the input, the hash, the deadline and the decision, too.
- */
+/** A tool call without a result. If its turn waits for it, the view also has input, hash, deadline and decision. */
 export type OpenCallView = OpenCall & Omit<WaitingCall, 'until'> & Partial<Pick<WaitingCall, 'until'>>;
 
-/** State of a conversation, without its messages. */
 export interface ConversationView extends Omit<ConversationState, 'incarnation' | 'openCalls'> {
-  /**
-   * Tool calls without a result, oldest first. They belong to the current turn, or to a caller that appends messages
-   * without turns.
-   */
+  /** Oldest first. They belong to the current turn, or to a caller that appends messages without turns. */
   readonly openCalls: readonly OpenCallView[];
 }
 
@@ -91,7 +67,6 @@ export const forkSchema = contextPointSchema.extend({
 
 export type ForkInput = z.input<typeof forkSchema>;
 
-/** A conversation created by a fork. */
 export interface Fork extends NamedConversation {
   /** Position (seq) of the last log entry that was copied. */
   readonly head: number;

@@ -10,17 +10,15 @@ import { conversationFields } from './names.ts';
 /** More images and files than a provider takes in one request. */
 const MAX_INPUT_PARTS = 1_000;
 
-/** An image or a file beside the text of a turn. Parts in the formats of Anthropic and OpenAI are taken, too. */
+/** Parts in the formats of Anthropic and OpenAI are taken, too. */
 export type InputPart = WebPart | StoredPart | ReferencedPart | ForeignPart;
 
-/** An image or a file in the format of Anthropic or OpenAI. */
 export interface ForeignPart {
   /** Type of the part in that format, such as `image_url` or `document`. */
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-/** An image or a file by its URL, which the provider reads. */
 export interface WebPart {
   /** `image`, or `file` for a PDF. */
   readonly type: 'image' | 'file';
@@ -30,7 +28,7 @@ export interface WebPart {
   readonly name?: string;
 }
 
-/** An image or a file by its bytes, which are stored with the message. */
+/** Its bytes are stored with the message. */
 export interface StoredPart {
   /** `image`, or `file` for a PDF or a text file. */
   readonly type: 'image' | 'file';
@@ -42,7 +40,7 @@ export interface StoredPart {
   readonly name?: string;
 }
 
-/** An image or a file that is kept elsewhere. turnfold stores only its name. */
+/** turnfold stores only the name of its content. */
 export interface ReferencedPart {
   /** `image`, or `file` for a PDF or a text file. */
   readonly type: 'image' | 'file';
@@ -73,13 +71,13 @@ export const inputPartsSchema = z
       'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}.',
   });
 
-/** Largest delay, ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
+/** Ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
 const DELAY_MOST_MS = 315_360_000_000;
 
-/** Largest limit of a turn's tokens. A larger number is a mistake. */
+/** A larger number is a mistake. */
 const TURN_TOKENS_MOST = 1_000_000_000;
 
-/** Values of `onBusy` that act on one turn, which `busyTurn` may name. */
+/** Values that act on one turn, which `busyTurn` may name. */
 const NAMING: ReadonlySet<OnBusy | undefined> = new Set(['interrupt', 'rollback', 'steer']);
 
 export const enqueueSchema = z
@@ -111,13 +109,12 @@ export const enqueueSchema = z
     message: 'expected only with interrupt, rollback or steer',
   });
 
-/** Most turns of one `enqueueTurns`. Encoding more of them at once would block the event loop for too long. */
+/** Encoding more turns at once would block the event loop for too long. */
 const MOST_TURNS = 500;
 
-/** A list of turns. Each turn is checked on its own, so that an invalid one does not stop the others. */
+/** Each turn is checked on its own, so that an invalid one does not stop the others. */
 export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
 
-/** Input of `enqueueTurn`: one turn. */
 export interface EnqueueInput {
   readonly conversation: string;
   readonly tenant?: string | undefined;
@@ -126,51 +123,47 @@ export interface EnqueueInput {
   /** Text of the user message that starts the turn. */
   readonly input: string;
   /**
-   * Images, PDFs and text files that follow the text, by URL, bytes or reference. With their bytes, the message has at
-   * most 1 MiB. Larger contents need a reference.
+   * Images, PDFs and text files behind the text. With their bytes, the message has at most 1 MiB. Larger contents need
+   * a reference.
    */
   readonly parts?: readonly InputPart[] | undefined;
-  /** Id that makes the call repeatable (default: a new ULID). A repeated call returns the turn's current state. */
+  /** Id that makes the call repeatable (a new ULID). A repeated call returns the turn's current state. */
   readonly turn?: string | undefined;
   /**
-   * JSON object of at most 16 KiB for the agent's tools and system prompt, which the model never sees. A repeated call
-   * must pass the same object. It is never logged, and is erased when the turn settles.
+   * JSON object of at most 16 KiB for the agent's tools and system prompt. The model never sees it. It is never
+   * logged, and is erased when the turn settles.
    */
   readonly context?: TurnContext | undefined;
   /** Time until the turn may start, in ms (0). */
   readonly delayMs?: number | undefined;
   /**
-   * Priority of the conversation in the queue: 1 is first. Turns of one conversation keep their order. Priority takes
-   * effect only if no other turn of the conversation is queued and the turn has no delay.
+   * Priority of the conversation in the queue, 1 is first. It counts only if the turn has no delay, and no other turn
+   * is queued.
    */
   readonly priority?: number | undefined;
-  /**
-   * The turn is refused if this many turns of the conversation are queued, running or waiting (1,000). Scheduled turns are not
-   * counted, and are never refused when due.
-   */
+  /** The turn is refused if this many turns are queued, running or waiting (1,000). Scheduled turns do not count. */
   readonly maxQueuedTurns?: number | undefined;
   /**
-   * Treatment of the turn if another turn of the conversation is queued, running or waiting (`enqueue`).
-   * `enqueue`: the new turn runs after all others. `reject`: the call fails with `conversation_busy`.
-   * `interrupt`: the first of them is canceled and the new turn takes its place. Recorded steps stay in the context.
-   * `rollback`: as `interrupt`, but the messages of the canceled turn leave the context.
-   * `steer`: the message goes into the running turn before its next model call. Both turns then end with the same answer.
-   * If the running turn settles first, the new turn runs next.
+   * Treatment of the turn if another turn is queued, running or waiting (`enqueue`). `enqueue`: it runs after all
+   * others. `reject`: the call fails with `conversation_busy`. `interrupt`: the first of them is canceled, and this
+   * turn takes its place. `rollback`: as `interrupt`, but the messages of the canceled turn leave the context.
+   * `steer`: the message goes into the running turn before its next model call, and both turns end with the same
+   * answer.
    */
   readonly onBusy?: OnBusy | undefined;
   /**
-   * Turn for which `interrupt`, `rollback` or `steer` is meant, e.g. the one that a person saw (any turn). If that turn is not
-   * the first one, because it has ended or others are before it, the new turn is enqueued and cancels none.
+   * Turn for which `interrupt`, `rollback` or `steer` is meant (any turn). If another turn is first by now, the new
+   * turn is enqueued and cancels none.
    */
   readonly busyTurn?: string | undefined;
   /**
-   * Time in which the turn must be settled, in ms from its acceptance, or from its due time if it has a delay. Time in the
-   * queue counts. After it, the turn fails with `turn_timeout` as soon as it is first in its conversation.
+   * Time in which the turn must be settled, in ms from its acceptance or due time. Afterwards it fails with
+   * `turn_timeout`.
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Maximum tokens of all model calls of the turn together, input and output. A call that would exceed this number is not
-   * made, and the turn fails with `token_limit`. Calls that write summaries do not count.
+   * Maximum tokens of all model calls of the turn, input and output. A call that would exceed them is not made, and
+   * the turn fails with `token_limit`.
    */
   readonly maxTurnTokens?: number | undefined;
 }

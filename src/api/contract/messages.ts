@@ -7,7 +7,6 @@ import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, conversationFields } from './names.ts';
 import { CONVERSATION, limitOf, listOf, type Operations } from './operation.ts';
 
-/** Methods of the client that append messages to the log and read it. */
 export interface MessageMethods<Agents extends AnyAgents = AnyAgents> {
   /** Appends messages to the log without a turn, for callers that call the model themselves. */
   append(input: AppendFor<Agents>): Promise<Appended>;
@@ -15,14 +14,13 @@ export interface MessageMethods<Agents extends AnyAgents = AnyAgents> {
   log(conversation: ConversationName, part?: LogPart): Promise<LogEntry[]>;
 }
 
-/** Input of `append`: messages for the log, without a turn. */
 export interface AppendInput {
   readonly conversation: string;
   readonly tenant?: string | undefined;
   readonly agent: string;
   /**
-   * Messages, oldest first, at most 5,000: in turnfold's format, or in a format of OpenAI, Anthropic, the AI SDK, LangChain or
-   * Ollama. Calls of earlier messages that have no result are closed.
+   * At most 5,000, oldest first: in turnfold's format, or in one of OpenAI, Anthropic, the AI SDK, LangChain or
+   * Ollama. Earlier calls without a result are closed.
    */
   readonly messages: readonly (MessageInput | ForeignMessage)[];
   /** Id under which a repeated call changes nothing. */
@@ -35,48 +33,44 @@ export interface AppendInput {
 
 type MessageInput = z.input<typeof messageSchema>;
 
-/** A message as another program wrote it. */
 export type ForeignMessage = Readonly<Record<string, unknown>>;
 
 export const appendSchema = z.strictObject({
   ...conversationFields,
   agent: idSchema,
-  /** `readAppendedInSlices` validates each message. */
   messages: boundedList(z.unknown(), 5_000).refine((messages) => messages.length > 0, 'expected at least one message'),
   operation: idSchema.optional(),
   expectedHead: z.number().int().min(0).optional(),
   strict: z.boolean().optional(),
 });
 
-/** First and last log position (seq) of the appended messages. */
+/** Positions (seq) of the appended messages. */
 export interface Appended {
   readonly from: number;
   readonly to: number;
-  /** Changes that made the messages a valid history. Absent: none. A repeated call has no notes. */
+  /** Changes that made the messages a valid history. A repeated call has no notes. */
   readonly notes?: readonly HistoryNote[];
 }
 
-/** Input of `append` for a client whose agents are typed. */
 export type AppendFor<Agents extends AnyAgents> = NameAgent<AppendInput, Agents>;
 
 export const logPartSchema = z.strictObject({
-  /** Position (seq) of the entry before the first one to return (0). */
+  /** Position (seq) before the first entry (0). */
   after: z.number().int().min(0).optional(),
-  /** Maximum number of entries. Absent: all. */
+  /** Absent: all entries. */
   limit: z.number().int().min(1).optional(),
-  /** Bytes after which the part ends, though not before its first entry. Absent: no limit. */
+  /** Bytes after which the part ends, though not before its first entry. */
   maxBytes: z.number().int().min(1).optional(),
 });
 
 export type LogPart = z.input<typeof logPartSchema>;
 
-/** Maximum number of messages in one request, as in `client.append`. */
 const MAX_MESSAGES = 5_000;
 
 /** More fields than a message has, in either format. */
 const MAX_FIELDS = 100;
 
-/** Messages in one of the formats of `src/wire/histories`, which the client reads. */
+/** In one of the formats of `src/wire/histories`. */
 const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_MESSAGES).meta({
   description:
     'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',

@@ -5,7 +5,6 @@ import { limitOf } from './operation.ts';
 
 export const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 
-/** Names a conversation: its id, or its tenant and id. */
 export type ConversationName =
   | string
   | {
@@ -14,7 +13,6 @@ export type ConversationName =
     };
 
 /**
- * Validates a conversation name.
  * @param at name of the argument in error messages
  * @throws invalid_input for an invalid tenant or id
  */
@@ -24,21 +22,14 @@ export function readConversationName(name: ConversationName, at = 'conversation'
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
-/**
- * Accepts any value in each field of a conversation name. A later check validates the values, so that errors use the
- * field names of the caller.
- */
+/** A later check validates the values, so that errors use the field names of the caller. */
 const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
-/** @throws invalid_input for an invalid id */
 export function readTurnId(turn: string): string {
   return parseInput(idSchema, turn, 'turn');
 }
 
-/**
- * True for `{tenant, id}`. False for an id alone, and for null, which JavaScript callers can pass although the types
- * exclude it.
- */
+/** JavaScript callers can pass null although the types exclude it. */
 function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
   return typeof name === 'object' && name !== null;
 }
@@ -48,24 +39,22 @@ export const versionNumberSchema = z.number().int().min(0);
 export const contextPointSchema = z.strictObject({
   /** Number of a kept version. 0 is the whole log. */
   version: versionNumberSchema.optional(),
-  /** Position (seq) of the last log entry of the context. */
+  /** Position (seq) of the last log entry. */
   head: z.number().int().min(0).optional(),
 });
 
-/** A past context: a kept version, followed by the log up to a given message. */
+/** A kept version, followed by the log up to a given message. */
 export type ContextPoint = z.input<typeof contextPointSchema>;
 
-/** Fields of a list with pages. */
 export const pageFields = {
   /** `next` of the previous page. Absent: the first page. */
   after: z.string().max(1_000).optional().describe('`next` of the previous page. Absent: the first page.'),
-  /** Maximum number of items on a page (100, at most 1,000). */
+  /** Maximum number of items (100, at most 1,000). */
   limit: limitOf(1_000),
 };
 
 export const waitSchema = z.number().min(0);
 
-/** Options of the methods that follow one turn or the events of a conversation. */
 export const followSchema = z.object({
   waitMs: waitSchema.optional(),
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),

@@ -58,28 +58,23 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   version: z.coerce.number().int().min(0).describe('Number of a kept version. 0 is the whole log.'),
 };
 
-/** Names of the parameters in a path. */
 export function listParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 }
 
-/** Schemas of the parameters in a path. */
 export function pathParameters(path: string): z.ZodObject {
   return z.object(Object.fromEntries(listParameters(path).map((name) => [name, PARAMETERS[name] ?? idSchema])));
 }
 
-/** Names of the method's arguments before its object. */
 export function listArguments({ args, path }: Operation): readonly string[] {
   return args ?? listParameters(path);
 }
 
-/** True if the method takes an object behind its other arguments. */
 export function takesObject(operation: Operation): boolean {
   const { query, body } = operation;
   return query !== undefined || body !== undefined || !listArguments(operation).includes('conversation');
 }
 
-/** Paths that most operations begin with. */
 export const CONVERSATION = '/v1/conversations/{conversation}';
 export const TURN = `${CONVERSATION}/turns/{turn}` as const;
 
@@ -95,15 +90,12 @@ export function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   return z.array(item);
 }
 
-/** Object with any names in an answer. */
 export function mapOf<Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> {
   return z.record(z.string(), value);
 }
 
-/** Schema of a time in an answer. */
 export const timeSchema = z.number().describe('ms since epoch, by the clock of Redis');
 
-/** Schema of `Problem`. */
 export const problemSchema = z
   .looseObject({
     type: z.string(),

@@ -8,13 +8,12 @@ import { type ConversationName, waitSchema } from './names.ts';
 import { CONVERSATION, listOf, MAX_WAIT_MS, type Operations } from './operation.ts';
 import { changesSchema } from './versions.ts';
 
-/** Methods of the client with which a person decides on compactions. */
 export interface ProposalMethods {
   /** Returns the proposal that waits for review, if any. */
   proposal(conversation: ConversationName): Promise<ProposalView | undefined>;
   /** Approves a proposed compaction, with optional edits of its summaries. With `waitMs`, waits for the outcome. */
   approve(conversation: ConversationName, proposal: string, input?: ApprovalInput): Promise<DecisionView>;
-  /** Rejects a proposed compaction. The same content is not proposed again until the context has grown by 15 %. */
+  /** Rejects a proposed compaction. It is not proposed again until the context has grown by 15 %. */
   reject(conversation: ConversationName, proposal: string, input?: RejectionInput): Promise<DecisionView>;
 }
 
@@ -25,79 +24,68 @@ const editSchema = z
   .refine((text) => Buffer.byteLength(text) <= MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
 
 const decisionInput = z.strictObject({
-  /** Id that makes the call repeatable. A repeated call changes nothing and returns the outcome of the decision. */
+  /** Id that makes the call repeatable. A repeated call returns the outcome of the decision. */
   operation: idSchema.optional(),
-  /** How long to wait until a worker has acted on the decision, in ms. 0: return once the decision is stored. */
+  /** How long to wait for a worker, in ms. 0: return once the decision is stored. */
   waitMs: waitSchema.optional(),
 });
 
-/** More summaries than one compaction writes. */
 const MAX_EDITS = 1_000;
 
 export const approvalSchema = decisionInput.extend({
-  /** Replacement texts for summaries, by the message range of the summary: `{"5-9": "…"}`. */
+  /** Texts for summaries, by the range of the summary: `{"5-9": "…"}`. */
   edits: boundedRecord(z.string(), editSchema, MAX_EDITS).optional(),
 });
 
 export const rejectionSchema = decisionInput.extend({
-  /** Reason for the decision, for people. */
+  /** Reason for people. */
   reason: z.string().min(1).max(2_000).optional(),
 });
 
 export type ApprovalInput = z.input<typeof approvalSchema>;
 export type RejectionInput = z.input<typeof rejectionSchema>;
 
-/**
- * A compaction that waits for a person's approval, with the context that it would produce. Sizes are tokens, times are
- * ms since epoch.
- */
+/** Sizes are tokens, times are ms since epoch by the clock of Redis. */
 export interface ProposalView extends NamedConversation {
   /** Id of the proposal, to pass to `approve` or `reject`. */
   readonly proposal: string;
-  /** Reasons why the compaction was requested, including those added while the proposal waits. */
+  /** Also those added while the proposal waits. */
   readonly reasons: readonly Reason[];
   /** How the compaction reduces the context: summarize, evict, … */
   readonly strategy: string;
-  /** Number of the live version, which the proposal would replace. */
+  /** Number of the live version. */
   readonly over: number;
   /** Position (seq) of the last log entry that the proposal covers. */
   readonly head: number;
-  /** Tokens of the current context. */
   readonly tokensBefore: number;
-  /** Tokens of the context after an approval. */
   readonly tokensAfter: number;
-  /** Number of messages that the proposal would remove from the context. The log keeps them. */
+  /** Number of messages that would leave the context. */
   readonly archived: number;
-  /** Codes that explain how the compaction reached its result, for people and dashboards. */
+  /** Codes that explain the result, for people and dashboards. */
   readonly explained: readonly string[];
-  /** Summaries that the proposal would put into the context. */
+  /** Summaries that would enter the context. */
   readonly summaries: readonly {
-    /** First and last seq of the messages that the summary replaces: `from-to`. */
+    /** First and last seq of the replaced messages: `from-to`. */
     readonly range: string;
-    /** Tokens of this summary. */
     readonly tokens: number;
-    /** Model that wrote this summary. */
     readonly model: string;
-    /** Text of this summary. */
     readonly text: string;
   }[];
-  /** Changes of the context that the proposal would make. */
   readonly changes: readonly VersionChange[];
-  /** Time at which the proposal was made, in ms since epoch by the clock of Redis. */
+  /** Time of the proposal. */
   readonly proposedAt: number;
-  /** Time at which the proposal expires without a decision, in ms since epoch by the clock of Redis. */
+  /** Time at which the proposal expires without a decision. */
   readonly expiresAt: number;
   /** True if a person has decided and no worker has carried out the decision yet. */
   readonly isDecided: boolean;
 }
 
-/** State and outcome of a decision about a proposal. */
 export interface DecisionView {
-  /** Id of the decision. A repeated `approve` or `reject` with this id returns the current outcome. */
+  /** A repeated `approve` or `reject` with this id returns the current outcome. */
   readonly operation: string;
-  /** `pending`: the decision is stored, and a compaction worker has not yet acted on it. */
+  /** `pending`: no worker has acted on the decision yet. */
   readonly state: 'pending' | 'approved' | 'rejected';
-  /** Number of the version that the approval created, once that version is live. */
+  /** Version that the approval created, once it is live. */
   readonly version?: number;
 }
 

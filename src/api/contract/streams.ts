@@ -4,24 +4,21 @@ import type { ConversationName } from './names.ts';
 import { CONVERSATION, type Operations, TURN } from './operation.ts';
 import type { TurnPart } from './turn-parts.ts';
 
-/** Methods of the client that follow a turn or the events of a conversation. */
 export interface StreamMethods {
   /**
-   * Streams a turn from its start or from a part's id. The parts are pieces of text and reasoning, tool calls, results
-   * and waits. The last part is the settled turn. The text of the parts equals the log, however late or often the caller reads. Throws the
-   * signal's reason once the signal aborts.
+   * Streams a turn from its start or from a part's id. The last part is the settled turn. The text of the parts equals
+   * the log, however late or often the caller reads. Throws the signal's reason once the signal aborts.
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnPart>;
   /**
-   * Follows durable events, oldest first: settled turns, new versions, proposals, decisions. About 500 events are kept,
-   * for 24 h. To miss no event after a crash, pass the id of the last handled event as `after`. A `lost` entry means
-   * that some events are no longer kept. Throws the signal's reason once the signal aborts.
+   * Follows durable events, oldest first. About 500 events are kept, for 24 h. To miss no event after a crash, pass
+   * the id of the last handled event as `after`. Throws the signal's reason once the signal aborts.
    */
   events(conversation: ConversationName, options?: EventOptions): AsyncIterable<EventOrLoss>;
 }
 
 export interface StreamOptions {
-  /** Id of the last part that the caller handled. Absent: the stream starts with the first part of the turn. */
+  /** Id of the last handled part. Absent: from the start of the turn. */
   readonly after?: string;
   /** How long to follow the turn, in ms. Absent: until the turn settles. */
   readonly waitMs?: number;
@@ -30,21 +27,15 @@ export interface StreamOptions {
 }
 
 /**
- * An event, or `lost`: events may be missing at this place. Events go missing if they are no longer kept, or if the
- * conversation was erased and created again. After `lost`, recompute everything that you derived from events.
+ * `lost`: events may be missing here, because they are no longer kept, or the conversation was created again.
+ * Recompute what you derived from events.
  */
 export type EventOrLoss = ConversationEvent | { readonly type: 'lost' };
 
 export interface EventOptions {
-  /**
-   * Id of the last event that the caller handled. `'0'` starts with the oldest kept event. Absent: only events after
-   * the first read.
-   */
+  /** Id of the last handled event. `'0'`: the oldest kept event. Absent: only events after the first read. */
   readonly after?: string;
-  /**
-   * How long to follow events, in ms. Absent: until the signal aborts or the caller leaves the loop. 0: only the events
-   * that exist now.
-   */
+  /** How long to follow events, in ms. Absent: until the signal aborts. 0: only the events that exist now. */
   readonly waitMs?: number;
   /** When this signal aborts, the iteration throws the signal's reason. */
   readonly signal?: AbortSignal;

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { TurnClaim } from '../../store/turns.ts';
 import { listOf, timeSchema } from './operation.ts';
 
-/** A model or tool call of a turn. Times are in ms since epoch, by the clock of Redis. */
+/** A model or tool call. Times are in ms since epoch, by the clock of Redis. */
 export interface TurnStep {
-  /** Number of the model call within the turn, from 1. A tool call has the number of the model call that made it. */
+  /** Number of the model call, from 1. A tool call has the number of the model call that made it. */
   readonly step: number;
   /** Id of the tool call. Absent for a model call. */
   readonly call?: string;
@@ -12,21 +12,18 @@ export interface TurnStep {
   readonly status: 'started' | 'done';
   /** Time of the record. */
   readonly at: number;
-  /** Time since the previous record, including waits. A tool call starts when its model call is recorded. */
+  /** Time since the previous record, including waits. */
   readonly tookMs?: number;
-  /** Position (seq) of the first message that the step appended. Absent if it appended none. */
+  /** Position (seq) of the first appended message. Absent if there is none. */
   readonly from?: number;
-  /** Position (seq) of the last message that the step appended. */
+  /** Position (seq) of the last appended message. */
   readonly to?: number;
 }
 
-/** Recorded steps of a turn, and the claim of the worker that runs it. */
 export interface TurnSteps {
   /** Time at which a worker first claimed the turn. Absent before. */
   readonly begunAt?: number;
-  /** Calls in the order of the turn: each model call, then the tool calls that it made. */
   readonly steps: readonly TurnStep[];
-  /** Present while a worker has claimed the turn. */
   readonly claim?: TurnClaim;
 }
 

@@ -17,20 +17,17 @@ import { type ConversationName, pageFields } from './names.ts';
 import { CONVERSATION, limitOf, listOf, MAX_WAIT_MS, mapOf, type Operations, TURN, timeSchema } from './operation.ts';
 import { type TurnSteps, turnStepsSchema } from './turn-steps.ts';
 
-/** Methods of the client that read turns, answer their calls and cancel them. */
 export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
-  /** Returns the current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle. */
+  /** Returns the current state of a turn. With `waitMs`, waits for the turn to settle. */
   result(conversation: ConversationName, turn: string, options?: ResultOptions): Promise<ViewFor<Agents>>;
-  /** Shows the model and tool calls of a turn with their times, and the claim of the worker that runs the turn. */
+  /** Shows model and tool calls of a turn with their times, and the claim of its worker. */
   steps(conversation: ConversationName, turn: string): Promise<TurnSteps>;
-  /**
-   * Settles an unsettled turn as canceled. Returns the state afterwards, e.g. `completed` if the turn settled first.
-   */
+  /** Settles a turn as canceled. Returns the state afterwards, e.g. `completed` if the turn settled first. */
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /**
-   * Answers calls of a waiting turn by call id, with results of external tools or with approvals. Either all answers of
-   * one `answer` are stored, or none. The first answer to a call counts: another answer fails with `conflict`, and the same
-   * answer changes nothing. With the `hash` of a call, an answer reaches no other call.
+   * Answers calls of a waiting turn by call id, with results of external tools or with approvals. All answers are
+   * stored, or none. The first answer to a call counts: another one fails with `conflict`, and the same one changes
+   * nothing.
    */
   answer(
     conversation: ConversationName,
@@ -39,22 +36,20 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
     options?: AnswerOptions,
   ): Promise<'answered' | 'still_waiting'>;
   /**
-   * Lists accepted, unsettled turns, and the calls that the first one waits for. Use it to find what to `answer` or
-   * `cancel`. Turns come in the order of processing, scheduled turns last by due time. `limit` defaults to 100, at most
-   * 1,000.
+   * Lists unsettled turns in the order of processing, scheduled ones last by due time. The first one has the calls
+   * that it waits for, to `answer` or `cancel`.
    */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
   /**
-   * Lists turns of all conversations that wait for a tool result or an approval, in pages. Each turn has the start of the
-   * wait, and its calls with input, hash and deadline, so that a person can decide and `answer`.
+   * Lists turns of all conversations that wait for a result or an approval, with input, hash and deadline of each
+   * call.
    */
   waiting(input?: WaitingInput): Promise<WaitingPage>;
-  /** Lists failed turns of all conversations, newest first. Failed turns are listed for 7 days. */
+  /** Lists failed turns of the last 7 days, newest first. */
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
 }
 
 export interface ResultOptions {
-  /** How long to wait for the turn to settle, in ms (0). */
   readonly waitMs?: number;
   /** When this signal aborts, the call throws the signal's reason. */
   readonly signal?: AbortSignal;
@@ -63,10 +58,7 @@ export interface ResultOptions {
 export const openTurnsSchema = z.strictObject({
   /** Maximum number of turns to return (100, at most 1,000). The total count is always returned. */
   limit: limitOf(1_000),
-  /**
-   * true: turns that no worker has claimed have the text of their user message (false). Once the texts have 4 million
-   * characters, later turns have none.
-   */
+  /** true: turns that no worker has claimed have their text (false), up to 4 million characters together. */
   inputs: z
     .boolean()
     .optional()
@@ -75,10 +67,7 @@ export const openTurnsSchema = z.strictObject({
 
 const waitingQuery = z.strictObject({
   ...pageFields,
-  /**
-   * Which turns to list. `tools`: those that wait for external results. `approval`: those that wait for decisions.
-   * Absent: both.
-   */
+  /** `tools`: turns that wait for results. `approval`: turns that wait for decisions. Absent: both. */
   for: z.enum(ANSWER_KINDS).optional(),
 });
 
@@ -104,7 +93,7 @@ export type WaitingInput = z.input<typeof waitingInputSchema>;
 export type FailedInput = z.input<typeof failedSchema>;
 
 export interface WaitingPage {
-  /** Turns in a stable order that is not chronological. `since` of each turn is the start of its wait. */
+  /** In a stable order that is not chronological. */
   readonly turns: readonly WaitingTurn[];
   /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;
@@ -204,7 +193,7 @@ const failedTurnsSchema = z
   })
   .meta({ id: 'FailedTurns' });
 
-/** Time that a request for a result waits if the caller names none, in ms. Proxies often end a request after 60 s. */
+/** Proxies often end a request after 60 s. */
 const RESULT_WAIT_MS = 30_000;
 
 export const turnOperations = {

@@ -8,45 +8,38 @@ import { type SeqRange, type Version, versionSchema } from '../../domain/version
 import { type ConversationName, versionNumberSchema } from './names.ts';
 import { CONVERSATION, listOf, type Operations, TURN } from './operation.ts';
 
-/** Methods of the client that compact contexts, and list, compare and replace their versions. */
 export interface VersionMethods {
-  /** Requests a compaction now, even if the context is below every threshold. Returns the id of the compaction pass. */
+  /** Requests a compaction now, below every threshold, too. Returns the id of the pass. */
   compact(conversation: ConversationName): Promise<string>;
-  /** Plans a compaction under a policy, without a model and without changing anything. */
+  /** Plans a compaction under a policy. Calls no model and changes nothing. */
   plan(conversation: ConversationName, input?: DryRunInput): Promise<DryPlan>;
   /** Lists kept versions, oldest first. */
   versions(conversation: ConversationName): Promise<Version[]>;
-  /** Lists what changed between the contexts of two kept versions. Version 0 is the whole log. */
+  /** Lists changes between the contexts of two kept versions. Version 0 is the whole log. */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
-  /** Makes a kept version the live context again. Messages that are newer than the version are kept or dropped. */
+  /** Makes a kept version the live context again. Newer messages are kept or dropped. */
   restore(conversation: ConversationName, input: RestoreInput): Promise<Version>;
   /** Restores the context that was live before a settled turn. */
   rollBackTurn(conversation: ConversationName, turn: string, input?: RollbackInput): Promise<Version>;
 }
 
 export const dryRunSchema = z.strictObject({
-  /** Policy to try, as in an agents file. */
   policy: boundedRecord(z.string(), z.unknown(), MAX_POLICY_SETTINGS).default({}),
 });
 
-/** A policy to try on a conversation. */
 export interface DryRunInput {
-  /**
-   * Policy in the form of docs/reference/policy.md. Absent settings are those of the agent, if a worker has recorded
-   * them, or else have their defaults.
-   */
+  /** In the form of docs/reference/policy.md. Absent settings are those that a worker recorded, or their defaults. */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 
-/** Plan of a compaction. The compaction itself does not run. Ranges and positions refer to the log. */
+/** Ranges and positions refer to the log. */
 export interface DryPlan {
-  /** Kind of the compaction. `trim` only masks and drops. `infeasible`: no context fits the budget. */
+  /** `trim` only masks and drops. `infeasible`: no context fits the budget. */
   readonly kind: 'none' | 'trim' | 'summarize' | 'evict' | 'infeasible';
   /** Thresholds that the context reaches. */
   readonly reasons: readonly Reason[];
-  /** Tokens of a request before the compaction. */
   readonly tokens: number;
-  /** Estimated tokens of a request after the compaction. Each summary counts with its largest size. */
+  /** An estimate. Each summary counts with its largest size. */
   readonly tokensAfter: number;
   /** Number of messages in the context. */
   readonly messages: number;
@@ -63,19 +56,16 @@ export interface DryPlan {
 export const rollbackSchema = z.strictObject({
   /** Id that makes the call repeatable. A repeated call changes nothing. */
   operation: idSchema.optional(),
-  /** Hard limit of the agent in tokens. A restored context above this limit is refused with `over_hard_limit`. */
+  /** A restored context with more tokens is refused with `over_hard_limit`. */
   hardTokens: z.number().positive().optional(),
 });
 
 export const restoreSchema = rollbackSchema.extend({
   /** Number of a kept version. 0 is the whole log. */
   version: z.number().int().min(0),
-  /**
-   * Treatment of the messages after that version. `keep`: they stay in the context. `drop`: they leave the context,
-   * except for pinned messages. The log keeps all of them.
-   */
+  /** `keep`: newer messages stay in the context. `drop`: they leave it, except for pinned ones. */
   newer: z.enum(['keep', 'drop']),
-  /** Number of the live version that the caller has seen. The call fails with `conflict` if another one is live. */
+  /** The call fails with `conflict` if another version is live. */
   expectedVersion: z.number().int().min(0).optional(),
 });
 
