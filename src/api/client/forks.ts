@@ -118,10 +118,7 @@ function firstVersion(version: Version, now: number): Version {
   return { ...version, ...unmade, explained, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
 }
 
-/**
- * Copies summaries, and full texts of clipped messages.
- * @throws version_gone if a text is missing
- */
+/** Copies summaries, and full texts of clipped messages. @throws version_gone if a text is missing */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
   const names = new Set(shownKeys(version));
   const missing = new Set(names);

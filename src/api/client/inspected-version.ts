@@ -59,10 +59,7 @@ export interface InspectedVersion {
   readonly key: string;
 }
 
-/**
- * @param number absent: the live version
- * @throws not_found, version_gone
- */
+/** @param number absent: the live version @throws not_found, version_gone */
 export async function readInspected(
   ports: ClientPorts,
   name: ConversationName,

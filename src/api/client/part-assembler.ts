@@ -11,9 +11,9 @@ const START: StreamPosition = { seq: 0, step: 0, version: 0 };
 const FIRST_ENTRY = '0-0';
 
 /**
- * Computes the parts that a reader of a turn still needs from what the log and the stream hold. Each log entry completes
- * the message that its pieces began. So at the end the reader has the messages of the log, even if pieces were lost or
- * removed (invariant I18). Pieces of another model call than the recorded one are voided by a `restart`.
+ * Computes the parts that a reader of a turn still needs from what the log and the stream hold. Each log entry
+ * completes the message that its pieces began. So at the end the reader has the messages of the log, even if pieces
+ * were lost or removed (invariant I18). Pieces of another model call than the recorded one are voided by a `restart`.
  */
 export class PartAssembler {
   #seq: number;

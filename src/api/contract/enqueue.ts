@@ -15,8 +15,8 @@ export interface EnqueueMethods<Agents extends AnyAgents = AnyAgents> {
    */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
   /**
-   * Stores up to 500 turns in about two round trips. Each turn has its own answer, in the order of the list: it is enqueued,
-   * or refused with the error that `enqueueTurn` would throw. Turns of one conversation keep their order.
+   * Stores up to 500 turns in about two round trips. Each turn has its own answer, in the order of the list: it is
+   * enqueued, or refused with the error that `enqueueTurn` would throw. Turns of one conversation keep their order.
    */
   enqueueTurns(inputs: readonly EnqueueFor<Agents>[]): Promise<EnqueueAnswer[]>;
   /**

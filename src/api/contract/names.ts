@@ -12,10 +12,7 @@ export type ConversationName =
       readonly conversation: string;
     };
 
-/**
- * @param at name of the argument in error messages
- * @throws invalid_input for an invalid tenant or id
- */
+/** @param at name of the argument in error messages @throws invalid_input for an invalid tenant or id */
 export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
   if (!isMapping(name)) return { id: parseInput(idSchema, name, at), tenant: DEFAULT_TENANT };
   const { tenant, conversation: id } = parseInput(nameSchema, name, at);

@@ -32,8 +32,8 @@ export interface Operation {
   /** True for a write that a repeated request without an id does not do again, either. */
   readonly repeatsItself?: true;
   /**
-   * Name that is hashed with the header `Idempotency-Key` into the id of the write, if it is not the operation's name. A retry
-   * may reach a later release, so the name must outlive every renaming.
+   * Name that is hashed with the header `Idempotency-Key` into the id of the write, if it is not the operation's name.
+   * A retry may reach a later release, so the name must outlive every renaming.
    */
   readonly keyName?: string;
   /** True if the route holds a context in memory. A large answer then needs a share of the memory of the server. */
@@ -44,7 +44,9 @@ export interface Operation {
   readonly args?: readonly string[];
   /** Member of the body that the method returns. Absent: the whole body. */
   readonly member?: string;
-  /** Part of the body without its tenant, because a caller has only one: the body itself, or the entries of this list. */
+  /**
+   * Part of the body without its tenant, because a caller has only one: the body itself, or the entries of this list.
+   */
   readonly tenantless?: 'body' | 'conversations' | 'turns';
 }
 

@@ -6,10 +6,7 @@ export interface EventFrame {
   readonly data?: string;
 }
 
-/**
- * A frame that the connection cut off is dropped.
- * @yields each complete frame, heartbeats included
- */
+/** A frame that the connection cut off is dropped. @yields each complete frame, heartbeats included */
 export async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<EventFrame, void, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();

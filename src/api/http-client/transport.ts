@@ -114,10 +114,7 @@ export class Transport {
     }
   }
 
-  /**
-   * @param cut ends the request and the body of its answer
-   * @throws PassingFailure, or the error of the server
-   */
+  /** @param cut ends the request and the body of its answer @throws PassingFailure, or the error of the server */
   async open(call: HttpCall, cut: AbortSignal): Promise<Response> {
     this.#checkOpen();
     const { url, key, fetch: send } = this.#settings;

@@ -101,10 +101,10 @@ function readAccepted({ body, tenant, headers }: HttpAnswer<NamedTurn>): Enqueue
 }
 
 /**
- * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. After a cut, a request that does not wait
- * shows that the server is there. Without an answer to it, the call fails after its deadline. The next request then waits
- * half as long as the cut one lasted, and each later one twice as long as the one before. So a proxy that ends quiet connections
- * early delays no result, and a single cut costs few requests.
+ * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. After a cut, a request that
+ * does not wait shows that the server is there. Without an answer to it, the call fails after its deadline. The next
+ * request then waits half as long as the cut one lasted, and each later one twice as long as the one before. So a
+ * proxy that ends quiet connections early delays no result, and a single cut costs few requests.
  */
 export async function askUntil<Answer>(
   waitMs: number,

@@ -36,10 +36,6 @@ export interface Access {
 /** Every web page can take on the origin `null`, so it stands for all origins. */
 const ALL_ORIGINS = ['*', 'null'];
 
-/**
- * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
- * pages
- */
 export function openAccess({ authenticate, allowedHosts = [], cors = [] }: AccessOptions): Access {
   const isOpen = authenticate === 'none';
   if (!isOpen && typeof authenticate !== 'function') {
@@ -53,10 +49,7 @@ export function openAccess({ authenticate, allowedHosts = [], cors = [] }: Acces
 
 const OPTIONS = { allowedHosts: 'allowedHosts', cors: 'cors', remedy: 'set authenticate' };
 
-/**
- * A server without access control must be closed to unknown web pages.
- * @throws invalid_config
- */
+/** A server without access control must be closed to unknown web pages. */
 export function checkOpenAccess(
   { allowedHosts, cors }: Required<Pick<AccessOptions, 'allowedHosts' | 'cors'>>,
   names = OPTIONS,
@@ -77,7 +70,6 @@ export function checkOpenAccess(
 /**
  * Header and URL must both name an allowed host, also for callers with a key: over HTTP/2 and in absolute form, the
  * URL comes from elsewhere than the header.
- * @throws forbidden
  */
 export function checkHost(request: Request, hosts: AllowedHosts): void {
   const given = [request.headers.get('host'), new URL(request.url).host].filter((host) => host !== null);
@@ -89,7 +81,6 @@ export function checkHost(request: Request, hosts: AllowedHosts): void {
 /**
  * Without keys, any page in a browser on this machine could send requests, so pages of unknown origins are refused.
  * With keys, a web page has no right that its user did not give it.
- * @throws forbidden
  */
 export function checkSource(request: Request, { hosts, isOpen, cors }: Access): void {
   checkHost(request, hosts);
@@ -116,7 +107,6 @@ export interface Admitted {
   readonly readers: Readers;
 }
 
-/** @throws the errors of `authenticate`, forbidden */
 export async function admit(
   request: Request,
   { access, readers }: { readonly access: Access; readonly readers: ServerReaders },

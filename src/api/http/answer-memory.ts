@@ -21,11 +21,7 @@ export class AnswerMemory {
     this.#waitMs = waitMs;
   }
 
-  /**
-   * An answer that is larger than the whole memory gets all of it.
-   * @returns a function that gives the memory back
-   * @throws too_many_readers if no memory becomes free in time, or the reason of the signal
-   */
+  /** An answer that is larger than the whole memory gets all of it. @returns a function that gives the memory back */
   async reserve(bytes: number, signal: AbortSignal): Promise<() => void> {
     const needed = Math.min(bytes, this.maxBytes);
     if (this.#waiting.size > 0 || needed > this.#free) await this.#wait(needed, signal);

@@ -122,7 +122,10 @@ export interface HttpAppOptions extends AccessOptions {
   readonly limits?: HttpLimits;
   /** Protocols beside the routes. They use the same callers. */
   readonly protocols?: readonly MountedProtocol[];
-  /** Reads the state of workers and queues, as `Fleet` in the OpenAPI document. Absent: `/v1/fleet` answers `not_offered`. */
+  /**
+   * Reads the state of workers and queues, as `Fleet` in the OpenAPI document. Absent: `/v1/fleet` answers
+   * `not_offered`.
+   */
   readonly fleet?: () => Promise<object>;
   /** Receives unexpected errors, which callers do not see. */
   readonly onError?: (error: unknown) => void;

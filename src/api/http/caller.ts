@@ -22,20 +22,14 @@ export function foreignTenant(reached: string): HttpProblem {
   return new HttpProblem('forbidden', why, { field: 'tenant' });
 }
 
-/**
- * A program with the wrong key gets an error instead of another tenant's conversations.
- * @throws forbidden
- */
+/** A program with the wrong key gets an error instead of another tenant's conversations. */
 export function checkTenant(request: Request, { tenant }: Caller): void {
   const named = request.headers.get(TENANT_HEADER);
   if (named === null || named === tenant) return;
   throw foreignTenant(tenant);
 }
 
-/**
- * Only keys of the default tenant may see all tenants (invariant I19).
- * @throws forbidden
- */
+/** Only keys of the default tenant may see all tenants (invariant I19). */
 export function checkOperator({ tenant }: Caller): void {
   if (tenant === DEFAULT_TENANT) return;
   const why = 'this route shows all tenants, so it needs a key of the default tenant with the scope admin';

@@ -56,7 +56,6 @@ export function answerEvents({ follow, ...source }: EventSource): Response {
 /**
  * Reads the next frame only when the connection takes it. So a client that reads nothing costs one frame of memory,
  * and is disconnected after `stalledMs`.
- * @throws too_many_readers
  */
 export function answerFrames(source: FrameSource): Response {
   const reader = new FrameReader(source);

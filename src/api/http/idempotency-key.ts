@@ -21,7 +21,6 @@ type KeyedRoute = Pick<Operation, 'keyName' | 'repeatedBy'> & { readonly operati
  * Derives the id of a write from the header and the operation. The store keeps the id with a hash of the body, so
  * every server recognizes a repeated request, also after a restart.
  * @returns undefined if the request names no id
- * @throws invalid_input for a wrong key, or for a key beside an id
  */
 export function readOperation(
   { request, route }: { readonly request: Request; readonly route: KeyedRoute },

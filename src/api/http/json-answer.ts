@@ -12,7 +12,6 @@ interface JsonStream extends Omit<FrameSource, 'frames' | 'cutsAtFailure' | 'hea
 /**
  * Makes the next piece only when the connection takes it. So a slow client costs the values and one piece, but not the
  * whole text.
- * @throws method_not_allowed for HEAD, too_many_readers
  */
 export function answerJson({ pieces, headers, ...source }: JsonStream): Response {
   refuseHead(source.request);

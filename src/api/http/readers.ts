@@ -6,16 +6,9 @@ import { HttpProblem } from './problem.ts';
 export interface Readers {
   /** Aborts with an error when the server stops, or an open request has lost its access. Every reader then ends. */
   readonly closing: AbortSignal;
-  /**
-   * Checks that a further reader has a place.
-   * @throws too_many_readers
-   */
+  /** Checks that a further reader has a place. @throws too_many_readers */
   checkPlace(): void;
-  /**
-   * Counts a further reader.
-   * @returns a function that ends the reader
-   * @throws too_many_readers
-   */
+  /** Counts a further reader. @returns a function that ends the reader @throws too_many_readers */
   enter(): () => void;
   /** Runs a request that waits. The signal aborts if the server stops, or the caller leaves or loses its access. */
   run<Result>(request: Request, wait: (signal: AbortSignal) => Promise<Result>): Promise<Result>;

@@ -15,10 +15,7 @@ export interface BodyLimits {
   readonly timeoutMs: number;
 }
 
-/**
- * @returns undefined if the request has no body
- * @throws unsupported_media_type, body_too_large, request_timeout, invalid_input, message_too_large
- */
+/** @returns undefined if the request has no body */
 export async function readJsonBody(request: Request, limits: BodyLimits): Promise<unknown> {
   const text = await readText(request, limits);
   if (text === '') return undefined;

@@ -119,7 +119,6 @@ export const routes: readonly Route[] = Object.entries(operations).map(([name, r
 /**
  * Finds the position behind the last event, which is at most about the 500th.
  * @param needsOnlyCheck true: the position does not matter
- * @throws not_found if neither the conversation nor an event exists
  */
 async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
   let last = '0';

@@ -39,9 +39,9 @@ interface Claimed {
 }
 
 /**
- * Delivers webhooks. One process at a time looks for due deliveries. Each delivery has a claim of its own, so two processes
- * do no harm during a takeover. The events of a conversation are sent to a webhook one by one. A failed event holds back
- * the later events of its conversation, and no other conversation.
+ * Delivers webhooks. One process at a time looks for due deliveries. Each delivery has a claim of its own, so two
+ * processes do no harm during a takeover. The events of a conversation are sent to a webhook one by one. A failed
+ * event holds back the later events of its conversation, and no other conversation.
  */
 export class Deliverer {
   readonly #ports: DelivererPorts;

@@ -43,10 +43,7 @@ const stopRunRoute: ProtocolRoute = {
 /** The turn of an ended run is looked for at the end of the log. */
 const LOG_TAIL = 50;
 
-/**
- * Cancels the turn of a run, and the turn that it resumed.
- * @throws invalid_input without a name, not_found for an unknown one
- */
+/** Cancels the turn of a run, and the turn that it resumed. */
 async function stopRun(
   backend: Backend,
   body: unknown,
@@ -125,10 +122,7 @@ export const agUiRoutes: readonly ProtocolRoute[] = [
   stopRunRoute,
 ];
 
-/**
- * Routes of AG-UI 1.0, to be mounted in a server.
- * @throws invalid_config without `authenticate`
- */
+/** Routes of AG-UI 1.0, to be mounted in a server. @throws invalid_config without `authenticate` */
 export function agUiApp(options: FrontEndOptions): Hono {
   return guardApp(openAgUi(options), agUiRoutes, options);
 }

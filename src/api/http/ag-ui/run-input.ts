@@ -57,7 +57,6 @@ export interface Resume {
   readonly answers: Readonly<Record<string, CallAnswer>>;
 }
 
-/** @throws invalid_input with the field */
 export function readRunRequest(body: unknown): RunRequest {
   const input = parseInput(runInputSchema, body);
   const { threadId, runId, resume = [], forwardedProps } = input;

@@ -60,10 +60,7 @@ export function readAllResults(
 
 const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
 
-/**
- * A tool message has only the id of its call. The message that made the call shows which call the front-end means.
- * @throws conflict if the front-end shows another call
- */
+/** A tool message has only the id of its call. The message that made the call shows which call the front-end means. */
 export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
   const made = messages.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []));
   const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);

@@ -23,11 +23,10 @@ export interface RunTurns {
 }
 
 /**
- * Does what a run asks: answer the open calls of a turn, begin a turn with the new message, or both. The agent, the mailbox
- * and all fields are checked first, then answers are stored, then the message. So a refused request changes nothing. A turn
- * has the id of its run, so a repeated request finds the turn, whatever the thread has become since then.
- * @throws conversation_busy for a message while calls of the thread are open
- * @throws turn_conflict for the id of another run. The errors of checkMessages, answer and enqueueTurn
+ * Does what a run asks: answer the open calls of a turn, begin a turn with the new message, or both. The agent, the
+ * mailbox and all fields are checked first, then answers are stored, then the message. So a refused request changes
+ * nothing. A turn has the id of its run, so a repeated request finds the turn, whatever the thread has become since
+ * then.
  */
 export async function takeRun(backend: Backend, request: RunRequest): Promise<RunTurns> {
   const { threadId, runId, messages } = request;
@@ -78,7 +77,6 @@ async function enqueue(backend: Backend, request: RunRequest, input: string, onB
 /**
  * A run may bring several texts as one message, of which the log may have some by now. So only the last text is
  * compared.
- * @throws turn_conflict
  */
 async function checkRepeated(
   backend: Backend,
@@ -117,7 +115,6 @@ interface Thread {
   readonly isRepeated: boolean;
 }
 
-/** @throws conversation_busy if a new run answers none of the open calls */
 async function findAnswers(
   { client, nameOf }: Backend,
   { threadId, runId, messages, resume }: RunRequest,
@@ -152,10 +149,7 @@ async function findAnswers(
   throw fieldError('conversation_busy', 'threadId', why);
 }
 
-/**
- * A resume answers every open interrupt, or none: when it is repeated, the turn may wait for the next ones.
- * @throws conflict
- */
+/** A resume answers every open interrupt, or none: when it is repeated, the turn may wait for the next ones. */
 function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
   if (waiting?.for !== 'approval') return;
   const open = undecided(waiting.calls);
@@ -169,9 +163,9 @@ function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']):
 const LOG_TAIL = 500;
 
 /**
- * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no name that
- * the log knows. So texts that earlier runs brought are found by their content, among the open turns and in the log. The
- * search in the log begins at the last turn of which the front-end has messages.
+ * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no
+ * name that the log knows. So texts that earlier runs brought are found by their content, among the open turns and in
+ * the log. The search in the log begins at the last turn of which the front-end has messages.
  * @param answered turn whose calls the run answers
  * @returns undefined without a new text
  */
@@ -228,10 +222,7 @@ async function readKnownTexts(
   return [...users.map(({ message }) => message.content), ...queued];
 }
 
-/**
- * One known message may have several texts in a row, which one run brought.
- * @returns indexes of the known texts
- */
+/** One known message may have several texts in a row, which one run brought. @returns indexes of the known texts */
 function findKnown(texts: readonly string[], known: readonly string[]): Set<number> {
   const left = [...known];
   const found = new Set<number>();

@@ -77,7 +77,6 @@ export interface ChatRequest {
   readonly findAnswer: (turn: string) => PageMessage | undefined;
 }
 
-/** @throws invalid_input with the field */
 export function readChatRequest(body: unknown): ChatRequest {
   const { id, trigger, messageId, messages } = parseInput(chatRequestSchema, body);
   // An answer may belong to an earlier message than the last one (AI SDK 6 and 7).
@@ -111,7 +110,6 @@ function readOthers(messages: readonly unknown[], index: number): PageMessage[] 
   });
 }
 
-/** @throws invalid_input for a message with files, or without text, message_too_large above 1 MiB */
 export function readUserText(message: PageMessage): string {
   const why = explainUnreadable(message);
   if (why !== undefined) throw fieldError('invalid_input', 'messages', why);
@@ -137,10 +135,7 @@ function joinText({ parts }: PageMessage): string {
   return joinPartTexts(parts.map((part) => part.text ?? ''));
 }
 
-/**
- * Answers to decided calls are left out: a page that was loaded again may run a call again.
- * @throws conflict if the message shows another call than the one that waits
- */
+/** Answers to decided calls are left out: a page that was loaded again may run a call again. */
 export function readMessageAnswers(
   { parts }: PageMessage,
   kind: 'tools' | 'approval',

@@ -19,11 +19,10 @@ import { beginTurn, type ChatPlan, type ChatTurn, findLastAttempt, nameTurn, spl
 const LOG_TAIL = 500;
 
 /**
- * Does what a page asks: begin a turn, answer calls, edit a message or regenerate an answer. Decisions on open calls count in
- * any message, and each user message behind the last answer is a turn. The agent, the mailbox and all fields are checked
- * first, then decisions are stored, then messages. So a refused request changes nothing, and the same request again does what
- * an outage left undone.
- * @throws forbidden, the errors of checkMessages, enqueueTurn, answer, cancel and rollBackTurn
+ * Does what a page asks: begin a turn, answer calls, edit a message or regenerate an answer. Decisions on open calls
+ * count in any message, and each user message behind the last answer is a turn. The agent, the mailbox and all fields
+ * are checked first, then decisions are stored, then messages. So a refused request changes nothing, and the same
+ * request again does what an outage left undone.
  */
 export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
   const { id, message } = request;
@@ -109,7 +108,6 @@ interface Replaced {
   readonly input: string;
 }
 
-/** @throws forbidden if the key may not take the last attempt out of the context */
 async function planNext(backend: Backend, { id, message, last, input }: Replaced): Promise<ChatPlan> {
   const { client, nameOf } = backend;
   const turn = nameTurn(message, last + 1);
@@ -132,10 +130,7 @@ interface LastMessage {
   readonly open: readonly string[];
 }
 
-/**
- * To take back a person's own last message is an ordinary act of a chat. Anything more is a rollback.
- * @throws forbidden
- */
+/** To take back a person's own last message is an ordinary act of a chat. Anything more is a rollback. */
 async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced, open }: LastMessage): Promise<void> {
   const isOther = (turn: string | undefined): boolean => splitTurnName(turn ?? '')?.message !== message;
   const { inputSeq } = await client.result(nameOf(id), replaced);
@@ -166,7 +161,6 @@ export async function takeOut({ client, nameOf }: Backend, id: string, { turn, o
 /**
  * The turn that waits names the message, which may stand before others: a person may answer one of two calls and then
  * ask something else.
- * @throws conflict if a decision is contrary to the one that counts
  */
 export async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
   const { client, nameOf } = backend;
@@ -176,10 +170,7 @@ export async function takeDecisions(backend: Backend, request: ChatRequest): Pro
   if (answers !== undefined) await client.answer(nameOf(request.id), first?.turn ?? '', answers);
 }
 
-/**
- * A repeated decision changes nothing.
- * @throws conflict if another decision counts
- */
+/** A repeated decision changes nothing. */
 export async function repeatDecisions({ client, nameOf }: Backend, id: string, message: PageMessage): Promise<void> {
   const { waiting } = await client.result(nameOf(id), message.id);
   const decided = Object.entries(readNamedDecisions(message));

@@ -28,8 +28,8 @@ interface ChunkOptions {
 }
 
 /**
- * The table from the parts of a turn to chunks of a UI message. One instance for each response. The stream is over once
- * `isDone` is true: the turn has ended, or waits for the page.
+ * The table from the parts of a turn to chunks of a UI message. One instance for each response. The stream is over
+ * once `isDone` is true: the turn has ended, or waits for the page.
  */
 export class ChunkTable {
   readonly #turn: string;

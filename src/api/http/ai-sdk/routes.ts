@@ -71,10 +71,7 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
   },
 ];
 
-/**
- * @returns undefined if the request names no version
- * @throws invalid_input for an unknown one
- */
+/** @returns undefined if the request names no version */
 export function readVersionHeader(value: string | undefined): z.output<typeof headers>[typeof VERSION_HEADER] {
   return parseInput(headers, { [VERSION_HEADER]: value })[VERSION_HEADER];
 }

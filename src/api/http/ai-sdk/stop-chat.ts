@@ -23,10 +23,7 @@ interface StopCall {
   readonly left: AbortSignal;
 }
 
-/**
- * A turn that has ended stays as it is, and its state says so.
- * @throws invalid_input without a name, not_found if no turn has it, conflict if two have it
- */
+/** A turn that has ended stays as it is, and its state says so. */
 export async function stopChat(
   backend: Backend,
   id: string,

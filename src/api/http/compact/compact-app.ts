@@ -57,10 +57,7 @@ export const compactRoutes: readonly ProtocolRoute[] = [
 
 const STRUCTURAL = 'structural';
 
-/**
- * Compacts the items of any agent, without a conversation.
- * @throws invalid_config without `authenticate`
- */
+/** Compacts the items of any agent, without a conversation. @throws invalid_config without `authenticate` */
 export function compactApp(options: CompactOptions): Hono {
   return guardApp(openCompact(options), compactRoutes, options, answerResponseError);
 }
@@ -75,10 +72,7 @@ export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
   return app;
 }
 
-/**
- * Keeps instructions and users' messages. Without a model, the same request gives the same output.
- * @throws model_failed if the model wrote no summary
- */
+/** Keeps instructions and users' messages. Without a model, the same request gives the same output. */
 async function compact(
   request: CompactRequest,
   summarizers: Readonly<Record<string, Summarizer>>,

@@ -60,7 +60,6 @@ export interface CompactRequest {
   readonly userRequest: string | undefined;
 }
 
-/** @throws invalid_input with the field, also for an item of an unknown type */
 export function readCompactRequest(body: unknown): CompactRequest {
   const { input, model, max_tokens: maxTokens, as } = parseInput(compactSchema, body);
   const items: CompactItem[] = typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;

@@ -22,7 +22,6 @@ export interface Backend {
   readonly nameOf: (conversation: string) => ConversationName;
 }
 
-/** @throws the errors of `clientFor` */
 export async function openBackend({ clientFor, tenantFor, agent }: BackendOptions, context: Context): Promise<Backend> {
   const { caller } = serverFactsOf(context);
   const tenant = tenantFor?.(context) ?? caller.tenant;

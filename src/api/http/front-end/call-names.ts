@@ -30,7 +30,6 @@ interface ShownCall {
 /**
  * A protocol whose answers have only the id of the call returns name and arguments, too.
  * @returns the hash for the answer
- * @throws conflict if the front-end shows another call
  */
 export function checkShownCall(call: WaitingCall, { name, input }: ShownCall, field: string): string | undefined {
   const texts = [call.arguments, ...(call.input === undefined ? [] : [call.input])];

@@ -72,7 +72,6 @@ export interface NewMessages {
  * Checks what would refuse messages. A request that also brings decisions calls this first, so that a refused request
  * changes nothing. If other requests fill the mailbox in between, the decisions count, and the same request again adds
  * the messages.
- * @throws message_too_large, agent_conflict, mailbox_full
  */
 export async function checkMessages(
   backend: Backend,

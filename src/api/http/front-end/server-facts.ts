@@ -54,7 +54,6 @@ export function serverFactsOf(context: Context): ServerFacts {
   return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
 }
 
-/** @throws invalid_input, unsupported_media_type, body_too_large, request_timeout */
 export async function readBody(context: Context): Promise<unknown> {
   const { body } = serverFactsOf(context);
   const read = await readJsonBody(context.req.raw, body);

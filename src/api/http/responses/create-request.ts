@@ -68,7 +68,6 @@ export interface PlacedInput {
   readonly at: string;
 }
 
-/** @throws invalid_input with the field, not_found for an unknown previous response */
 export function readCreateRequest(body: unknown): CreateRequest {
   const {
     model,

@@ -11,11 +11,10 @@ import { type CreateRequest, isAnswer, type PlacedInput, readMessage } from './c
 import type { ResponseName } from './response-object.ts';
 
 /**
- * Does what a request asks: answer calls, begin a turn, or both. The agent, the mailbox and all items are checked first, then
- * answers are stored, then the message. So a refused request changes nothing. With the same key, the same request again does
- * what an outage left undone.
+ * Does what a request asks: answer calls, begin a turn, or both. The agent, the mailbox and all items are checked
+ * first, then answers are stored, then the message. So a refused request changes nothing. With the same key, the same
+ * request again does what an outage left undone.
  * @param key id of the turn
- * @throws the errors of checkMessages, answer, fork, append and enqueueTurn
  */
 export async function createTurn(
   backend: Backend,
@@ -92,7 +91,6 @@ const FIELD = 'previous_response_id';
 
 type Previous = TurnView & { readonly conversation: string };
 
-/** @throws not_found with the field of the request */
 async function readPrevious(backend: Backend, { conversation, turn }: ResponseName): Promise<Previous> {
   const view = await readTurn(backend, conversation, turn);
   if (view !== undefined) return { ...view, conversation };
@@ -103,7 +101,6 @@ async function readPrevious(backend: Backend, { conversation, turn }: ResponseNa
  * Behind the newest response, this is the same conversation. Behind an older one, it is a fork that has the messages
  * up to there.
  * @param key id of the new turn, which also names the fork. So a repeated request finds both.
- * @throws conversation_busy, conflict, version_gone, and the errors of fork
  */
 async function continueResponse(backend: Backend, previous: Previous, key: string): Promise<string> {
   const { client, nameOf } = backend;
@@ -142,7 +139,6 @@ interface Answered {
 /**
  * Finds the turn that waits for one of the calls, or the one that made a new one: it has the answer of an earlier
  * request, so a repeated request changes nothing. Outputs of other calls are a part of the history.
- * @throws conflict if the request ends with answers, and no turn has made their calls
  */
 async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
   const { answers, newCalls, endsWithAnswers } = request;

@@ -22,7 +22,6 @@ function writeResponseId({ conversation, turn, answered }: ResponseName): string
   return `resp_${conversation}~${turn}${answered === undefined ? '' : `~${answered}`}`;
 }
 
-/** @throws not_found for an id that no response has */
 export function readResponseId(id: string, field = 'response_id'): ResponseName {
   const { conversation = '', turn = '', answered } = ID.exec(id)?.groups ?? {};
   if (idSchema.safeParse(conversation).success && idSchema.safeParse(turn).success) {

@@ -12,10 +12,7 @@ import { answerResponseError, type ResponseFacts, type ResponseName, readRespons
 import { skipRead } from './resume.ts';
 import { readKeyHeader, responsesRoutes, retrieveSchema } from './routes.ts';
 
-/**
- * Routes of the OpenAI Responses API, to be mounted in a server.
- * @throws invalid_config without `authenticate`
- */
+/** Routes of the OpenAI Responses API, to be mounted in a server. @throws invalid_config without `authenticate` */
 export function responsesApp(options: FrontEndOptions): Hono {
   return guardApp(openResponses(options), responsesRoutes, options, answerResponseError);
 }

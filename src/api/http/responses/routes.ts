@@ -74,7 +74,6 @@ export const responsesRoutes: readonly ProtocolRoute[] = [
   },
 ];
 
-/** @throws invalid_input */
 export function readKeyHeader(key: string | undefined): string | undefined {
   return parseInput(headers, { [IDEMPOTENCY_HEADER]: key })[IDEMPOTENCY_HEADER];
 }
