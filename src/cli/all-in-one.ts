@@ -18,7 +18,7 @@ import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
 import { PROCESS_WAIT_MS, waitForRedis } from './redis-outage.ts';
 
-export interface AllInOne {
+interface AllInOne {
   readonly redis: LocalRedis;
   readonly workers: Workers;
   readonly client: OpenClient;
@@ -28,7 +28,7 @@ export interface AllInOne {
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
 }
 
-export interface AllInOneOptions {
+interface AllInOneOptions {
   readonly config: Config;
   readonly output: Output;
   readonly agents: readonly Agent[];

@@ -16,7 +16,7 @@ export class Interruption extends Error {
   }
 }
 
-export interface SignalListener {
+interface SignalListener {
   readonly interruption: Promise<Interruption>;
   readonly interrupted: AbortSignal;
   /** Sends SIGINT to the handler instead of stopping the process. `undefined` restores the default. */

@@ -13,7 +13,7 @@ export interface Output {
 }
 
 /** Shown by a colour on a terminal. */
-export type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
+type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
 
 const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
 

@@ -16,7 +16,7 @@ export interface PolicySource {
 
 export const NO_FILE: PolicySource = { policy: {}, place: (error) => error };
 
-export type ExaminedPolicy = PolicyExamination & PolicySource;
+type ExaminedPolicy = PolicyExamination & PolicySource;
 
 /**
  * Prints warnings. Without a path, the policy is empty.
@@ -73,7 +73,7 @@ export function completeAlone({ policy: input, place }: PolicySource): Policy {
   }
 }
 
-export interface PolicySources {
+interface PolicySources {
   readonly policy: PolicySource;
   readonly shadow?: PolicySource;
 }

@@ -5,7 +5,7 @@ import { createSummarizers } from '../host/summarizers.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';
 import { renameField } from './typed-errors.ts';
 
-export interface TrialPolicy extends PolicySource {
+interface TrialPolicy extends PolicySource {
   /** Absent: the window follows from the policy. */
   readonly windowOption?: '--window' | '--model' | undefined;
   readonly counts?: RememberedCounts;

@@ -16,7 +16,7 @@ export async function explainRefusal(location: RedisLocation): Promise<TurnfoldE
 }
 
 /** Replaces an outage error by the refusal that caused it, or adds the addresses of the nodes. */
-export async function explainError(error: unknown, location: RedisLocation): Promise<unknown> {
+export async function explainOutage(error: unknown, location: RedisLocation): Promise<unknown> {
   if (!isTurnfoldError(error, 'redis_unavailable')) return error;
   if (error.details?.['takesNoWrites'] === true) return error;
   return (await explainRefusal(location)) ?? (await explainObstacle(location)) ?? nameNodes(error, location.url);
@@ -41,7 +41,7 @@ export const COMMAND_WAIT_MS = 5_000;
 export const PROCESS_WAIT_MS = 30_000;
 const PAUSE_MS = 250;
 
-export interface RedisWait {
+interface RedisWait {
   readonly location: RedisLocation;
   readonly waitMs: number;
   readonly output: Output;

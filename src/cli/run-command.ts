@@ -3,7 +3,7 @@ import type { OpenClient, TurnfoldClient } from '../api/client/index.ts';
 import { DEFAULT_REDIS_URL, readConfig, usePrefix } from '../host/config.ts';
 import { Interruption } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
-import { COMMAND_WAIT_MS, explainError, waitForRedis } from './redis-outage.ts';
+import { COMMAND_WAIT_MS, explainOutage, waitForRedis } from './redis-outage.ts';
 import { type TypedNames, wordTypedError } from './typed-errors.ts';
 
 export interface CommandContext {
@@ -100,6 +100,6 @@ async function openCommandClient(output: Output): Promise<OpenClient> {
   return await waitForRedis({ location, waitMs: COMMAND_WAIT_MS, output }, open).catch(async (error: unknown) => {
     if (redisUrl === undefined)
       output.note(`REDIS_URL is not set, so ${DEFAULT_REDIS_URL} was tried (turnfold dev needs no Redis)`);
-    throw await explainError(error, location);
+    throw await explainOutage(error, location);
   });
 }

@@ -9,7 +9,7 @@ import {
   type Retirement,
 } from '../providers/retirements.ts';
 
-export interface UsedModels {
+interface UsedModels {
   readonly agents: readonly Agent[];
   readonly summarizers?: readonly Model[];
   readonly policy?: PolicyInput;

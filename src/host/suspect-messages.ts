@@ -38,7 +38,7 @@ export type MessageFromSuspect =
   | { readonly type: 'content'; readonly content: ContentEvent };
 
 /** Between processes, an error object would lose its class and its code. */
-export interface SentError {
+interface SentError {
   readonly name: string;
   readonly message: string;
   readonly code?: string | undefined;

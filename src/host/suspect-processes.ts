@@ -31,7 +31,7 @@ const STOP_SHARE = 0.75;
 
 const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.meta.url);
 
-export interface SuspectProcessesOptions
+interface SuspectProcessesOptions
   extends Pick<
     WorkersSettings,
     | 'redisUrl'

@@ -8,7 +8,7 @@ import type { WorkersSettings } from './workers-options.ts';
 
 const ENTRY = new URL(`./lease-thread${extname(import.meta.url)}`, import.meta.url);
 
-export interface LoopWatchOptions {
+interface LoopWatchOptions {
   readonly settings: Pick<WorkersSettings, 'redisUrl' | 'redisTls' | 'prefix' | 'shards' | 'blockedMs'>;
   readonly onEvent: EventListener;
   readonly closers?: Closers;

@@ -3,14 +3,14 @@ import { type ErrorCode, TurnfoldError } from '../domain/errors.ts';
 import { toCamelCase } from '../domain/policy-input.ts';
 import { describeThrown } from '../domain/thrown.ts';
 
-export interface YamlText {
+interface YamlText {
   readonly name: string;
   /** For errors (default: the name). */
   readonly field?: string;
   readonly code?: ErrorCode;
 }
 
-export interface SettingPlace {
+interface SettingPlace {
   /** Each key spelled as in the text. */
   readonly written: string;
   /** From 1. */

@@ -5,7 +5,7 @@ import { summarizeJob } from '../jobs/job.ts';
 import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../jobs/ports.ts';
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
-export type JobHandlers = Pick<Handlers, 'turn' | 'compaction' | 'summarization'>;
+type JobHandlers = Pick<Handlers, 'turn' | 'compaction' | 'summarization'>;
 
 /** If another job works on the same source. */
 const IN_FLIGHT_MS = 1_000;

@@ -8,7 +8,7 @@ import { readPolicyFile } from '../policy-file.ts';
 import { createTrialSummarizers, prepareTrial } from '../prepare-trial.ts';
 import type { CommandContext } from '../run-command.ts';
 
-export interface CompactOptions extends FileOptions {
+interface CompactOptions extends FileOptions {
   readonly policy?: string;
   readonly summarizer?: string;
   /** Of a request in tokens. Absent: the window of the model is unknown. */

@@ -42,7 +42,7 @@ export function printSchema({ output }: CommandContext, of = 'settings'): number
   return 0;
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly policy?: string;
   readonly shadow?: string;
   readonly agents?: string;

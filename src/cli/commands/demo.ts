@@ -20,7 +20,7 @@ import type { CommandContext } from '../run-command.ts';
 import { openConfiguredFleet, serveInspector } from './inspect.ts';
 import { describeVersions } from './show.ts';
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly file?: string;
   readonly json?: boolean;
   readonly model?: string;

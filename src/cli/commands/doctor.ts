@@ -6,10 +6,10 @@ import { inspectQuarantine, type QuarantineAccess } from '../../host/health/insp
 import { listProfiles } from '../../host/retirements.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
-import { COMMAND_WAIT_MS, explainError, waitForRedis } from '../redis-outage.ts';
+import { COMMAND_WAIT_MS, explainOutage, waitForRedis } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
 
-export interface DoctorCommandOptions {
+interface DoctorCommandOptions {
   readonly redis?: string;
   readonly providers?: boolean;
   readonly agents?: string;
@@ -28,7 +28,7 @@ export async function runDoctor(
     redisUrl: redis,
     asksProviders: providers,
     models: listProfiles({ agents: loaded }),
-    explain: explainError,
+    explain: explainOutage,
   });
   const state = worstState(checks);
   if (json) writeJson(output, { state, checks });
@@ -99,7 +99,7 @@ async function releaseRecord(
 
 function accessFor(output: Output): QuarantineAccess {
   return {
-    explain: explainError,
+    explain: explainOutage,
     wait: (location, open) => waitForRedis({ location, waitMs: COMMAND_WAIT_MS, output }, open),
   };
 }

@@ -19,7 +19,7 @@ import type { PlanLine } from '../reports/file-reports.ts';
 import { type MessageSize, type PlannedConversation, reportPlans } from '../reports/file-reports.ts';
 import type { CommandContext } from '../run-command.ts';
 
-export interface PlanOptions extends FileOptions {
+interface PlanOptions extends FileOptions {
   readonly policy?: string;
   readonly html?: string;
 }

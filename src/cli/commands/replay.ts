@@ -18,7 +18,7 @@ import type { CommandContext } from '../run-command.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 
-export interface ReplayOptions extends FileOptions {
+interface ReplayOptions extends FileOptions {
   readonly policy?: string;
   readonly against?: string;
   readonly window?: number;

@@ -20,12 +20,12 @@ import { createHealthPages } from '../../host/health/worker-pages.ts';
 import { createHttpMetrics, type HttpMetrics } from '../../telemetry/http-metrics.ts';
 import { createLogger } from '../../telemetry/logs.ts';
 import { listenForSignals } from '../interruption.ts';
-import { explainError, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
+import { explainOutage, PROCESS_WAIT_MS, waitForRedis } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
 import { checkServedHost, limitCallers, type ServedHostOptions } from '../served-host.ts';
 import { findInspectorPage, openConfiguredFleet } from './inspect.ts';
 
-export interface ServeCommandOptions extends ServedHostOptions {
+interface ServeCommandOptions extends ServedHostOptions {
   readonly port: number;
   readonly maxReaders?: number;
   /** For the protocols of front-ends. */
@@ -57,7 +57,7 @@ export async function runServe({ output }: CommandContext, options: ServeCommand
   const wait = { location, waitMs: PROCESS_WAIT_MS, output, signal: interrupted };
   const client = stack.adopt(
     await waitForRedis(wait, () => openClient({ ...settings, onError })).catch(async (error: unknown) => {
-      throw await explainError(error, location);
+      throw await explainOutage(error, location);
     }),
     (opened) => opened.close(),
   );

@@ -6,7 +6,7 @@ import { formatTable, writeTable } from '../table.ts';
 
 const PREVIEW_CHARACTERS = 160;
 
-export interface ContextOptions extends ConversationOptions {
+interface ContextOptions extends ConversationOptions {
   /** Absent: the live version. */
   readonly version?: number;
   readonly full?: boolean;

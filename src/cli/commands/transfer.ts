@@ -8,7 +8,7 @@ import { eachConversation, type FileOptions } from '../conversation-file.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, WordingContext } from '../run-command.ts';
 
-export interface ImportOptions extends FileOptions {
+interface ImportOptions extends FileOptions {
   readonly agent: string;
   readonly tenant: string;
 }

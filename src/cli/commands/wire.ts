@@ -12,7 +12,7 @@ import { readFormat } from '../option-values.ts';
 import { reportError, writeJson, writeResult } from '../output.ts';
 import type { CommandContext } from '../run-command.ts';
 
-export interface RenderOptions {
+interface RenderOptions {
   readonly format: string;
   /** Absent: the model that wrote the last answer in this format. */
   readonly model?: string;
@@ -39,7 +39,7 @@ export async function renderFile(
   });
 }
 
-export interface ValidateOptions {
+interface ValidateOptions {
   readonly format: string;
   readonly json?: boolean;
 }

@@ -16,10 +16,10 @@ import { loadAgents } from '../load-agents.ts';
 import { readRoles } from '../option-values.ts';
 import { MISCONFIGURED, type Output, reportError } from '../output.ts';
 import { placeAgentError, readPolicySources } from '../policy-file.ts';
-import { explainError, explainRefusal } from '../redis-outage.ts';
+import { explainOutage, explainRefusal } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly roles: string;
   readonly agents: string;
   readonly policy?: string;
@@ -46,7 +46,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   const report = foldOutages({
     logger,
     listener: logEvents(logger),
-    explain: (error) => explainError(error, location),
+    explain: (error) => explainOutage(error, location),
     untilBack: async (kind) => {
       await waitUntilWritable(location, kind === 'full');
       reconnectRefused();

@@ -19,7 +19,7 @@ export interface SizedRequest {
   readonly isSent: boolean;
 }
 
-export interface DemoSummary {
+interface DemoSummary {
   readonly turns: number;
   readonly versions: number;
   readonly summarized: number;

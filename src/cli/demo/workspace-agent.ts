@@ -9,7 +9,7 @@ import { scriptedModel } from '../../providers/scripted.ts';
 const HELP =
   'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
 
-export interface WorkspaceAgentOptions {
+interface WorkspaceAgentOptions {
   /** Overrides the agent's own policy, whose small limits make compactions visible. */
   readonly policy?: PolicyInput;
   /** Instead of the built-in script, which understands three commands. */

@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 
-export interface PromptOptions {
+interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
   /** Terminal that echoes the input. Absent: no prompt is shown. */
   readonly output?: NodeJS.WritableStream;

@@ -7,7 +7,7 @@ import { describeCall, describeState, TurnPage } from '../turn-text.ts';
 import type { Prompt } from './prompt.ts';
 import { findSlashCommand, HELP, LEAVE } from './slash-commands.ts';
 
-export interface TalkOptions extends ClientContext {
+interface TalkOptions extends ClientContext {
   readonly agent: string;
   readonly conversation: string;
   readonly context?: TurnContext | undefined;

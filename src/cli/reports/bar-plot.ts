@@ -10,7 +10,7 @@ export interface Bar {
   readonly isOwn?: boolean;
 }
 
-export interface BarPlot {
+interface BarPlot {
   /** For screen readers. */
   readonly label: string;
   readonly bars: readonly Bar[];

@@ -15,14 +15,14 @@ export interface SizePlot {
   readonly limits: readonly SizeLimit[];
 }
 
-export interface SizeStep {
+interface SizeStep {
   readonly tokens: number;
   /** Shown when the pointer rests on the step. */
   readonly title: string;
 }
 
 /** A change of the context between two steps, e.g. a version. */
-export interface SizeMark {
+interface SizeMark {
   /** Number of steps before the change. */
   readonly behind: number;
   readonly label: string;

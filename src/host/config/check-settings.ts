@@ -4,7 +4,7 @@ import { readDurability, readRedisTls, TLS_SETTINGS } from './combined-settings.
 import { fileVariable, findText, readSetting, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-export interface SettingsReport {
+interface SettingsReport {
   /** Name the variable, and never its value. */
   readonly errors: readonly TurnfoldError[];
   readonly warnings: readonly string[];

@@ -53,7 +53,7 @@ function describeValues(name: SettingName): string {
 }
 
 /** Secrets are masked. */
-export interface ShownSetting {
+interface ShownSetting {
   readonly name: SettingName;
   /** Absent if the setting has no value and no default, or if its file cannot be read. */
   readonly value?: string;

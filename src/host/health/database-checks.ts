@@ -9,7 +9,7 @@ import type { QuarantinedRecord } from '../../store/quarantine.ts';
 import type { WebhookStatus } from '../../store/webhooks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-export interface DatabaseTerms {
+interface DatabaseTerms {
   readonly shards: number;
   /** An overdue record counts as stuck after this time. */
   readonly stuckMs: number;

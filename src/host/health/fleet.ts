@@ -29,7 +29,7 @@ export interface FleetOptions extends RedisLocation {
   readonly keptMs?: number;
 }
 
-export type FleetReport = Awaited<ReturnType<typeof readFleet>>;
+type FleetReport = Awaited<ReturnType<typeof readFleet>>;
 
 export interface Fleet {
   /** Many open pages together cost Redis one reading a second. */

@@ -22,7 +22,7 @@ export interface PageAddress {
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
-export interface PageServerOptions extends PageAddress {
+interface PageServerOptions extends PageAddress {
   /** Pages by URL path. */
   readonly pages: Readonly<Record<string, Page>>;
 }

@@ -8,7 +8,7 @@ import type { EventLoopMonitor } from './event-loop-monitor.ts';
 import { type Finding, findOk, findWrong } from './finding.ts';
 import type { Check } from './readiness.ts';
 
-export interface CheckedParts {
+interface CheckedParts {
   readonly checkServer: ConnectedStore['checkServer'];
   readonly databaseChecks: Pick<DatabaseWatch, 'readLoss'>;
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;

@@ -85,7 +85,7 @@ export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
 }
 
 /** Undefined if nothing was measured. */
-export interface Figure {
+interface Figure {
   readonly name: string;
   readonly value: number | undefined;
   readonly text: string;
