@@ -4,7 +4,7 @@ import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Opens the store of access keys. All keys lie in one Cluster slot, beside the set that lists them. */
+/** All access keys lie in one Cluster slot, beside the set that lists them. */
 export function openAccessKeyStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -19,7 +19,7 @@ export function openAccessKeyStore(redis: Redis, keyspace: Keyspace) {
 
 export type AccessKeyStore = ReturnType<typeof openAccessKeyStore>;
 
-/** A key as it was at the time `now` of the store's clock, in ms. */
+/** A key at the time `now` of the store's clock, in ms. */
 export interface KeyReading {
   readonly key: StoredKey;
   readonly now: number;
@@ -34,7 +34,7 @@ export interface NewKeyRecord {
   readonly expiresInMs?: number | undefined;
 }
 
-/** Stores a new key. A repeated call with the same id changes nothing. */
+/** A repeated call with the same id changes nothing. */
 const createKeyScript: ScriptDefinition<[key: NewKeyRecord], KeyReading> = {
   file: 'create-access-key',
   keys: ([{ id }], keyspace) => [keyspace.accessKey(id), keyspace.accessKeys()],
@@ -58,19 +58,17 @@ const readKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = {
 
 export interface KeyPage {
   readonly readings: readonly KeyReading[];
-  /** Place at which the page ended. Absent: there are no more keys. */
   readonly next?: string;
 }
 
 export interface KeyQuery {
-  /** Tenant whose keys are listed. Absent: all tenants. */
+  /** Absent: all tenants. */
   readonly tenant?: string | undefined;
-  /** Place at which the previous page ended. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
-/** Reads a page of keys, ordered by tenant and id. */
+/** By tenant and id. */
 const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
   file: 'list-access-keys',
   keys: (_, keyspace) => [keyspace.accessKeys()],
@@ -88,8 +86,8 @@ const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
 };
 
 /**
- * Gives a key another secret. The secret before it stays valid for `graceMs`. A repeated call with the same hash, and a
- * call for a revoked key, change nothing.
+ * Gives a key another secret. The former one stays valid for `graceMs`. A repeated call with the same hash, and a call
+ * for a revoked key, change nothing.
  */
 const rotateKeyScript: ScriptDefinition<[id: string, hash: string, graceMs: number], KeyReading | undefined> = {
   file: 'rotate-access-key',
@@ -98,7 +96,7 @@ const rotateKeyScript: ScriptDefinition<[id: string, hash: string, graceMs: numb
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-/** Revokes a key for good. The key is listed for another 30 days. */
+/** For good. The key is listed for another 30 days. */
 const revokeKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = {
   file: 'revoke-access-key',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
@@ -106,7 +104,7 @@ const revokeKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = 
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-/** Records that a key was used now, at most once a minute. */
+/** Writes at most once a minute. */
 const recordKeyUseScript: ScriptDefinition<[id: string], void> = {
   file: 'record-access-key-use',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],

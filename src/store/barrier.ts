@@ -1,3 +1,22 @@
+/**
+ * The durability barrier: a client's write counts as done once replicas or disks have it, as `durability` asks.
+ * Workers need no barrier, because after a failover they recompute their writes from the accepted input.
+ *
+ * Redis confirms writes by WAIT, which covers only the writes of its own connection and blocks it. So the barrier has
+ * four connections of its own. Each sends what has arrived as one pipeline and waits once for all of it. Calls that
+ * arrive meanwhile share the next wait, as commits share one fsync.
+ *
+ * Three rules make a confirmation true. `barrier-rules.test.ts` breaks each of them:
+ * - B1. The writes, a write of the mark (an empty key), and WAIT are one pipeline on one connection. No command of the
+ *   pipeline is sent again alone.
+ * - B2. The mark is always a write. If a turn is known already, another connection wrote it, and since Redis 7.2 WAIT
+ *   ignores that write. The mark follows it in the replication stream, so a replica that has the mark has the turn.
+ * - B3. A master that was demoted to a replica refuses the mark, and then the result of WAIT does not count.
+ *
+ * `Barrier.bind` puts a script of the store behind the barrier. `BarrierLane` is one connection: `run` queues a call,
+ * `#send` is the pipeline, `#judge` reads the result.
+ */
+
 import type { Redis } from 'ioredis';
 import type { Acknowledged, Barriers, Durability, Shortfall } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
@@ -6,20 +25,11 @@ import { callStoreOnce } from './records.ts';
 import { connect, duplicateConnection } from './redis/connection.ts';
 import { type Argument, conversationOf, Script, type ScriptDefinition } from './script.ts';
 
-/**
- * Number of connections that only run writes followed by WAIT, because WAIT blocks its connection. While one connection
- * waits, the others send writes.
- */
+/** Number of connections. While one waits, the others send. */
 const LANES = 4;
-/**
- * Milliseconds that a call waits for Redis to answer, in addition to the wait for replicas.
- */
+/** ms that a call waits for Redis, besides the wait for replicas. */
 const ANSWER_MS = 900;
 
-/**
- * Durability barrier: runs scripts and reports their writes as done only once replicas or disks have them. The barrier
- * has connections of its own.
- */
 export class Barrier {
   readonly #lanes: readonly BarrierLane[];
   readonly #connections: readonly Redis[];
@@ -29,26 +39,22 @@ export class Barrier {
     this.#lanes = connections.map((connection) => new BarrierLane(connection, durability));
   }
 
-  /**
-   * Opens the connections of the barrier.
-   * @throws redis_unavailable if Redis does not answer. invalid_config if the server cannot wait for its disk.
-   */
+  /** @throws redis_unavailable if Redis does not answer. invalid_config if the server cannot wait for its disk. */
   static async open(redis: Redis, durability: Durability): Promise<Barrier> {
     const timeoutMs = durability.timeoutMs * (durability.fsync === 'local' ? 2 : 1);
     const connections = Array.from({ length: LANES }, () =>
       duplicateConnection(redis, {
         lazyConnect: true,
         enableOfflineQueue: false,
-        // A WAIT must not be sent again on a new connection, because that connection has no writes and WAIT would
-        // succeed at once.
+        // B1: on a new connection, which has no writes, WAIT would succeed at once.
         autoResendUnfulfilledCommands: false,
-        // A write that a demoted master refused is not sent again by ioredis. The next call finds the new master.
+        // The refused write fails. The next call finds the new master.
         reconnectOnError: (error) => error.message.startsWith('READONLY'),
         maxRetriesPerRequest: 0,
         commandTimeout: timeoutMs + ANSWER_MS,
       }),
     );
-    // Outages are reported by the store's main connection. Without a listener here, ioredis would print each error.
+    // The main connection reports outages. Without a listener, ioredis prints each error.
     for (const connection of connections) connection.on('error', () => undefined);
     const barrier = new Barrier(connections, durability);
     try {
@@ -61,10 +67,7 @@ export class Barrier {
     }
   }
 
-  /**
-   * Makes an operation that runs a script and then waits for replicas or disks.
-   * @param isDone true if a reply says that the write is done. Other replies are returned without waiting.
-   */
+  /** @param isDone true if a reply says that the write is done. Other replies do not wait */
   bind<Input extends readonly unknown[], Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
     keyspace: Keyspace,
@@ -100,7 +103,6 @@ async function checkKnowsDisks(redis: Redis): Promise<void> {
   }
 }
 
-/** Error replies of WAITAOF, each with advice for the operator. */
 const REMEDIES = [
   [/unknown command/i, 'this Redis does not know the command WAITAOF. Use Redis 7.2 or newer, or remove the setting.'],
   [
@@ -111,9 +113,8 @@ const REMEDIES = [
 
 interface GuardedCall {
   readonly script: { readonly sha: string; readonly lua: string };
-  /** Arguments of the script, without its hash and without the keys. */
   readonly args: readonly Argument[];
-  /** Key that is written before WAIT. This key is in the same hash slot as the script's keys. */
+  /** The mark of B2, in the hash slot of the script's keys. */
   readonly mark: string;
 }
 
@@ -125,38 +126,18 @@ interface GuardedReply {
 interface Waiting extends GuardedCall {
   readonly resolve: (reply: GuardedReply) => void;
   readonly reject: (error: Error) => void;
-  /**
-   * How often Redis refused the call before the script ran, because it did not know the script or the slot had moved.
-   */
+  /** Refusals before the script ran: it was unknown, or the slot had moved. */
   tries: number;
 }
 
 type Result = readonly [error: Error | null, reply: unknown];
 
-/**
- * Maximum attempts of one call: by the script's hash, with the script's text, and by the hash again after the slot
- * moved.
- */
+/** By hash, by text, and by hash again after the slot moved. */
 const MAX_TRIES = 4;
-/**
- * Lua script that writes an empty key. A full Redis runs it too, because an erase frees memory and its durability
- * barrier also writes this key.
- */
+/** A full Redis runs this script, too, because an erase frees memory and also needs its mark. */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
-/** Maximum calls that share one WAIT, and so are sent in one pipeline. */
 const MAX_BATCH = 200;
 
-/**
- * One connection that alternates between sending writes and waiting (WAIT) until replicas have them. Calls that arrive
- * during a wait are sent together afterwards and share the next wait, like commits that share one fsync.
- * WAIT covers only the writes of its own connection. Three rules follow:
- * - B1. The writes, a write of the mark (an empty key), and WAIT are sent as one pipeline on one connection. No command
- *   of the pipeline is sent again alone.
- * - B2. The mark is always a write. If a turn is known already, another connection wrote it, and since Redis 7.2 WAIT
- *   ignores that write. The mark comes later in the replication stream, so a replica that has the mark has the turn
- * too.
- * - B3. A master that was demoted to a replica refuses the mark, and then the result of WAIT does not count.
- */
 class BarrierLane {
   readonly #redis: Redis;
   readonly #durability: Durability;
@@ -169,17 +150,12 @@ class BarrierLane {
     this.#durability = durability;
   }
 
-  /**
-   * Number of calls in flight. A connection that cannot send now returns a higher number, so that it is chosen last.
-   */
+  /** Calls in flight. A connection that cannot send now counts as the busiest. */
   get load(): number {
     return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
   }
 
-  /**
-   * Runs the script and waits for the replicas. Rejects with the error of Redis or of the network. The script may have
-   * run nevertheless.
-   */
+  /** Rejects with the error of Redis or of the network. The script may have run nevertheless. */
   run(call: GuardedCall): Promise<GuardedReply> {
     const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
     this.#waiting.push({ ...call, resolve, reject, tries: 0 });
@@ -200,7 +176,7 @@ class BarrierLane {
     this.#isRunning = false;
   }
 
-  /** Groups the calls by hash slot, because in a Cluster a pipeline goes to one node. */
+  /** In a Cluster a pipeline goes to one node. */
   #bySlot(batch: readonly Waiting[]): Waiting[][] {
     return this.#redis.isCluster ? [...Map.groupBy(batch, ({ mark }) => mark).values()] : [[...batch]];
   }
@@ -240,8 +216,7 @@ class BarrierLane {
       return;
     }
     if (error.message.startsWith('MOVED')) {
-      // A plain read makes the Cluster connection find and remember the slot's new node. A pipeline with a WAIT does
-      // not.
+      // A plain read makes the Cluster connection find the slot's new node. A pipeline with a WAIT does not.
       this.#redis.exists(call.mark).then(() => this.#again(call), call.reject);
     } else this.#again(call);
   }
@@ -258,10 +233,7 @@ class BarrierLane {
     return [['wait', replicas, timeoutMs], ...disk];
   }
 
-  /**
-   * Decides whether enough replicas and disks have the writes.
-   * @param results reply to the write of the mark key, then the reply of each WAIT
-   */
+  /** @param results reply to the mark, then the reply of each WAIT */
   #judge(results: readonly Result[]): Shortfall | undefined {
     const { replicas, fsync } = this.#durability;
     const wanted: Barriers = { replicas, ...(fsync !== undefined && { fsynced: 1 }) };
@@ -274,8 +246,8 @@ class BarrierLane {
 }
 
 /**
- * Reads how many servers have the writes. WAIT replies with the number of replicas. WAITAOF replies with the master's
- * disk (0 or 1) and the number of replicas whose disks have the write.
+ * WAIT replies with the number of replicas. WAITAOF replies with the master's disk (0 or 1), and the number of
+ * replicas whose disks have the write.
  */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];

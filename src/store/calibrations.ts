@@ -3,18 +3,14 @@ import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/**
- * Opens the store of calibrations (token count of the provider divided by ours, per model). All of them are in one small
- * Redis hash.
- */
+/** Calibrations: token count of the provider divided by ours, per model. All are in one small hash. */
 export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
   return {
     observeCalibration: scriptBinder(redis, keyspace)(observeCalibrationScript),
-    /** Returns the factors of all models that have one, by model id. */
     readCalibrations: async (): Promise<ReadonlyMap<string, number>> => {
       const hash = await callStore(() => redis.hgetall(keyspace.calibrations()));
       const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
-      // A calibration that cannot be read is left out. The next observation starts it again from 1.
+      // An unreadable factor is left out. The next observation starts it again from 1.
       return new Map(factors.filter(([, factor]) => factor > 0 && factor < Number.POSITIVE_INFINITY));
     },
   };
@@ -23,8 +19,8 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
 export type CalibrationStore = ReturnType<typeof openCalibrationStore>;
 
 /**
- * Moves a model's factor towards a newly observed ratio. At first the factor is the mean of all ratios. Later it
- * moves by a twentieth of the difference.
+ * Moves a model's factor towards an observed ratio. At first the factor is the mean of all ratios. Later it moves by a
+ * twentieth of the difference.
  * @returns the new factor
  */
 const observeCalibrationScript: ScriptDefinition<[model: string, ratio: number], number> = {

@@ -26,32 +26,22 @@ import { acceptTurnScript, cancelTurnScript } from './turn-intake.ts';
 import { replaceVersionScript } from './versions.ts';
 
 export interface StoreOptions extends RedisLocation {
-  /** Number of shards (groups of conversations) in the database. This number is fixed when the database is created. */
+  /** Groups of conversations, fixed when the database is created. */
   readonly shards: number;
-  /**
-   * If true, a call fails within a second while Redis is down. Services set this. Calls of workers wait until Redis is
-   * back.
-   */
+  /** A call fails within a second while Redis is down, as services want. Calls of workers wait until Redis is back. */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
-  /** Worker whose connection this is. Redis lists the connection under this name. */
+  /** Worker whose connection this is, for the list of connections in Redis. */
   readonly worker?: string;
-  /** How many replicas and disks must have a write before the caller gets its reply. */
+  /** Replicas and disks that must have a write before the caller gets its reply. */
   readonly durability?: Durability | undefined;
-  /** Makes `connectStore` stop waiting for Redis. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Milliseconds of silence after which fail-fast calls fail. The caller has one second in total, and needs the rest for its
- * own work.
- */
+/** ms of silence after which fail-fast calls fail. The caller has one second, and needs the rest for its own work. */
 const FAIL_FAST_MS = 800;
 
-/**
- * Connects to Redis and opens the store.
- * @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set
- */
+/** @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set */
 export async function connectStore(options: StoreOptions) {
   const { url, tls, prefix, shards, failsFast = false, onError, worker, durability, signal } = options;
   signal?.throwIfAborted();
@@ -85,7 +75,7 @@ export async function connectStore(options: StoreOptions) {
       presence: openPresence(redis, keyspace, worker ?? ''),
       gates: openGateStore(redis, keyspace),
       database: openDatabaseWatch(redis, opened),
-      /** Calls the listener whenever the connection to Redis was opened again. */
+      /** Calls the listener whenever the connection was opened again. */
       onReconnect: (listener: () => void): void => void redis.on('ready', listener),
       close: async () => {
         notifications.close();
@@ -105,14 +95,12 @@ export async function connectStore(options: StoreOptions) {
 export type ConnectedStore = Awaited<ReturnType<typeof connectStore>>;
 
 /**
- * Wraps the store so that the writes of services wait for replicas or disks (the durability barrier). A reply reports a
- * write as done only once it is as durable as configured. Otherwise the reply says that the write is unsure. A repeated
- * call whose write was done before waits as well. Replies that wrote nothing do not wait.
- * These run without waiting:
- * - Writes of workers. After a failover they are recomputed from the accepted input.
- * - Reads. They report the state of the master.
- * - Batches of a fork. Waiting after the last write of the call is enough, because replication keeps the order. But every
- *   erase batch waits for replicas: if a failover lost an early batch, the last one could not repeat it.
+ * Puts the writes of services behind the durability barrier. A repeated call whose write was done before waits as
+ * well. Replies that wrote nothing do not wait. These run without the barrier:
+ * - writes of workers, which a failover makes them repeat from the accepted input
+ * - reads, which report the state of the master
+ * - batches of a fork, because replication keeps the order and the last write of the call waits. Every erase batch
+ *   waits: if a failover lost an early one, the last could not repeat it
  */
 function guardStore(store: Store, redis: Redis, barrier: Barrier, keyspace: Keyspace): Store {
   const guard = <Input extends readonly unknown[], Reply extends { readonly status: string }>(
@@ -131,7 +119,7 @@ function guardStore(store: Store, redis: Redis, barrier: Barrier, keyspace: Keys
     beginFork: guard(beginForkScript, 'done'),
     endFork: guard(endForkScript, 'done'),
     decideProposal: guard(decideProposalScript, 'decided', 'concluded'),
-    // Only evaluations of workers request a pass without reasons, so that request does not wait.
+    // Only evaluations of workers request a pass without reasons.
     requestPass: (request) => (request.reasons.length === 0 ? store.requestPass(request) : requestPass(request)),
     erase: bindErase(
       barrier.bind(eraseScript, keyspace, () => true),

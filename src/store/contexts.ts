@@ -24,10 +24,9 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
 import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
 
-/** Opens what workers read of conversations, logs and contexts in Redis. */
+/** Conversations, logs and contexts, as workers read them. */
 export function openContextReader(redis: Redis, keyspace: Keyspace) {
   return {
-    /** @returns undefined if the conversation does not exist */
     readConversation: async (conversation: ConversationRef): Promise<ConversationState | undefined> => {
       const fields = await RecordFields.read(redis, keyspace.key(conversation, 'c'));
       return fields.isEmpty ? undefined : decodeConversation(fields);
@@ -35,7 +34,7 @@ export function openContextReader(redis: Redis, keyspace: Keyspace) {
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
     readSystem: (conversation: ConversationRef) => readSystem(redis, keyspace, conversation),
-    /** Reads the full text of a clipped message, or a text of the agent, by the hash of the text. */
+    /** Full text of a clipped message, or a text of the agent, by the hash of the text. */
     readText: async (conversation: ConversationRef, hash: string): Promise<string | undefined> =>
       (await readWhole(redis, keyspace.key(conversation, 'txt'), hash)).text,
   };
@@ -43,20 +42,19 @@ export function openContextReader(redis: Redis, keyspace: Keyspace) {
 
 export type ContextReader = ReturnType<typeof openContextReader>;
 
-/** Opens the store of logs, context versions and texts in Redis, for client calls. */
+/** Logs, context versions and texts, for client calls. */
 export function openContextStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
     ...openContextReader(redis, keyspace),
     append: bind(appendScript),
     listVersions: (conversation: ConversationRef) => listVersionRecords(redis, keyspace, conversation),
-    /** @returns undefined if the context version does not exist any more */
     readVersion: (conversation: ConversationRef, number: number) => readVersion(redis, keyspace, conversation, number),
-    /** Reads the summaries that a kept version shows, by their keys. A summary whose text is lost is left out. */
+    /** By key. A summary whose text is lost is left out. */
     readShownSummaries: (conversation: ConversationRef, version: Version) =>
       readSummaries(redis, keyspace.key(conversation, 'txt'), version),
     /**
-     * Reads a list that describes the agent of a version, by the hash of its JSON. Empty if the text is lost.
+     * A list that describes the agent of a version, by the hash of its JSON. Empty if the text is lost.
      * @throws corrupt_record if the text is not JSON within bounds or does not match the schema
      */
     readAgentList: async <Item>(
@@ -76,7 +74,7 @@ async function readWhole(redis: Redis, key: string, hash: string): Promise<{ pla
   return { place: { key, field }, text: (await callStore(() => redis.hget(key, field))) ?? undefined };
 }
 
-/** Last seq of the log, one context version and the inputs of the running turn, read at the same moment. */
+/** All as of one moment. */
 interface VersionSnapshot extends Pick<ContextSource, 'inputs'> {
   readonly head: number;
   readonly version: Version;
@@ -85,10 +83,11 @@ interface VersionSnapshot extends Pick<ContextSource, 'inputs'> {
 export type ContextStore = ReturnType<typeof openContextStore>;
 
 /**
- * Makes the function that reads the context of the current version with the whole log. `at` selects an older version or
- * an earlier end of the log. The context is undefined if the conversation or version does not exist. The function reads the last seq and the version together. The other parts of
- * a context never change, so they are read afterwards. If the live version was replaced and dropped in between, the
- * function reads the next one. So an undefined context of the live version means that the conversation is gone.
+ * Reads the context of the live version with the whole log, or at an older version or an earlier end of the log.
+ * Undefined if the conversation or the version does not exist.
+ *
+ * Only the last seq and the version are read at one moment. Other parts of a context never change, so they are read
+ * afterwards, without a script. If the live version was replaced and dropped meanwhile, the next one is read.
  */
 export function bindReadContext(
   redis: Redis,
@@ -124,8 +123,7 @@ export function bindReadContext(
     if (entries.length < expected) {
       const again = await readSnapshot(conversation, version.number);
       if (again === undefined || again.head < head) return undefined;
-      // The version still exists after this read, so no erase happened. A log has no gaps, so the missing entry is a
-      // corrupt record.
+      // The version still exists, so no erase happened. A log has no gaps, so the missing entry is corrupt.
       throw corruptRecord(
         keyspace.key(conversation, 'log'),
         findMissing(ranges, entries),
@@ -151,7 +149,7 @@ const readVersionScript: ScriptDefinition<
     const key = keyspace.key(conversation, 'c');
     if (!isSeq(head)) throw corruptRecord(key, 'head', 'the value must be the number of a message');
     if (!isSeq(number)) {
-      // No conversation has such a version, so a caller who asks for one gets none.
+      // The caller asked for a version that no conversation can have.
       if (wanted !== undefined) return undefined;
       throw corruptRecord(key, 'version', 'the value must be the number of a version');
     }
@@ -173,7 +171,6 @@ const readVersionScript: ScriptDefinition<
   },
 };
 
-/** @param turns each turn, with the seq of its user message */
 function readInputs(turns: readonly string[], keyOf: (turn: string) => string): number[] {
   return pairsOf(turns).map(([turn, text]) => {
     const seq = Number(text);
@@ -186,7 +183,6 @@ function isSeq(value: number | null): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;
 }
 
-/** Returns the first seq in the ranges that has no entry. */
 function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]): string {
   let left = length;
   for (const { from, to } of ranges) {
@@ -208,9 +204,7 @@ async function readSummaries(redis: Redis, key: string, version: Version): Promi
   );
 }
 
-/**
- * Reads all kept context versions of a conversation, oldest first. Version 0, which is the whole log, is never stored.
- */
+/** Oldest first. Version 0, which is the whole log, is never stored. */
 async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<Version[]> {
   const key = keyspace.key(conversation, 'ver');
   const texts = Object.entries(await callStore(() => redis.hgetall(key)));
@@ -218,10 +212,7 @@ async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation
   return versions.toSorted((a, b) => a.number - b.number);
 }
 
-/**
- * Decodes versions and yields after each, so that other work can run. There may be 200 versions with thousands of
- * segments each.
- */
+/** Yields after each version. There may be 200 of them, with thousands of segments each. */
 function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Interruptible<Version[]> {
   const versions: Version[] = [];
   for (const [field, text] of texts) {

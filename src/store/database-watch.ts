@@ -6,14 +6,13 @@ import { callStore } from './records.ts';
 import { readClock } from './redis/server-facts.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** ms between two increments of the counter, by the one process that sweeps. */
 const TICK_MS = 500;
-/** How long a noted loss is reported, in ms. */
+/** ms for which a noted loss is reported. */
 const SHOWN_MS = 86_400_000;
 
 /**
- * Opens the watch of a database. A check that finds nothing new costs one HMGET.
- * @param opened database as this process opened it
+ * Watches for another or an older database under the same address, as after a restore or a failover. A check that
+ * finds nothing new costs one HMGET.
  */
 export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenDatabase, schemas = SCHEMAS) {
   const bind = scriptBinder(redis, keyspace);
@@ -21,7 +20,7 @@ export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenData
   const recover = bind(recoverDatabaseScript);
   let known = identity;
   let recovering: Promise<DatabaseLoss | undefined> | undefined;
-  /** Accepts the identity that Redis returned, or finds out what was lost. Calls at the same time report a loss once. */
+  /** Calls at the same time report a loss once. */
   const compare = async (found: Partial<DatabaseIdentity>): Promise<DatabaseLoss | undefined> => {
     const { id, counter = 0 } = found;
     if (id === known.id && counter >= known.counter) {
@@ -47,7 +46,7 @@ export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenData
       const [id, counter] = await callStore(() => redis.hmget(keyspace.database(), 'id', 'counter'));
       return await compare({ ...(id && { id }), counter: Number(counter) });
     },
-    /** Raises the counter of the database, in the one process that sweeps. Checks the database, too. */
+    /** Raises the counter, in the one process that sweeps, and checks as `check` does. */
     tick: async () => {
       const { id } = known;
       const counter = await count(id);
@@ -59,7 +58,6 @@ export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenData
 
 export type DatabaseWatch = ReturnType<typeof openDatabaseWatch>;
 
-/** Reads the loss that a process noted last. Undefined if no process noted one within a day. */
 export async function readDatabaseLoss(
   redis: Redis,
   keyspace: Keyspace,
@@ -71,7 +69,7 @@ export async function readDatabaseLoss(
   return agoMs < SHOWN_MS ? { ...loss, agoMs } : undefined;
 }
 
-/** Parses `<found> <time in ms> <former id> <former counter> <found counter>`. */
+/** `<found> <time in ms> <former id> <former counter> <found counter>` */
 function parseNote(note: string): DatabaseLoss | undefined {
   const [text = '', at, formerId = '', former, counter] = note.split(' ');
   const found = DATABASE_LOSSES.find((known) => known === text);

@@ -9,13 +9,13 @@ import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 export interface DatabaseSettings {
-  /** Number of shards (groups of conversations). The process that creates the database writes it once. */
+  /** Groups of conversations. The process that creates the database writes the number once. */
   readonly shards: number;
   /** Separates applications that share a Redis. */
   readonly prefix?: string | undefined;
 }
 
-/** Tells a database from any other, and from an earlier state of itself. */
+/** Distinguishes a database from any other, and from an earlier state of itself. */
 export interface DatabaseIdentity {
   readonly id: string;
   /** Number that only grows while workers run. */
@@ -28,10 +28,10 @@ export interface OpenDatabase {
 }
 
 /**
- * Opens the database, or creates it, and checks that this program supports its schema. A supported older database gets
- * this program's schema, and older programs then refuse to open it. A refused database stays as it is.
- * @throws incompatible_store if the database has another number of shards, or an unsupported schema. Early databases are refused, too.
- * invalid_config if the URL's database number does not exist.
+ * Opens the database, or creates it. A supported older database gets this program's schema, and older programs then
+ * refuse to open it. A refused database stays as it is.
+ * @throws incompatible_store if the database has another number of shards, or an unsupported schema. invalid_config if
+ * the URL's database number does not exist.
  */
 export async function openDatabase(
   redis: Redis,
@@ -47,7 +47,6 @@ export async function openDatabase(
   return { keyspace, identity };
 }
 
-/** The fields of the database as stored. A missing field is empty. */
 interface StoredSettings {
   readonly schema: string;
   readonly shards: string;
@@ -70,13 +69,12 @@ export function makeDatabaseId(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** @throws incompatible_store if the database has another number of shards or an unsupported schema */
 export function checkStoredSettings(found: StoredSettings, shards: number, schemas = SCHEMAS): void {
   const refusal = refuseSchema(found.schema, schemas) ?? refuseShards(found.shards, shards);
   if (refusal !== undefined) throw refusal;
 }
 
-/** Checks that the database number in the URL exists. If it does not, ioredis uses database 0 without an error. */
+/** If the number does not exist, ioredis uses database 0 without an error. */
 async function checkNumber(redis: Redis): Promise<void> {
   const { db: number = 0 } = redis.options;
   if (number === 0) return;
@@ -93,7 +91,6 @@ async function checkNumber(redis: Redis): Promise<void> {
   }
 }
 
-/** Returns the error for a schema that this program does not support, with the remedy. */
 export function refuseSchema(found: string, { oldest, current }: SchemaRange = SCHEMAS): TurnfoldError | undefined {
   const schema = /^\d{1,9}$/.test(found) ? Number(found) : undefined;
   if (schema !== undefined && schema >= oldest && schema <= current) return undefined;
@@ -122,14 +119,12 @@ function refuseShards(found: string, wanted: number): TurnfoldError | undefined 
   });
 }
 
-/** Schema that early programs wrote, too. */
 const SHARED_SCHEMA = '1';
 
 /**
- * Refuses a database of early programs. They kept the index of a conversation as a set, and now it is a hash. Both forms had
- * schema 1, so only the keys tell them apart. The search runs once for a database, because this program then raises its schema.
- * A user of Redis that may not run SCAN is not refused.
- * @throws incompatible_store for a database of an early program. redis_unavailable if a master does not answer.
+ * Early programs kept the index of a conversation as a set, now it is a hash. Both forms had schema 1, so only the
+ * keys distinguish them. The search runs once for a database, because this program then raises its schema. A Redis
+ * user that may not run SCAN is not refused.
  */
 async function refuseEarlyDatabase(redis: Redis, keyspace: Keyspace): Promise<void> {
   // Early programs knew no prefix.

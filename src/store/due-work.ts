@@ -2,10 +2,7 @@ import type { ConversationRef } from '../domain/ids.ts';
 import { idleMember, readyMember, scheduledMember } from './keys.ts';
 import type { ScriptDefinition } from './script.ts';
 
-/**
- * Due work that the sweeper must look at now. It is a turn, a compaction pass, a scheduled turn, or a conversation that
- * possibly reached its idle TTL.
- */
+/** Work that the sweeper must look at now. `idle`: a conversation that possibly reached its idle TTL. */
 export interface DueEntry {
   readonly kind: 'turn' | 'pass' | 'scheduled' | 'idle';
   readonly conversation: ConversationRef;
@@ -15,8 +12,8 @@ export interface DueEntry {
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
 /**
- * Decodes a member of the sets `ready` or `idle`: `t|tenant|id` (mailbox), `p|tenant|id` (pass), `d|tenant|id|turn`
- * (scheduled turn), `r|tenant|id` (idle conversation). Ids contain no `|`.
+ * A member of `ready` or `idle`: `t|tenant|id` (mailbox), `p|tenant|id` (pass), `d|tenant|id|turn` (scheduled turn),
+ * `r|tenant|id` (idle conversation). Ids contain no `|`.
  */
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
@@ -28,7 +25,7 @@ export function decodeDueEntry(member: string): DueEntry {
   return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
 }
 
-/** True for a member of `ready` in a form that scripts write. The sweep quarantines any other member. */
+/** False for a member of `ready` that the sweep will quarantine. */
 export function isDueEntry(member: string): boolean {
   return /^(([tp]\|[\w.-]+\|[\w.-]+)|(d\|[\w.-]+\|[\w.-]+\|[\w.-]+))$/.test(member);
 }
@@ -36,17 +33,13 @@ export function isDueEntry(member: string): boolean {
 type Kind = 'turn' | 'pass';
 
 export type SweepDecision =
-  /**
-   * No worker owns the due work, and its queue job is possibly lost. The sweeper checks whether the job is in the
-   * queue.
-   */
+  /** No worker owns the work, and its queue job is possibly lost. */
   | {
       readonly status: 'lapsed';
-      /** True if a worker had claimed the work, and its lease lapsed. */
       readonly hadWorker: boolean;
       readonly recordedWake?: string;
     }
-  /** A worker owns the due work, or the work waits, or nothing is left to do. The sweeper does nothing. */
+  /** A worker owns the work, or it waits, or nothing is left to do. */
   | { readonly status: 'quiet' };
 
 export const inspectScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind], SweepDecision> = {
@@ -67,8 +60,7 @@ export const recordWakeScript: ScriptDefinition<[conversation: ConversationRef, 
 };
 
 /**
- * Moves a due scheduled turn to the end of its conversation's queue of turns. If the answer has `needsWake`, the
- * caller adds the queue job.
+ * Moves a due scheduled turn to the end of the mailbox. If the answer has `needsWake`, the caller adds the queue job.
  */
 export const promoteScheduledScript: ScriptDefinition<
   [conversation: ConversationRef, turn: string, wake: string],

@@ -6,9 +6,9 @@ import { callStore } from './records.ts';
 import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Milliseconds during which a write to an erased conversation is answered with `gone`. */
+/** ms for which a write to an erased conversation is answered with `gone`. */
 const GONE_MS = 86_400_000;
-/** Maximum keys that one script call removes, so that the script does not block Redis for long. */
+/** Keys that one script call removes at most. The call blocks Redis. */
 export const ERASE_BATCH = 200;
 
 const LEFT = ['nothing', 'keys', 'unlisted', 'not_begun'] as const;
@@ -22,10 +22,9 @@ interface EraseProgress {
 type EraseStep = [conversation: ConversationRef, isFirst: boolean, isRestored: boolean];
 
 /**
- * Makes the function that deletes every key of a conversation. Later writes of its workers get the answer `gone`. The
- * function removes one batch of keys after the other, and stops if
- * replicas do not confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase. An index
- * that does not name all keys is restored first, so that an erase never leaves keys behind.
+ * Deletes every key of a conversation, in batches. Later writes of its workers get the answer `gone`. The erase stops
+ * if replicas do not confirm a batch, and the next sweep, erase or accept finishes it. An index that does not name all
+ * keys is restored first, so that no keys stay behind.
  * @param restoreIndex searches Redis for the keys of the conversation
  */
 export function bindErase(
@@ -46,7 +45,6 @@ export function bindErase(
   };
 }
 
-/** Script that removes one batch of keys of an erased conversation. */
 export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
   file: 'erase',
   args: ([, isFirst, isRestored]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
@@ -57,28 +55,22 @@ export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
 };
 
 /**
- * Maximum batches of keys that one call removes. Each batch takes about a millisecond. A conversation with 100,000 keys
- * has 500 batches, and one call that removed all of them would delay other conversations.
+ * Batches that one call removes at most. Each takes about a millisecond. A conversation with 100,000 keys has 500
+ * batches, and one call for all of them would delay other conversations.
  */
 const MOST_BATCHES = 10;
 
 export type ExpireResult =
-  /** Nothing was erased, because the conversation is in use again or does not exist. */
   | { readonly status: 'kept' }
-  /** A part was erased. The next sweep continues. */
+  /** The next sweep continues. */
   | { readonly status: 'more' }
-  /**
-   * Everything is erased. Exactly one call gets this answer, even if the call is repeated. `removedKeys` counts the
-   * keys that all calls removed.
-   */
+  /** Everything is erased. Exactly one call gets this answer, with the keys that all calls removed. */
   | { readonly status: 'expired'; readonly removedKeys: number }
-  /** An erase that had been interrupted is now complete. */
   | { readonly status: 'resumed' };
 
 /**
- * Makes the function that erases a conversation which has been idle for its policy's TTL. Each call names a new owner. One call removes at most `MOST_BATCHES` batches of keys, and a later
- * call the rest. If the conversation is created again between two batches, the next batch removes nothing.
- * An index that does not name all keys is restored first.
+ * Erases a conversation that has been idle for its TTL. Each call names a new owner. If the conversation is created
+ * again between two batches, the next batch removes nothing.
  */
 export function bindExpire(
   run: (...step: ExpireStep) => Promise<ExpireProgress>,
@@ -97,10 +89,9 @@ export function bindExpire(
 }
 
 type ExpireStep = [conversation: ConversationRef, owner: string, isRestored: boolean];
-/** `unlisted`: the index of the conversation does not name all of its keys, so it must be restored before the erase goes on. */
+/** `unlisted`: the index does not name all keys, so it must be restored first. */
 type ExpireProgress = ExpireResult | { readonly status: 'unlisted' };
 
-/** Script that removes one batch of keys of an expired conversation. */
 export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
   file: 'expire',
   args: ([, owner, isRestored]) => [owner, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
@@ -111,8 +102,8 @@ export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
 };
 
 /**
- * Makes the function that writes the index of a conversation again, from the names of all keys in Redis. An index of the
- * wrong type, or a missing one, hides the conversation's turns from an erase.
+ * Writes the index of a conversation again, from the names of all keys in Redis. An index that is missing or of the
+ * wrong type hides the conversation's turns from an erase.
  * @throws redis_denied if the user of Redis may not run SCAN. redis_unavailable if a master does not answer.
  */
 export function bindRestoreIndex(redis: Redis, keyspace: Keyspace): (conversation: ConversationRef) => Promise<void> {

@@ -7,7 +7,7 @@ import { pairsOf } from './records.ts';
 import type { Subscriber } from './redis/subscriber.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Opens the store of durable events in Redis, which services read. Each operation's own script writes its events. */
+/** Durable events, which services read. Each operation's own script writes its events. */
 export function openEventStore(redis: Redis, keyspace: Keyspace) {
   return { readEvents: scriptBinder(redis, keyspace)(readEventsScript) };
 }
@@ -17,18 +17,15 @@ export type EventStore = ReturnType<typeof openEventStore>;
 type Entry = readonly [id: string, fields: readonly string[]];
 
 export interface EventPage {
-  /** Events after `after`, oldest first. If the event `after` was already deleted, all stored events. */
+  /** Oldest first. If the event `after` was already deleted, all stored events. */
   readonly events: readonly ConversationEvent[];
   /**
-   * Completeness of the events after `after`.
    * - `kept`: no event is missing.
    * - `missing`: events may be missing, or the conversation was erased and created again.
    * - `expired`: all events have expired. A reader that was up to date within the retention time has missed none.
    */
   readonly start: 'kept' | 'missing' | 'expired';
-  /** Position to pass as `after` in the next query. */
   readonly position: string;
-  /** True if the conversation or any of its events exists. */
   readonly exists: boolean;
 }
 
@@ -36,16 +33,11 @@ type Reply = readonly [start: EventPage['start'], position: string, exists: numb
 
 export interface EventQuery {
   readonly conversation: ConversationRef;
-  /**
-   * Id of the last event that the reader received, or FIRST_POSITION. If absent, the answer holds only the current
-   * position and no events.
-   */
+  /** Last event that the reader received, or FIRST_POSITION. Absent: the page has only the current position. */
   readonly after?: string | undefined;
-  /** Maximum number of events on the returned page. */
   readonly limit: number;
 }
 
-/** Reads a page of events in one snapshot. */
 const readEventsScript: ScriptDefinition<[query: EventQuery], EventPage> = {
   file: 'read-events',
   args: ([{ after = '', limit }]) => [after, limit],
@@ -57,8 +49,8 @@ const readEventsScript: ScriptDefinition<[query: EventQuery], EventPage> = {
 };
 
 /**
- * Milliseconds for which a conversation's channel stays subscribed after its last caller has stopped waiting. A caller
- * that polls and then waits again misses no event.
+ * ms for which a channel stays subscribed after its last caller, so that one who polls and waits again misses no
+ * event.
  */
 const LINGER_MS = 2_000;
 
@@ -115,7 +107,7 @@ export class EventNotices {
     };
     const channel: Channel = { waiters, notify };
     this.#channels.set(name, channel);
-    // The subscription is not awaited. If the subscription fails, the caller polls after its timeout.
+    // Not awaited: if the subscription fails, the caller polls after its timeout.
     this.#subscriber.join(name, notify).then(resolve, () => undefined);
     return channel;
   }

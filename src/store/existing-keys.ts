@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { callStore } from './records.ts';
 
-/** ms between two rounds of questions. If no round was sent in this time, the next one is sent at once. */
+/** ms between two rounds. After a longer pause, the next round starts at once. */
 const ROUND_MS = 20;
 
 interface Question {
@@ -11,8 +11,8 @@ interface Question {
 }
 
 /**
- * Asks Redis which keys exist, where nearly every answer is no. The questions of a round are one command, which returns the
- * number of keys that exist. If some do, the halves of the round are asked, and so on.
+ * Asks which keys exist, where nearly every answer is no. A round is one EXISTS, which returns the number of keys that
+ * exist. If some do, the halves of the round are asked, and so on.
  */
 export class ExistingKeys {
   readonly #redis: Redis;
@@ -21,8 +21,8 @@ export class ExistingKeys {
   #isPaused = false;
 
   /**
-   * @param smallest groups of at most this size are not split. If such a group has an existing key, the answer is yes for
-   * every key of the group. With 1, all answers are exact.
+   * a group of at most this size is not split: if one of its keys exists, the answer is yes for all. With 1, all
+   * answers are exact
    */
   constructor(redis: Redis, smallest = 1) {
     this.#redis = redis;
@@ -34,7 +34,7 @@ export class ExistingKeys {
     this.#waiting.push({ key, resolve, reject });
     if (!this.#isPaused) {
       this.#isPaused = true;
-      // Questions that are asked at the same time come into one round.
+      // Questions of the same moment come into one round.
       queueMicrotask(() => this.#startRound());
     }
     return promise;
@@ -46,7 +46,7 @@ export class ExistingKeys {
     if (!this.#isPaused) return;
     this.#waiting = [];
     setTimeout(() => this.#startRound(), ROUND_MS).unref();
-    // In a Cluster, all keys of one command must be in the same slot. The text in braces decides the slot.
+    // In a Cluster, the keys of a command must be in one slot. The text in braces decides the slot.
     const groups = this.#redis.isCluster
       ? [...Map.groupBy(asked, ({ key }) => key.slice(0, key.indexOf('}'))).values()]
       : [asked];

@@ -7,16 +7,14 @@ import { callStore, pairsOf, RecordFields } from './records.ts';
 import { readRedrive, readTurnFailure } from './turn-record.ts';
 
 /**
- * Maximum failed turns that are read at once. A client's call has one second, which includes commands that were queued
- * before it.
+ * Failed turns that are read at once. A client's call has one second, which includes commands that were queued before.
  */
 const READS = 200;
 
-/** A failed turn, as `listFailed` returns it. */
 export interface FailedTurn extends NamedConversation {
   readonly turn: string;
   readonly agent: string;
-  /** Time of the failure in ms since epoch, by the clock of Redis. */
+  /** ms since epoch, by the clock of Redis. */
   readonly failedAt: number;
   readonly failure: TurnFailure;
   /** Failed turn whose input this turn ran again. */
@@ -25,9 +23,8 @@ export interface FailedTurn extends NamedConversation {
   readonly redrivenAs?: string;
 }
 
-/** Query for failed turns. Their records are deleted as late as those of all settled turns. */
 export interface FailedQuery {
-  /** Only turns that failed at or after this time, in ms since epoch. */
+  /** Only turns that failed at this time or later, in ms since epoch. */
   readonly since: number;
   readonly tenant?: string | undefined;
   readonly code?: string | undefined;
@@ -35,9 +32,8 @@ export interface FailedQuery {
 }
 
 /**
- * Lists failed turns of all conversations, newest first, without a script. If the query has a filter by error code, full pages are read until enough turns
- * match. Full pages also replace turns that were removed in between. Reading only as many as are missing would lead to
- * many small reads, one after the other.
+ * Failed turns of all conversations, newest first. With a filter by error code, full pages are read until enough turns
+ * match. Reading only as many as are missing would lead to many small reads, one after the other.
  */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
   const found = new Map<string, FailedTurn>();
@@ -59,8 +55,8 @@ export async function listFailed(redis: Redis, keyspace: Keyspace, query: Failed
 }
 
 /**
- * Returns the settlement time since which failed turns are kept, by the clock of Redis. Entries of older turns are
- * removed when another turn of the shard fails.
+ * Time since which failed turns are kept, by the clock of Redis. Older entries leave the set when another turn of the
+ * shard fails.
  */
 async function readKeptSince(redis: Redis): Promise<number> {
   const [seconds] = await redis.time();
@@ -69,10 +65,7 @@ async function readKeptSince(redis: Redis): Promise<number> {
 
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
-/**
- * Reads one failed turn. Returns undefined if the turn has expired, was erased or is corrupt, so that the other turns
- * are still listed.
- */
+/** Undefined if the turn has expired, was erased or is corrupt, so that the others are still listed. */
 async function readFailed(
   redis: Redis,
   keyspace: Keyspace,
@@ -97,7 +90,6 @@ async function readFailed(
   }
 }
 
-/** One failed turn, as the shard's set of failed turns lists it. */
 export interface FailedEntry {
   readonly member: string;
   readonly conversation: ConversationRef;
@@ -105,13 +97,10 @@ export interface FailedEntry {
   readonly failedAt: number;
 }
 
-/** Maximum entries that one command reads, because a shard may have very many failed turns. */
+/** Entries that one command reads. A shard may have very many failed turns. */
 const PAGE = 200;
 
-/**
- * Merges the failed turns of all shards, newest first. Turns of other tenants are skipped before their records are
- * read.
- */
+/** Merges the sets of all shards, newest first. Turns of other tenants are skipped before their records are read. */
 class FailedEntries {
   readonly #shards: readonly ShardEntries[];
 
@@ -119,9 +108,8 @@ class FailedEntries {
     this.#shards = keyspace.shardNumbers().map((shard) => new ShardEntries(redis, keyspace.failed(shard), query));
   }
 
-  /** Returns the next `count` failed turns, or fewer at the end. */
   async take(count: number): Promise<FailedEntry[]> {
-    // All buffers must be filled first, because the newest entry may be in the shard whose buffer is empty.
+    // The newest entry may be in a shard whose buffer is empty.
     await Promise.all(this.#shards.map((shard) => shard.fill()));
     const taken: FailedEntry[] = [];
     while (taken.length < count) {
@@ -136,14 +124,14 @@ class FailedEntries {
 }
 
 /**
- * Reads the failed turns of one shard page by page. A turn that fails in between shifts the pages. So an entry may be
- * read twice, but none is missed.
+ * Reads one shard page by page. A turn that fails in between shifts the pages, so an entry may be read twice, but none
+ * is missed.
  */
 class ShardEntries {
   readonly #redis: Redis;
   readonly #key: string;
   readonly #query: FailedQuery;
-  /** Entries that were read but not returned yet, oldest first, so that `pop` returns the newest. */
+  /** Oldest first, so that `pop` returns the newest. */
   #inHand: FailedEntry[] = [];
   #readCount = 0;
   #isAtEnd = false;
@@ -158,7 +146,7 @@ class ShardEntries {
     return this.#inHand.length === 0;
   }
 
-  /** Settlement time of the newest buffered entry. Negative infinity if the buffer is empty. */
+  /** Negative infinity if the buffer is empty. */
   get newestAt(): number {
     return this.#inHand[this.#inHand.length - 1]?.failedAt ?? Number.NEGATIVE_INFINITY;
   }
@@ -167,10 +155,9 @@ class ShardEntries {
     return this.#inHand.pop();
   }
 
-  /** Reads the next page of the shard if the buffer is empty. */
   async fill(): Promise<void> {
     const { since, tenant, limit } = this.#query;
-    // With a filter only a few entries may match, so the page is full-size.
+    // With a filter only a few entries may match.
     const page = tenant === undefined && this.#query.code === undefined ? Math.min(limit, PAGE) : PAGE;
     while (this.isEmpty && !this.#isAtEnd) {
       const limits = ['LIMIT', this.#readCount, page] as const;
@@ -188,7 +175,7 @@ class ShardEntries {
 function readEntries(flat: readonly string[]): FailedEntry[] {
   return pairsOf(flat).flatMap(([member, failedAt]) => {
     const [tenant, id, turn, ...rest] = member.split('|');
-    // A malformed member is skipped. The next sweep moves it to the quarantine.
+    // The next sweep moves a malformed member to the quarantine.
     if (tenant === undefined || id === undefined || turn === undefined || rest.length > 0) return [];
     return [{ member, conversation: { tenant, id }, turn, failedAt: Number(failedAt) }];
   });

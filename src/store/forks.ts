@@ -12,17 +12,15 @@ import { corruptRecord, MAX_SEQ } from './records.ts';
 import { encodePairs, type OtherPayload, type ScriptDefinition } from './script.ts';
 import { encodeTexts, type KeptTexts, shownTexts, versionArgs } from './version-record.ts';
 
-/**
- * Name of a conversation's agent while a fork is being copied. Real names contain no space, so no agent has this name.
- */
+/** Agent while a fork is being copied. Real names contain no space. */
 const NOBODY = 'nobody yet';
 
 type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ['other_payload'] | ForkingReply;
 
-/** Lease of a fork in ms, renewed by each batch. A client gives up a batch after less than a second. */
+/** Renewed by each batch. A client gives up a batch after less than a second. */
 export const FORK_LEASE_MS = 60_000;
 
-/** Source of a fork: a context version of a conversation, and its log up to `head`. Fixed when the fork begins. */
+/** Source of a fork: a context version, and the log up to `head`. Fixed when the fork begins. */
 export interface ForkPlan {
   readonly source: ConversationRef;
   readonly version: number;
@@ -30,27 +28,24 @@ export interface ForkPlan {
 }
 
 export type ForkBeginResult =
-  /** The fork continues after `copied` log entries. `plan` is the plan stored when the fork first began. */
+  /** The fork continues after `copied` log entries, by the plan of its first begin. */
   | { readonly status: 'copying'; readonly copied: number; readonly plan: ForkPlan }
   | { readonly status: 'done'; readonly plan: ForkPlan }
   /** A conversation with this id exists, and this operation did not create it. */
   | { readonly status: 'exists' }
   | OtherPayload
-  /** Another operation is creating the conversation. */
   | Forking;
 
-/** First write of a fork, which creates the new conversation. */
 export interface ForkBegin extends IdleTtl {
   readonly conversation: ConversationRef;
-  /** Name of the operation, see `nameOperation`. */
   readonly operation: string;
   readonly agent: string;
   readonly plan: ForkPlan;
 }
 
 /**
- * Creates the conversation. Until the fork ends, it accepts only this fork's batches. The new fork may replace a fork
- * that another operation abandoned. This call and each batch renew the fork's lease.
+ * Creates the conversation, which accepts only this fork's batches until the fork ends. A fork that another operation
+ * abandoned is replaced.
  */
 export const beginForkScript: ScriptDefinition<[begin: ForkBegin], Acknowledged<ForkBeginResult>> = {
   file: 'begin-fork',
@@ -84,7 +79,7 @@ function decodePlan(text: string, key: string): ForkPlan {
   return { source: { tenant, id }, version: Number(version), head: Number(head) };
 }
 
-/** Parses the plan of a fork: version, last seq, tenant and id of the source. */
+/** Version, last seq, tenant and id of the source. */
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
 
 /** The fork has already ended, or its conversation was erased. */
@@ -93,12 +88,11 @@ export type ForkLost = { readonly status: 'superseded' | 'gone' };
 /** Log entries to copy with their tool calls, and texts in any order. */
 export interface ForkBatch {
   /**
-   * Number of entries that were copied already. If the log has another length, nothing is written and the answer is its
-   * length.
+   * Entries that were copied already. If the log has another length, nothing is written, and the answer is its length.
    */
   readonly expectedHead: number;
   readonly entries: readonly LogEntry[];
-  /** Tool calls that have no result after these entries, and ids of earlier calls that the entries answer. */
+  /** Calls without a result after these entries, and earlier calls that the entries answer. */
   readonly opens: readonly OpenCall[];
   readonly closes: readonly string[];
   readonly texts: KeptTexts;
@@ -129,9 +123,7 @@ export const copyToForkScript: ScriptDefinition<
 
 export type ForkEndResult =
   | { readonly status: 'done' }
-  /**
-   * A failover lost some copied entries: the log ends at `head` instead of where the plan ends. Nothing was written.
-   */
+  /** A failover lost copied entries: the log ends at `head`, before the end of the plan. Nothing was written. */
   | { readonly status: 'incomplete'; readonly head: number }
   | ForkLost;
 

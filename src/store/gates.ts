@@ -6,21 +6,21 @@ import { type BindScript, type ScriptDefinition, scriptBinder } from './script.t
 
 /** ms for which a gate is kept after it held the last call. Until then workers ask it before each call. */
 const IDLE_MS = 60_000;
-/** ms for which a call keeps its place without a renewal. */
 const PLACE_MS = 60_000;
 
-/** Gates that are listed. Models with names of customers could have thousands. */
+/** Models with names of customers could have thousands of gates. */
 const MAX_LISTED = 100;
 
 /**
- * Opens the gates of models. All of them have keys in one slot, because few calls are made while a provider limits them.
- * @param bind binds the scripts. Tests bind scripts with a clock of their own
+ * The gates of models: pause, rate and places that all workers share. The keys of all gates are in one slot, because
+ * few calls are made while a provider limits them.
+ * @param bind tests bind scripts with a clock of their own
  */
 export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript = scriptBinder(redis, keyspace)) {
   return {
     enterGate: bind(enterGateScript),
     leaveGate: bind(leaveGateScript),
-    /** Renews the places of calls in progress, which otherwise end a minute after the call began. */
+    /** Otherwise a place ends a minute after the call began. */
     holdPlaces: async (gate: string, waiters: readonly string[]): Promise<void> => {
       if (waiters.length === 0) return;
       const until = (await readClock(redis)) + PLACE_MS;
@@ -29,8 +29,8 @@ export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript
       await callStore(() => redis.pexpire(calls, PLACE_MS));
     },
     /**
-     * Names the gates that hold calls, or did so within the last minute. Costs one small command. A gate that has ended
-     * is still named until a worker asks it.
+     * Gates that hold calls, or did so within the last minute, by one small command. A gate that has ended is still
+     * named until a worker asks it.
      */
     nameGates: () => callStore(() => redis.zrange(keyspace.gates(), `-${MAX_LISTED}`, '-1')),
     listGates: () => listGates(redis, keyspace),
@@ -45,28 +45,24 @@ const gateKeys = (name: string, keyspace: Keyspace): string[] => {
 };
 
 export type GatePassage =
-  /** The gate holds no calls. The caller need not ask again until a provider refuses a call. */
+  /** The gate holds no calls. The caller asks again only after a provider refused a call. */
   | { readonly status: 'open' }
   | { readonly status: 'passed' }
-  /** The caller asks again after this time. */
+  /** The caller asks again after `waitMs`. */
   | { readonly status: 'held'; readonly waitMs: number };
 
-/** A call that asks to pass a gate. */
 export interface GateEntry {
-  /** Name of the gate. */
   readonly gate: string;
-  /** Turn or summary that makes the call. It keeps its place among those that wait. */
+  /** Turn or summary that makes the call, and keeps its place in the line. */
   readonly waiter: string;
-  /** Input tokens of the call. */
   readonly tokens: number;
-  /** ms that the caller can wait in its worker. If it has to wait longer, it leaves its worker, and comes back later. */
+  /** ms that the caller can wait in its worker. Otherwise it leaves its worker and comes back later. */
   readonly patienceMs: number;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
   readonly concurrent?: number | undefined;
 }
 
-/** Asks to pass a gate. */
 const enterGateScript: ScriptDefinition<[entry: GateEntry], GatePassage> = {
   file: 'enter-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
@@ -83,21 +79,17 @@ export interface GateReport {
   readonly gate: string;
   readonly waiter: string;
   /**
-   * - `limited`: the provider refused the call, because it limits calls or is overloaded.
+   * - `limited`: the provider limits calls or is overloaded.
    * - `refused`: the same, but the provider answers most other calls.
    * - `left`: the caller no longer waits, and made no call.
    */
   readonly outcome: 'answered' | 'limited' | 'refused' | 'failed' | 'left';
-  /** ms since the call began. */
   readonly callMs: number;
-  /** ms after which the provider allows the next call, from its refusal or its answer. Absent if it gave no time. */
+  /** ms after which the provider allows the next call. Absent if it named no time. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/**
- * Reports the end of a call or of a wait.
- * @returns for a limited or refused call: ms after which the caller asks again. Otherwise 0
- */
+/** @returns for a limited or refused call: ms after which the caller asks again. Otherwise 0 */
 const leaveGateScript: ScriptDefinition<[report: GateReport], number> = {
   file: 'leave-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
@@ -112,18 +104,16 @@ const leaveGateScript: ScriptDefinition<[report: GateReport], number> = {
   decode: Number,
 };
 
-/** A gate that holds calls, or did so within the last minute. */
 export interface GateState {
   readonly gate: string;
   /** ms until the gate lets calls through. 0: it does. */
   readonly pausedMs: number;
-  /** Calls a minute that the gate lets through, as far as its provider has shown it. */
+  /** Calls a minute, as far as the provider has shown its limit. */
   readonly perMinute: number | undefined;
-  /** Turns and summaries that wait. */
   readonly waiting: number;
 }
 
-/** Lists the gates that hold calls, or did so within the last minute. */
+/** Gates that hold calls, or did so within the last minute. */
 export async function listGates(redis: Redis, keyspace: Keyspace): Promise<GateState[]> {
   const now = await readClock(redis);
   const names = await callStore(() => redis.zrange(keyspace.gates(), now, '+inf', 'BYSCORE', 'LIMIT', 0, MAX_LISTED));

@@ -12,14 +12,13 @@ import { claimsOf } from './summaries.ts';
 
 export interface HeldLeasesOptions extends RedisLocation {
   readonly shards: number;
-  /** Worker whose leases are extended. */
   readonly worker: string;
-  /** Owner of one turn that a process of its own runs. Its leases are extended, and no entry of a worker. */
+  /** Owner of one turn that a process of its own runs. Only its leases are extended. */
   readonly owner?: string | undefined;
 }
 
 /**
- * Opens a connection of its own, over which a thread extends the leases of its process.
+ * Over this connection a thread extends the leases of its process, also while a tool blocks the event loop.
  * @throws invalid_config if the URL or a TLS setting is invalid
  */
 export function connectHeldLeases(options: HeldLeasesOptions) {
@@ -28,7 +27,6 @@ export function connectHeldLeases(options: HeldLeasesOptions) {
   return { ...openHeldLeases(redis, keyspace, options), close: () => redis.disconnect() };
 }
 
-/** Extends what a worker holds, without asking the worker. */
 export function openHeldLeases(
   redis: Redis,
   keyspace: Keyspace,
@@ -39,14 +37,14 @@ export function openHeldLeases(
   const inAllShards = async (cause: string): Promise<void> =>
     void (await Promise.all(keyspace.shardNumbers().map((shard) => extend(shard, held, cause))));
   return {
-    /** Extends the worker's leases of turns and passes, its claims on summaries, and its entry in the list of workers. */
+    /** Extends leases of turns and passes, claims on summaries, and the entry in the list of workers. */
     extend: async (): Promise<void> => {
       const renewed = owner === undefined && callStore(() => redis.pexpire(keyspace.worker(worker), LOST_AFTER_MS));
       await Promise.all([renewed, inAllShards('')]);
     },
     /**
-     * Keeps a cause with each turn of the worker, and extends nothing. If the turn fails as poison before another worker
-     * has begun it, its failure names the cause.
+     * Keeps a cause with each turn, and extends nothing. If the turn fails as poison before another worker has begun
+     * it, its failure names the cause.
      * @param cause a sentence without its period
      */
     keepCause: (cause: string) => inAllShards(cause),
@@ -54,9 +52,7 @@ export function openHeldLeases(
 }
 
 interface Held {
-  /** Beginning of the names of owners. */
   readonly owners: string;
-  /** First characters of claims on summaries. */
   readonly claims: string;
 }
 

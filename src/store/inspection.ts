@@ -23,16 +23,15 @@ import { openWebhookStore } from './webhooks.ts';
 export interface DatabaseFacts {
   readonly schema: number;
   readonly shards: number;
-  /** Schema that this program writes. */
   readonly current: number;
-  /** Error with which workers and clients refuse the schema of the database. */
+  /** With which workers and clients refuse the schema. */
   readonly refusal: TurnfoldError | undefined;
 }
 
 const ANSWER_MS = 5_000;
 
 /**
- * Opens a connection for `doctor`. Only `releaseQuarantined` writes.
+ * Opens a connection for `doctor` and the reports of `fleet`. Only `releaseQuarantined` writes.
  * @throws invalid_config if the URL is invalid. redis_unavailable if Redis does not answer.
  */
 export async function openInspection(location: RedisLocation) {
@@ -56,7 +55,6 @@ export async function openInspection(location: RedisLocation) {
     readDatabase: () => readDatabase(redis, shared),
     measureShards: (shards: number) => bindMeasureShards(redis, spaceOf(shards))(),
     listQuarantined: (shards: number) => listQuarantined(redis, spaceOf(shards)),
-    /** Returns false if there is no such record. */
     releaseQuarantined: (shards: number, release: Release) =>
       scriptBinder(redis, spaceOf(shards))(releaseQuarantinedScript)(release),
     listWaitingAgents: (shards: number) => listWaitingAgents(redis, spaceOf(shards)),
@@ -71,7 +69,6 @@ export async function openInspection(location: RedisLocation) {
   };
 }
 
-/** Access of `doctor` to a Redis and its database. */
 export type Inspection = Awaited<ReturnType<typeof openInspection>>;
 
 async function canWaitForDisks(redis: Redis): Promise<boolean | undefined> {
@@ -91,10 +88,7 @@ async function readDatabase(redis: Redis, keyspace: Keyspace): Promise<DatabaseF
   };
 }
 
-/**
- * Loads every Lua script on every server, without running it.
- * @returns the number of scripts
- */
+/** Loads every script on every server, without running it. @returns their number */
 async function loadScripts(redis: Redis): Promise<number> {
   const files = readdirSync(new URL('./lua', import.meta.url)).filter((file) => file.endsWith('.lua'));
   const texts = files.map(readLua);
@@ -106,7 +100,7 @@ async function loadScripts(redis: Redis): Promise<number> {
 }
 
 interface FailurePeriod {
-  /** A time in the last minute, in ms since epoch. */
+  /** In the last minute, in ms since epoch. */
   readonly at: number;
   readonly minutes: number;
 }
@@ -124,7 +118,6 @@ async function countFailures(redis: Redis, keyspace: Keyspace, period: FailurePe
   return Array.from({ length: period.minutes }, (_, at) => shards.reduce((sum, counts) => sum + (counts[at] ?? 0), 0));
 }
 
-/** Maximum entries of due work that are read per shard, those due earliest. */
 const MOST_ENTRIES = 100;
 
 async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<string, ConversationRef>> {
@@ -141,10 +134,7 @@ async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<
   return new Map(found.flat().filter((pair): pair is [string, ConversationRef] => pair[0] !== null));
 }
 
-/**
- * Reads the agent that owns a conversation. Returns null if the conversation does not exist or its record is corrupt,
- * because the sweeper quarantines a corrupt record.
- */
+/** Null if the conversation does not exist or its record is corrupt, which the sweeper quarantines. */
 async function readAgent(redis: Redis, key: string): Promise<string | null> {
   try {
     return await callStore(() => redis.hget(key, 'agent'));

@@ -4,14 +4,14 @@ import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
- * Takes or renews a lease under which one worker does something for all workers. With 0 ms the lease is given back.
- * Returns Redis' time in ms if `owner` has the lease now, undefined if another worker has it.
+ * A lease under which one worker does something for all. With 0 ms it is given back.
+ * @returns Redis' time in ms if `owner` has the lease now, undefined if another worker has it
  */
 export type HoldLease = (owner: string, leaseMs: number) => Promise<number | undefined>;
 
 /**
- * Binds the lease of a key. Most workers ask often and do not get the lease. Such a worker first asks with one plain
- * command, because the script would run several commands.
+ * Most workers ask often and do not get the lease. They first ask with one plain command, because the script would run
+ * several.
  */
 export function bindLease(redis: Redis, keyspace: Keyspace, key: string): HoldLease {
   const hold = scriptBinder(redis, keyspace)(holdLeaseScript);

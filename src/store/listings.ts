@@ -9,14 +9,14 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { NAMES_PER_SCRIPT, readRows, type ShardPage, walkShards } from './shard-walk.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
-/** One page of a list. The order never changes while a caller pages through the list: by shard, then by name. */
+/** The order never changes while a caller pages through the list: by shard, then by name. */
 export interface ListPage<Item, Position> {
   readonly items: readonly Item[];
-  /** Position of the next page. Absent on the last page. A page before the last may have few items or none. */
+  /** Absent on the last page. A page before it may have few items or none. */
   readonly next?: Position;
 }
 
-/** Lists conversations and waiting turns of all shards. One script call reads one shard. */
+/** Lists over all shards. One script call reads one shard. */
 export function openListingStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   const conversations = bind(listConversationsScript);
@@ -44,7 +44,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace) {
       });
       return { items, ...(next !== undefined && { next: readWaitingName(next) }) };
     },
-    /** Reads the usage of all settled turns and summaries of a tenant, those of erased conversations included. */
+    /** Usage of all settled turns and summaries, those of erased conversations included. */
     readTenantUsage: async (tenant: string): Promise<TurnUsage> => {
       const read = await Promise.all(shards.map((shard) => readShardUsage(redis, keyspace.tenantUsage(shard, tenant))));
       return read.reduce(joinUsage, NO_USAGE);
@@ -54,7 +54,6 @@ export function openListingStore(redis: Redis, keyspace: Keyspace) {
 
 export type ListingStore = ReturnType<typeof openListingStore>;
 
-/** Reads the sums that `lua/shared/spending.lua` writes. */
 async function readShardUsage(redis: Redis, key: string): Promise<TurnUsage> {
   const fields = await RecordFields.read(redis, key);
   const count = (name: keyof TurnUsage): number => fields.count(name) ?? 0;
@@ -66,7 +65,7 @@ async function readShardUsage(redis: Redis, key: string): Promise<TurnUsage> {
   };
 }
 
-/** Query for the listing of one shard. `after` is the name in the shard's set after which to continue, or empty. */
+/** `after`: the name in the shard's set after which to continue, or empty. */
 type ShardQuery<Query> = Omit<Query, 'after'> & { readonly shard: number; readonly after: string };
 
 type ListConversationsRow = readonly [
@@ -83,40 +82,39 @@ type ListConversationsRow = readonly [
 type ListConversationsReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListConversationsRow[]];
 
 interface ListQuery<Position> {
-  /** Tenant whose items are listed. Absent: all tenants. */
+  /** Absent: all tenants. */
   readonly tenant?: string | undefined;
-  /** Position after which the page starts, even if the item there no longer exists. Absent: the start of the list. */
+  /** Position after which the page starts, even if its item no longer exists. */
   readonly after?: Position | undefined;
   readonly limit: number;
 }
 
 export interface ConversationQuery extends ListQuery<ConversationRef> {
-  /** Only conversations whose id contains this text. */
   readonly idContains?: string | undefined;
   readonly agent?: string | undefined;
   readonly state?: ListedState | undefined;
 }
 
-/** A conversation in a list, without its messages. Other client calls accept it as the name of the conversation. */
+/** A conversation in a list. Other client calls accept it as the name of the conversation. */
 export interface ListedConversation extends NamedConversation {
   readonly agent: string;
-  /** State of the oldest unsettled turn, or of the last settled one. */
+  /** Of the oldest unsettled turn, or of the last settled one. */
   readonly state: ListedState;
-  /** Sequence number of the last log entry, which equals the number of messages in the log. */
+  /** Last seq, which is also the number of messages in the log. */
   readonly head: number;
-  /** Number of user messages in the log, appended ones included. */
+  /** User messages in the log, appended ones included. */
   readonly turns: number;
-  /** Number of unsettled turns, including the running or waiting one, without scheduled turns. */
+  /** Unsettled turns, without scheduled ones. */
   readonly mailbox: number;
-  /** Present if the oldest unsettled turn waits: the kind of its wait. */
+  /** Present if the oldest unsettled turn waits. */
   readonly waitsFor?: WaitKind;
-  /** State and time of the last settled turn. Absent before the first one. */
+  /** Absent before the first settled turn. */
   readonly lastTurn?: {
     readonly state: (typeof SETTLED_STATES)[number];
-    /** Time when the turn ended in ms since epoch, by the clock of Redis. */
+    /** ms since epoch, by the clock of Redis. */
     readonly settledAt: number;
   };
-  /** Present while a fork copies messages into this conversation, whose log is incomplete until the fork ends. */
+  /** Present while a fork copies messages into this conversation. Its log is incomplete until then. */
   readonly isForking?: true;
 }
 
@@ -185,16 +183,13 @@ function decodeConversationRow([
   };
 }
 
-/**
- * Maximum bytes of one page of waiting turns. The arguments of tool calls are not shortened, so that a person approves
- * exactly what will run.
- */
+/** Bytes of one page of waiting turns. Arguments are not shortened, so that a person approves exactly what will run. */
 const PAGE_BYTES = 1_000_000;
 
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
 type ListWaitingReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListWaitingRow[]];
 
-/** Place of a waiting turn in the list, from which the next page continues. */
+/** Place in the list of waiting turns. */
 export interface WaitingPosition {
   readonly conversation: ConversationRef;
   readonly for: AnswerKind;
@@ -202,7 +197,7 @@ export interface WaitingPosition {
 }
 
 export interface WaitingQuery extends ListQuery<WaitingPosition> {
-  /** Kind of wait to list. Absent: both kinds. */
+  /** Absent: both kinds of waits. */
   readonly for?: AnswerKind | undefined;
 }
 
@@ -211,12 +206,12 @@ export interface WaitingQuery extends ListQuery<WaitingPosition> {
  * name of the turn.
  */
 export interface WaitingTurn extends NamedConversation {
-  /** Id of the turn, for `answer` and `cancel`. */
+  /** For `answer` and `cancel`. */
   readonly turn: string;
   readonly agent: string;
-  /** The waiting tool calls with their arguments and deadlines, and the start of the wait. */
+  /** The waiting calls with their arguments and deadlines. */
   readonly waiting: Waiting & {
-    /** Kind of wait: `tools` for results from outside, `approval` for decisions of a person. */
+    /** `tools`: results from outside. `approval`: decisions of a person. */
     readonly for: AnswerKind;
   };
 }

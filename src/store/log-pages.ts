@@ -9,14 +9,14 @@ import { PackReader } from './packs.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Maximum log entries of one page, because a reply of 10,000 entries would block Redis. */
+/** A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 500;
-/** Maximum bytes of one page of log entries, because a single entry may have 1 MiB. */
+/** A single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
 /**
- * Makes the function that reads log entries of several ranges in order, page by page. A log has no gaps, so the function
- * stops at the first missing entry. A range from a corrupt record may end far after the last entry.
+ * Reads the entries of several ranges in order, page by page, up to the first missing one. A log has no gaps, but a
+ * range from a corrupt record may end far after the last entry.
  */
 export function bindReadLog(
   redis: Redis,
@@ -48,12 +48,11 @@ export function bindReadLog(
   };
 }
 
-/** @param maxBytes bytes of found entries after which the later ones are left out */
 type FindPacked = (seqs: readonly number[], maxBytes: number) => Promise<ReadonlyMap<number, string>>;
 
 /**
- * Makes the function that finds entries which the log did not hold. After a failover, the new master may not have the newest
- * pack. Then its log still holds the entries.
+ * Finds entries that the log did not hold, up to `maxBytes` of them. After a failover, the new master may lack the
+ * newest pack. Then its log still holds the entries.
  */
 function findWith(readPage: ReadPage, packs: PackReader, conversation: ConversationRef): FindPacked {
   return async (seqs, maxBytes) => {
@@ -65,7 +64,7 @@ function findWith(readPage: ReadPage, packs: PackReader, conversation: Conversat
   };
 }
 
-/** Makes the function that reads one log entry. A command costs less than a script, and most entries are not packed. */
+/** One command costs less than a script, and most entries are not packed. */
 export function bindReadEntry(
   redis: Redis,
   keyspace: Keyspace,
@@ -83,13 +82,13 @@ export function bindReadEntry(
 
 export interface LogPage {
   readonly seqs: readonly number[];
-  /** The entry of each seq, '' if the log does not hold it. There may be fewer entries than seqs. */
+  /** '' if the log does not hold the entry. There may be fewer entries than seqs. */
   readonly texts: readonly string[];
 }
 
 type ReadPage = (conversation: ConversationRef, seqs: readonly number[]) => Promise<readonly string[]>;
 
-/** Reads the entries that the log itself holds, page by page. */
+/** Entries that the log itself holds. */
 export async function* readPages(
   readPage: ReadPage,
   conversation: ConversationRef,
@@ -111,20 +110,20 @@ export const readLogScript: ScriptDefinition<[conversation: ConversationRef, seq
 };
 
 /**
- * Walks through the seqs of several ranges. The cursor never lists more seqs than requested, because a range from a
- * corrupt record may end at 9e15.
+ * Walks through the seqs of several ranges, and lists only as many as requested: a range from a corrupt record may end
+ * at 9e15.
  */
 class SeqCursor {
   readonly #ranges: readonly SeqRange[];
   #range = 0;
-  /** Number of seqs of the current range that were read. */
+  /** Seqs of the current range that were read. */
   #done = 0;
 
   constructor(ranges: readonly SeqRange[]) {
     this.#ranges = ranges.filter(({ from, to }) => from <= to);
   }
 
-  /** Returns the sequence numbers of up to `count` log entries after the last one that was read. */
+  /** Up to `count` seqs after the last one that was read. */
   peek(count: number): number[] {
     const seqs: number[] = [];
     for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
@@ -142,7 +141,7 @@ class SeqCursor {
     }
   }
 
-  /** Number of seqs in the current range. Undefined after the last range. */
+  /** Seqs in the current range. Undefined after the last range. */
   #size(): number | undefined {
     const range = this.#ranges[this.#range];
     return range && range.to - range.from + 1;

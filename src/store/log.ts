@@ -22,7 +22,7 @@ export type AppendResult =
       readonly from: number;
       readonly to: number;
     }
-  /** The conversation belongs to another agent, which is named. */
+  /** The conversation belongs to this agent. */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
   | Forking
@@ -32,20 +32,19 @@ export type AppendResult =
 /** Messages that a caller appends outside of a turn. */
 export interface AppendRequest {
   readonly conversation: ConversationRef;
-  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
+  /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
   readonly agent: string;
   /** Last log entry that the caller knew when it chose the ids of new tool calls. */
   readonly expectedHead: number;
   readonly messages: readonly WeighedMessage[];
-  /** Tool calls that the messages make and that have no result yet. */
+  /** Calls of the messages that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of tool calls for which the messages are results. */
+  /** Ids of the calls for which the messages are results. */
   readonly closes: readonly string[];
   /**
-   * Compaction pass that the append creates if the messages are the first of the log and no pass is open. Only the pass
-   * knows the policy of the conversation, and so its idle TTL. Without the pass, a conversation whose caller died after the
-   * append would never be erased.
+   * Pass that the append creates if the messages are the first of the log and no pass is open. Only a pass knows the
+   * policy, and so the idle TTL. Without it, a conversation whose caller died after the append would never be erased.
    */
   readonly firstPass?: Pick<PassRequest, 'passId' | 'wake'> | undefined;
 }
@@ -85,14 +84,11 @@ export const appendScript: ScriptDefinition<[request: AppendRequest], Acknowledg
   },
 };
 
-/** First line of a log entry: `tokens bytes totalTokens totalBytes at turn`. */
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
 
 /**
- * Decodes an entry of the log. The first line is `tokens bytes totalTokens totalBytes at turn`, and the next line is
- * the message as JSON. Only the Lua script knows the totals, and Lua must not re-encode JSON, so the totals are in a
- * line of their own.
- * @param key name of the log, for errors
+ * An entry is a line `tokens bytes totalTokens totalBytes at turn`, then the message as JSON. Only the script knows
+ * the totals, and Lua must not re-encode JSON, so the totals have a line of their own.
  * @throws corrupt_record if the entry does not have this form
  */
 export function decodeLogEntry(seq: number, text: string, key: string): LogEntry {
@@ -112,8 +108,7 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
 }
 
 /**
- * Decodes a message from JSON. The message is checked by hand, because a schema takes ten times as long and a log has
- * many messages.
+ * Checked by hand: a schema takes ten times as long, and a log has many messages.
  * @throws corrupt_record if the text is not JSON or not a message
  */
 export function decodeMessage(place: Place, text: string): Message {
@@ -141,15 +136,12 @@ function isToolCall(value: unknown): boolean {
   return isNamed && (providerId === undefined || typeof providerId === 'string');
 }
 
-/** Encodes a log entry of the conversation that a fork copies, unchanged. */
+/** Encodes an entry that a fork copies, unchanged. */
 export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
   return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
 }
 
-/**
- * Encodes messages as script arguments, with their number first. Each message is its tokens, its bytes, 1 for a user
- * message else 0, and its JSON.
- */
+/** Number of messages, then of each its tokens, bytes, 1 for a user message else 0, and JSON. */
 export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
   const args: (string | number)[] = [messages.length];
   for (const { tokens, bytes, message } of messages) {

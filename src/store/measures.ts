@@ -10,7 +10,6 @@ import { measureServerLoad, pingServers, readClock } from './redis/server-facts.
 import { answerWithin, MEASURED_MS } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Opens the measurements of Redis for the gauges of the metrics page. */
 export function openMeasures(redis: Redis, keyspace: Keyspace) {
   const hold = bindLease(redis, keyspace, keyspace.measuring());
   return {
@@ -18,10 +17,7 @@ export function openMeasures(redis: Redis, keyspace: Keyspace) {
     listMissingAgents: async () => await listMissingAgents(redis, keyspace, await readClock(redis)),
     listGates: () => listGates(redis, keyspace),
     ping: () => pingServers(redis),
-    /**
-     * Claims or renews the lease under which one worker measures for all workers. Returns true if `owner` has the lease
-     * now. With 0 ms the lease is given back.
-     */
+    /** Takes or renews the lease under which one worker measures for all. 0 ms gives it back. */
     holdMeasuring: async (owner: string, leaseMs: number): Promise<boolean> =>
       (await hold(owner, leaseMs)) !== undefined,
   };
@@ -29,27 +25,19 @@ export function openMeasures(redis: Redis, keyspace: Keyspace) {
 
 export type StoreMeasures = ReturnType<typeof openMeasures>;
 
-/** Maximum overdue entries of one shard that are counted by kind. */
 const COUNTED = 1_000;
 
-/** Backlog of all shards. Ages are in ms, 0 if nothing has that age. */
+/** Backlog. Ages are in ms, 0 if nothing has that age. */
 export interface ShardMeasure {
-  /** Number of entries that are overdue, by kind. */
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
-  /**
-   * Age of the oldest overdue turn, compaction pass or scheduled turn. Erases are not included, because they may take
-   * long.
-   */
+  /** Of turns, passes and scheduled turns. Erases are left out, because they may take long. */
   readonly oldestOverdueMs: number;
-  /** Number of compaction passes that are requested or in progress, without those that wait for a person's decision. */
+  /** Without those that wait for a person's decision. */
   readonly openPasses: number;
-  /** Milliseconds since the oldest open compaction pass was requested. */
   readonly oldestOpenPassMs: number;
-  /** Number of stored failed turns, including those that were run again. */
+  /** Includes those that were run again. */
   readonly failedTurns: number;
-  /** Milliseconds since the most overdue idle conversation should have been erased. */
   readonly oldestIdleMs: number;
-  /** Number of unreadable records that are set aside until a person repairs or deletes them. */
   readonly quarantined: number;
 }
 
@@ -73,7 +61,7 @@ const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
 };
 
 /**
- * Makes the function that measures the backlog of all shards. Shards that do not answer are left out.
+ * Shards that do not answer are left out.
  * @throws redis_unavailable if no shard answers
  */
 export function bindMeasureShards(redis: Redis, keyspace: Keyspace): () => Promise<ShardMeasure> {

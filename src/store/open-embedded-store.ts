@@ -4,14 +4,13 @@ import { openStore, type Store } from './open-store.ts';
 import { Subscriber } from './redis/subscriber.ts';
 import { openStreamNotices, type StreamNotices } from './streams.ts';
 
-/** The store of one process, whose values end with it. */
 export interface EmbeddedStore {
   readonly store: Store & StreamNotices;
   readonly redis: EmbeddedRedis;
   readonly close: () => void;
 }
 
-/** Opens a store over a Redis in this process, which runs the same scripts as any other. */
+/** A store over a Redis in this process, which runs the same scripts as any other. Its values end with it. */
 export async function openEmbeddedStore(): Promise<EmbeddedStore> {
   const redis = await EmbeddedRedis.open();
   const connection = redis.connect();

@@ -18,33 +18,30 @@ import { answerWithin } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeVersion } from './version-record.ts';
 
-/** Each call looks at one in this many shards, because no caller waits for a pack. */
+/** Each call looks at one in this many shards. No caller waits for a pack. */
 const SHARE_OF_SHARDS = 32;
-/** Usual ms between two calls. */
 const ROUND_MS = 500;
-/** Maximum conversations that are taken from one shard at a time. */
 const MOST_TAKEN = 4;
 const RETRY_MS = 600_000;
-/** Milliseconds after which a shard counts as silent. It is asked again later. */
+/** ms after which a shard counts as silent, until a later call. */
 const SILENT_MS = 1_000;
 
-/** Maximum entries of a pack. */
 const PACK_ENTRIES = 1_000;
 /** Bytes of entries after which one call makes no further pack. */
 const MOST_BYTES = 8_000_000;
 
-/** Opens the store that packs old log entries in Redis. */
 export function openPackStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   const [take, inspect, readPage] = [bind(takeUnpackedScript), bind(inspectLogScript), bind(readLogScript)];
   const [write, end] = [bind(packLogScript), bind(endPackingScript)];
   const existing = new ExistingKeys(redis, keyspace.shards / SHARE_OF_SHARDS);
-  // Processes that start one after another begin at different shards. Otherwise those of short life would never reach some.
+  // Processes that start one after another begin at different shards. Otherwise those of short life would never reach
+  // some.
   let round = Math.floor(Date.now() / ROUND_MS);
   return {
     /**
-     * Takes some of the conversations that may have entries to pack now. Each call looks at a part of the shards. A taken
-     * conversation becomes due again after 10 minutes, in case its worker dies.
+     * Takes some conversations that may have entries to pack, from a part of the shards. A taken one becomes due again
+     * after 10 minutes, in case its worker dies.
      */
     async takeUnpacked(): Promise<ConversationRef[]> {
       round += 1;
@@ -58,9 +55,9 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
       return replies.flatMap(({ answer = [] }) => answer);
     },
     /**
-     * Packs the log entries that `choosePackable` names, at most about 8 MB of them. A pack is read back first. Then one step
-     * writes it and removes its entries from the log, if they still have the same bytes. The conversation becomes due again
-     * at the time when there may be more to pack.
+     * Packs the entries that `choosePackable` names, about 8 MB at most. A pack is read back first. Then one step
+     * writes it and removes its entries from the log, if they still have the same bytes. The conversation becomes due
+     * again when there may be more to pack.
      */
     async packLog(conversation: ConversationRef): Promise<PackedLog> {
       const log = await inspect(conversation);
@@ -68,7 +65,7 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
       const pages = readPages(readPage, conversation, log === undefined ? [] : choosePackable(log));
       for await (const entries of joinPages(pages)) {
         const made = await makePack(keyspace.key(conversation, 'log'), entries);
-        // The log has changed, or another process packs it. It is due again later.
+        // The log has changed, or another process packs it.
         if (!(await write(conversation, made))) return packed;
         packed = addPacked(packed, made);
         if (packed.bytes >= MOST_BYTES) break;
@@ -92,7 +89,7 @@ function addPacked(sum: PackedLog, { seqs, bytes, value }: MadePack): PackedLog 
   };
 }
 
-/** Joins pages of log entries to the entries of one pack each. Stops at an entry that the log no longer holds. */
+/** Yields the entries of one pack each. Stops at an entry that the log no longer holds. */
 async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<ReadonlyMap<number, string>> {
   let entries = new Map<number, string>();
   let bytes = 0;
@@ -113,17 +110,15 @@ async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<Readonl
   if (isWorthPacking({ entries: entries.size, bytes })) yield entries;
 }
 
-/** A pack that was read back. */
 interface MadePack {
   readonly seqs: readonly number[];
   readonly value: Buffer;
-  /** SHA-1 of the entries that were read from the pack, joined by line ends. */
+  /** SHA-1 of the entries as read back, joined by line ends. */
   readonly digest: string;
-  /** Bytes of the entries. */
   readonly bytes: number;
 }
 
-/** @throws corrupt_record if an entry is malformed. Such an entry stays in the log, where a person can repair it. */
+/** @throws corrupt_record if an entry is malformed. It stays in the log, where a person can repair it. */
 async function makePack(key: string, entries: ReadonlyMap<number, string>): Promise<MadePack> {
   for (const [seq, text] of entries) decodeLogEntry(seq, text, key);
   const seqs = [...entries.keys()];
@@ -144,7 +139,7 @@ const takeUnpackedScript: ScriptDefinition<[shard: number], ConversationRef[]> =
 };
 
 type InspectedLog = PackableLog & {
-  /** Milliseconds until the conversation is idle. Undefined if it is. */
+  /** Undefined if the conversation is idle. */
   readonly idleInMs: number | undefined;
 };
 
@@ -169,7 +164,7 @@ const inspectLogScript: ScriptDefinition<[conversation: ConversationRef], Inspec
   },
 };
 
-/** Replies true if the pack has replaced its entries, false if the entries have changed. */
+/** False if the entries have changed. */
 const packLogScript: ScriptDefinition<[conversation: ConversationRef, pack: MadePack], boolean> = {
   file: 'pack-log',
   args: ([, { seqs, value, digest }]) => [namePack(seqs), value, digest, ...seqs],
@@ -177,10 +172,9 @@ const packLogScript: ScriptDefinition<[conversation: ConversationRef, pack: Made
 };
 
 interface EndedPacking {
-  /** Last seq of the log and live version that were considered. */
   readonly head: number;
   readonly version: number;
-  /** Milliseconds until the conversation is due again. Undefined if nothing is left to pack. */
+  /** ms until the conversation is due again. Undefined if nothing is left to pack. */
   readonly againMs: number | undefined;
 }
 

@@ -1,3 +1,17 @@
+/**
+ * Old messages of a log are packed: up to 32 kB of entries become one gzip of a JSON array, in a field of the hash
+ * `pk:<id>` whose name lists their seqs. Each read of a log finds them here, so callers see no difference. On recorded
+ * conversations, packs and the rest of the log took 0.17 to 0.28 of the memory that the log took
+ * (docs/explanation/performance.md).
+ *
+ * Two roads were not taken. Packs of 128 kB took 0.15 to 0.27 of the memory, but a read of one message unpacks a whole
+ * pack. brotli and zstd at speeds like that of gzip came within 4 % of its size, and gzip has a checksum and is known
+ * to every tool.
+ *
+ * `pack-store.ts` decides which entries are due, and swaps them for a pack in one step. `PackReader` finds packed
+ * entries for one read of a log.
+ */
+
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
@@ -11,20 +25,12 @@ import { callStore, corruptRecord, MAX_SEQ, type Place } from './records.ts';
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/**
- * Maximum bytes of a pack's entries, unless a single entry has more. Larger packs take as much memory, but a read of one
- * entry takes longer.
- */
+/** Bytes of a pack's entries, unless a single entry has more. */
 export const PACK_BYTES = 32_768;
-/** Maximum bytes of an unpacked pack. A damaged pack must not fill the memory. */
+/** A damaged pack must not fill the memory. */
 const UNPACKED_BYTES = 64 * 1_048_576;
-/** Number of packs that are read at a time. */
 const PACKS_AT_ONCE = 16;
 
-/**
- * Compresses log entries: a JSON array of the entries, as gzip. gzip has a checksum and is known to every tool. On recorded
- * agent conversations, brotli and zstd at speeds like that of gzip came within 4 % of its size.
- */
 export async function pack(texts: readonly string[]): Promise<Buffer> {
   return await compress(JSON.stringify(texts));
 }
@@ -41,7 +47,6 @@ export async function unpack(place: Place, value: Buffer): Promise<string[]> {
   }
 }
 
-/** Names a pack by the seqs of its entries: `2-9,11-30`. */
 export function namePack(seqs: readonly number[]): string {
   const ranges = joinRanges(seqs.map((seq) => ({ from: seq, to: seq })));
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
@@ -49,7 +54,7 @@ export function namePack(seqs: readonly number[]): string {
 
 const NAME = /^\d{1,10}(?:-\d{1,10})?(?:,\d{1,10}(?:-\d{1,10})?)*$/;
 
-/** @throws corrupt_record if the field of the hash `pk` does not name seqs */
+/** @throws corrupt_record if the field of `pk` does not name seqs, as `2-9,11-30` does */
 export function readPackName(key: string, name: string): SeqRange[] {
   const ranges = NAME.test(name) ? name.split(',').map(readRange) : [];
   const isValid = ranges.length > 0 && ranges.every(({ from, to }) => from <= to && to <= MAX_SEQ);
@@ -64,19 +69,18 @@ function readRange(text: string): SeqRange {
 
 interface FoundEntries {
   readonly found: ReadonlyMap<number, string>;
-  /** False if packs were left out. */
   readonly isWhole: boolean;
 }
 
 /**
- * Finds packed log entries of a conversation, for one read of its log. A pack never changes, but the list of packs grows. So
- * the names are read again if a wanted entry is in none of the known packs.
+ * Packed entries of a conversation, for one read of its log. A pack never changes, but the list of packs grows. So the
+ * names are read again if a wanted entry is in no known pack.
  */
 export class PackReader {
   readonly #redis: Redis;
   readonly #key: string;
   #ranges: ReadonlyMap<string, readonly SeqRange[]> = new Map();
-  /** The pack that was read last. The next page of a log often begins in it. */
+  /** The next page of a log often begins in the last pack. */
   #last: { readonly name: string; readonly entries: ReadonlyMap<number, string> } | undefined;
 
   constructor(redis: Redis, keyspace: Keyspace, conversation: ConversationRef) {
@@ -85,8 +89,8 @@ export class PackReader {
   }
 
   /**
-   * Returns the packed entries among these. Each pack that holds one is read once. After `maxBytes` of entries, packs whose
-   * entries come later are not read.
+   * Each pack is read once. After `maxBytes` of entries, packs whose entries come later are not read, and `isWhole` is
+   * false.
    */
   async find(seqs: readonly number[], maxBytes: number): Promise<FoundEntries> {
     const found = new Map<number, string>();
@@ -114,7 +118,7 @@ export class PackReader {
     return { found, isWhole: true };
   }
 
-  /** Groups seqs by the name of their pack. `left` is the number of seqs in no known pack. */
+  /** `left`: number of seqs in no known pack. */
   #locate(seqs: readonly number[]): { readonly byName: ReadonlyMap<string, readonly number[]>; readonly left: number } {
     let left = seqs;
     const byName = new Map<string, readonly number[]>();

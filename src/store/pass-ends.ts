@@ -10,22 +10,18 @@ import { encodeTexts, type KeptTexts, versionArgs } from './version-record.ts';
 type EndReply = ['ended', string] | ['reasons_added' | PassLost['status']];
 
 export type PassEndResult =
-  /** If `wakeTurn` is present, the worker adds that job to the queue. */
+  /** If `wakeTurn` is present, the worker adds that job. */
   { readonly status: 'ended'; readonly wakeTurn?: string } | { readonly status: 'reasons_added' } | PassLost;
 
-/** Ends a compaction pass without a new version. */
 export interface PassEnd extends IdleTtl {
   readonly outcome: PassOutcome;
   /**
-   * Reasons that the worker has considered. If a request has added others since, nothing is written and the answer is
-   * `reasons_added`. Absent: no check.
+   * Reasons that the worker has considered. If a request has added others since, nothing is written: `reasons_added`.
+   * Absent: no check.
    */
   readonly seenReasons?: readonly Reason[];
   readonly backoff: Backoff;
-  /**
-   * Id of a queue job that wakes the turn. If a turn waited for this compaction pass, the job's id is stored and
-   * returned, and the worker adds the job.
-   */
+  /** Queue job that wakes the turn. Stored and returned if a turn waited for this pass. */
   readonly wakeTurn: string;
 }
 
@@ -35,7 +31,7 @@ export const endPassScript: ScriptDefinition<[lease: PassLease, end: PassEnd], P
   decode: (reply) => decodeEnd(reply as EndReply),
 };
 
-/** First arguments of every script with which the owner of a pass ends it. */
+/** First arguments of every script that ends a pass. */
 function endArgs(
   { passId, owner }: PassLease,
   { outcome, backoff, wakeTurn, seenReasons, conversationTtl }: PassEnd,
@@ -51,15 +47,11 @@ function decodeEnd(answer: EndReply): PassEndResult {
 
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
 
-/** Ends a compaction pass with a new version. */
 export interface VersionCommit extends PassEnd, KeptTexts {
-  /**
-   * Version on which the new one is based. If it is no longer the current one, nothing is written and the answer is
-   * `version_changed`.
-   */
+  /** Version on which the new one is based. If it is no longer live, nothing is written: `version_changed`. */
   readonly expectedVersion: number;
   readonly version: Version;
-  /** Number of older versions to keep, in addition to restore points. */
+  /** Older versions to keep besides restore points. */
   readonly keepVersions: number;
 }
 

@@ -12,45 +12,37 @@ import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import { checkVersionRecord } from './version-record.ts';
 
-/** Why a worker no longer owns its compaction pass. After this answer the worker must not write any more. */
+/** The worker no longer owns its pass, and must not write any more. */
 export type PassLost =
-  /** The lease expired and another worker claimed the pass, or the conversation was erased and created again. */
+  /** Another worker claimed the pass, or the conversation was erased and created again. */
   | { readonly status: 'fenced' }
-  /** A restored version ended the compaction pass, or a turn took it over. */
+  /** A restored version ended the pass, or a turn took it over. */
   | { readonly status: 'superseded' }
-  /** The conversation was erased. */
   | { readonly status: 'gone' }
   /** The conversation does not exist and was not erased: the database was emptied, restored or replaced. */
   | { readonly status: 'unclaimed' };
 
-/** Reply of the scripts that hand out a compaction pass: the fields of the pass and of its conversation. */
+/** The fields of the pass and of its conversation. */
 export type ClaimedReply = ['claimed', string[], string[]];
 
-/** Proof that a worker owns a compaction pass. Every write of the pass must carry it (invariant I4). */
+/** Proof of ownership. Every write of the pass must carry it (I4). */
 export interface PassLease {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly owner: string;
 }
 
-/** A compaction pass with everything that its worker needs to continue. */
 export interface ClaimedPass {
   readonly lease: PassLease;
   readonly reasons: readonly Reason[];
-  /**
-   * Number of claims of this pass by workers, including this one. When the first plan is stored, the count restarts at
-   * 1.
-   */
+  /** Claims of this pass, this one included. The first stored plan restarts the count at 1. */
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
-  /**
-   * True if this job started the summarization jobs of the compaction pass and now claims the pass again. Their results
-   * then belong to the pass.
-   */
+  /** True if this job started the summarization jobs of the pass, whose results then belong to it. */
   readonly isResumed: boolean;
   readonly plan?: PassPlan;
-  /** The proposal of this compaction pass. If it has no verdict, the time for a decision has passed. */
+  /** Without a verdict, the time for a decision has passed. */
   readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
 }
 
@@ -100,7 +92,7 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
   };
 }
 
-/** Decodes the plan of a pass. Refuses a plan with ranges after the end of the log. */
+/** Refuses a plan with ranges after the end of the log. */
 function readPlan(pass: RecordFields, head: number): PassPlan {
   const plan = pass.json('plan', passPlanSchema, GROWN_JSON_BOUNDS);
   const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);

@@ -18,7 +18,7 @@ import { proposeVersionScript, refuseApprovalScript } from './proposals.ts';
 import { RecordFields } from './records.ts';
 import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Opens the store of compaction passes in Redis. Each operation is one script. Every write names its pass (invariant I4). */
+/** Compaction passes, for their workers. Each operation is one script, and every write names its pass (I4). */
 export function openPassStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -37,7 +37,7 @@ export function openPassStore(redis: Redis, keyspace: Keyspace) {
   };
 }
 
-/** Requests compaction passes, for turn workers and client calls. */
+/** For turn workers and client calls. */
 export type PassIntake = Pick<PassStore, 'requestPass'>;
 
 export type PassStore = ReturnType<typeof openPassStore>;
@@ -45,31 +45,28 @@ export type PassStore = ReturnType<typeof openPassStore>;
 type RequestReply = ['requested' | 'joined', string, number] | ForkingReply | ['not_found' | 'gone'];
 
 export type PassRequestResult =
-  /** `joined`: a compaction pass was already in progress and received the reasons. */
+  /** `joined`: a pass was in progress, and received the reasons. */
   | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
 /**
- * Request for a compaction pass. A hard reason means that a turn must wait for compaction. A hard reason removes a
- * proposal that awaits a decision, and the pass commits without approval.
+ * A hard reason means that a turn must wait for compaction. It removes a proposal that awaits a decision, and the pass
+ * commits without approval.
  */
 export interface PassRequest {
   readonly conversation: ConversationRef;
   readonly reasons: readonly Reason[];
   /**
-   * Upper bound in tokens of a request that the provider refused as too long, with the reason `overflow`. Later
-   * requests can only lower the value.
+   * With the reason `overflow`: tokens at most of the request that the provider refused. Later requests can only lower
+   * the value.
    */
   readonly refusedTokens?: number | undefined;
-  /**
-   * Correction factor for token counts that the requester used, if it counted tokens. Later requests can only raise the
-   * value.
-   */
+  /** Correction factor for token counts, if the requester counted. Later requests can only raise the value. */
   readonly calibration?: number | undefined;
-  /** Id for the new compaction pass. Unused if a pass is already in progress. */
+  /** Unused if a pass is already in progress. */
   readonly passId: string;
-  /** Id of the queue job to add if the answer has `needsWake`. */
+  /** Queue job to add if the answer has `needsWake`. */
   readonly wake: string;
 }
 
@@ -96,15 +93,14 @@ type ClaimReply = ['empty' | 'gone'] | ['leased', string] | ['failed', string, n
 export type PassClaimResult =
   | { readonly status: 'claimed'; readonly pass: ClaimedPass }
   | { readonly status: 'empty' | 'gone' }
-  /** Another worker owns the compaction pass, or the pass waits for summarization jobs of another queue job. */
+  /** Another worker owns the pass, or it waits for summarization jobs of another queue job. */
   | { readonly status: 'leased'; readonly untilMs: number }
-  /** The compaction pass failed because its attempts are used up. `wakeTurn` is used as in `endPass`. */
+  /** The attempts of the pass are used up. `wakeTurn` is used as in `endPass`. */
   | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
 
 /**
- * Claims the compaction pass of a conversation for a worker.
  * @param job the worker's queue job. If the pass waits for summarization jobs, only their parent job may claim it
- * @param wakeTurn id of a queue job, stored and returned if the pass fails now and a turn waited for it
+ * @param wakeTurn queue job, stored and returned if the pass fails now and a turn waited for it
  */
 const claimPassScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, job: string, wakeTurn: string],
@@ -120,7 +116,7 @@ const claimPassScript: ScriptDefinition<
       case 'failed':
         return { status: 'failed', passId: answer[1], ...(answer[2] === 1 && { wakeTurn }) };
       case 'leased':
-        return { status: 'leased', untilMs: Number(answer[1]) }; // the script returns no other value
+        return { status: 'leased', untilMs: Number(answer[1]) };
       case 'empty':
       case 'gone':
         return { status: answer[0] };
@@ -129,8 +125,8 @@ const claimPassScript: ScriptDefinition<
 };
 
 /**
- * Takes the compaction pass over under a new id, even if a worker owns it. A turn does this when its wait times out.
- * The answer `empty` means that the pass has ended meanwhile.
+ * Takes the pass over under a new id, even if a worker owns it. A turn does this when its wait times out. `empty`: the
+ * pass has ended meanwhile.
  */
 const takeOverPassScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, passId: string],
@@ -151,16 +147,15 @@ const heartbeatPassScript: ScriptDefinition<[lease: PassLease], { readonly statu
   decode: decodeStatus,
 };
 
-/** Current reasons to compact of a compaction pass. Requests may have added some since a worker claimed it. */
 export interface PassReasons {
   readonly status: 'current';
   readonly reasons: readonly Reason[];
-  /** The smallest refused size and the largest correction factor of all requests. */
+  /** The smallest of all requests. `calibration` is the largest. */
   readonly refusedTokens?: number;
   readonly calibration?: number;
 }
 
-/** Reads the current reasons for the compaction pass. Requests may have added some since the claim. */
+/** Requests may have added reasons since the claim. */
 const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | PassLost> = {
   file: 'read-reasons',
   args: ([{ passId, owner }]) => [passId, owner],
@@ -178,7 +173,7 @@ const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | Pass
   },
 };
 
-/** Stores the plan of the compaction pass. The first plan restarts the count of attempts at 1. */
+/** The first plan restarts the count of attempts at 1. */
 const recordPlanScript: ScriptDefinition<
   [lease: PassLease, plan: PassPlan],
   { readonly status: 'recorded' } | PassLost
@@ -188,9 +183,7 @@ const recordPlanScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-/**
- * Gives up the lease while summarization jobs run. For `parkMs`, only the queue job `job` may claim the pass again.
- */
+/** Gives up the lease while summarization jobs run. For `parkMs`, only the queue job `job` may claim the pass again. */
 const parkPassScript: ScriptDefinition<
   [lease: PassLease, job: string, parkMs: number],
   { readonly status: 'parked' } | PassLost
@@ -200,10 +193,7 @@ const parkPassScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-/**
- * Hands the compaction pass back when its worker shuts down. The claim then does not count as an attempt (invariant
- * I9).
- */
+/** Hands the pass back when its worker shuts down. The claim then is no attempt (I9). */
 const releasePassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'released' } | PassLost> = {
   file: 'release-pass',
   args: ([{ passId, owner }]) => [passId, owner],

@@ -7,11 +7,11 @@ import { keySlot, nodeOf } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
- * Milliseconds without a renewal after which a worker whose connection has ended counts as gone. A living worker whose
- * connection was lost needs this time to connect again. Its renewals are 0.5 s apart.
+ * ms without a renewal after which a worker whose connection has ended counts as gone. A living worker needs this time
+ * to connect again. Renewals are 0.5 s apart.
  */
 const STALE_AFTER_MS = 1_000;
-/** Larger than the time to live of any key. */
+/** Larger than any time to live. */
 const NEVER_RENEWED = Number.MAX_SAFE_INTEGER;
 
 /** Name of the connection on which a worker renews its key. */
@@ -20,8 +20,8 @@ export function connectionName(worker: string): string {
 }
 
 /**
- * Opens the presence of workers. A worker renews the time to live of its own key with one command, and writes the key
- * again only on a new connection.
+ * Which worker processes use a database. A worker renews the time to live of its own key with one command, and writes
+ * the key again only on a new connection.
  * @param worker worker whose connection this is
  */
 export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
@@ -35,9 +35,9 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
   // Until the id of a new connection is written, only the age of the key shows that this worker lives.
   redis.on('ready', () => void redis.pexpire(key, LOST_AFTER_MS).catch(() => undefined));
   return {
-    /** Renews a worker's key. Returns true if the worker has a new connection since its last renewal. */
+    /** True if the worker has a new connection since its last renewal. */
     renewPresence: async (presence: WorkerPresence): Promise<boolean> => {
-      // The key is renewed first. On a new connection, the rest takes several round trips.
+      // First, because on a new connection the rest takes several round trips.
       const isKnown = (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
       const connection = await callStore(() => own.read());
       const isSame = connection === written;
@@ -45,48 +45,38 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
       written = connection;
       return !isSame;
     },
-    /** Finds the workers that stopped renewing their key. */
     findSilent: () => callStore(() => findSilent(redis, keyspace, own)),
-    /**
-     * Removes a silent worker, unless it has renewed its key meanwhile.
-     * @returns true for exactly one caller
-     */
+    /** Removes a silent worker, unless it has renewed its key meanwhile. True for exactly one caller. */
     removeSilent: async (name: string): Promise<boolean> => (await end(name, LOST_AFTER_MS - STALE_AFTER_MS)) === 1,
-    /** Removes a worker that stops. */
     endPresence: async (name: string): Promise<void> => void (await end(name, NEVER_RENEWED)),
     findAgent: find,
   };
 }
 
 type Presence = ReturnType<typeof openPresence>;
-/** Records which worker processes use a database. */
 export type PresenceStore = Omit<Presence, 'findAgent'>;
-/** Finds out which agents the running workers have. */
 export type AgentFinder = Pick<Presence, 'findAgent'>;
 
-/** A running worker process. */
 export interface WorkerPresence {
   readonly worker: string;
   readonly roles: readonly string[];
-  /** Names of the agents of the process. Absent for an older release, which did not record them. */
+  /** Absent for an older release, which did not record them. */
   readonly agents?: readonly string[];
-  /** Time when the process started, in ms since epoch. */
+  /** ms since epoch. */
   readonly startedAt: number;
 }
 
-/** A worker process in the list of running workers. */
 export interface ListedWorker extends WorkerPresence {
-  /** Time of the last renewal, in ms since epoch. For a lost worker, whose key has expired, a time that makes it count as lost. */
+  /** Last renewal, in ms since epoch. For a lost worker, whose key has expired, a time that makes it count as lost. */
   readonly seenAt: number;
 }
 
-/** ms added to the age of a lost worker, so that a reader with a slightly earlier time also counts it as lost. */
+/** So that a reader with a slightly earlier time also counts a worker as lost. */
 const MARGIN_MS = 1_000;
-/** Maximum workers that are listed, those with the latest renewals. */
 const MOST_WORKERS = 1_000;
 
 /**
- * Lists running workers, and workers that disappeared and were not reported as lost yet.
+ * Running workers, and workers that disappeared and were not reported as lost yet, the latest renewals first.
  * @param now clock of Redis in ms since epoch
  */
 export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number): Promise<ListedWorker[]> {
@@ -103,19 +93,18 @@ async function readWorkers(redis: Redis, keyspace: Keyspace): Promise<WorkerPres
   return Object.entries(entries).flatMap(decode);
 }
 
-/** A worker process that stopped renewing its key without a shutdown. */
+/** A worker that stopped renewing its key without a shutdown. */
 export interface SilentWorker extends WorkerPresence {
   /**
-   * - `gone`: Redis shows that the connection of the process has ended. The process has ended, or reconnects late.
-   * - `lost`: the worker has not renewed its key for `LOST_AFTER_MS`. The worker may be frozen, so each of its leases ends
-   *   at its own time.
+   * - `gone`: its connection has ended. The process has ended, or reconnects late.
+   * - `lost`: it has not renewed its key for `LOST_AFTER_MS`. It may be frozen, so each lease ends at its own time.
    */
   readonly state: 'gone' | 'lost';
 }
 
 /**
- * Reads the list of workers, their keys and their connections, with three commands. Only the age of a key whose
- * connection has ended needs a command of its own.
+ * Three commands: the list of workers, their keys, their connections. Only the age of a key whose connection has ended
+ * needs one more.
  */
 async function findSilent(redis: Redis, keyspace: Keyspace, own: OwnConnection): Promise<SilentWorker[]> {
   const workers = await readWorkers(redis, keyspace);
@@ -151,7 +140,7 @@ function encode({ roles, startedAt, agents }: WorkerPresence): string {
   return [roles.join(','), startedAt, ...(agents === undefined ? [] : [agents.join(',')])].join('|');
 }
 
-/** Decodes an entry of the list. An entry of unknown form is left out. */
+/** An entry of unknown form is left out. */
 function decode([worker, text]: [string, string]): WorkerPresence[] {
   const [roles, startedAt, agents] = text.split('|');
   if (!roles || !Number.isFinite(Number(startedAt))) return [];
@@ -159,15 +148,15 @@ function decode([worker, text]: [string, string]): WorkerPresence[] {
   return [{ worker, roles: roles.split(','), startedAt: Number(startedAt), ...served }];
 }
 
-/** Connection of a process in the list of Redis. The name is needed, because ids repeat after a restart of Redis. */
+/** Connection in the list of Redis. Ids repeat after a restart of Redis, so the name counts, too. */
 interface ListedConnection {
   readonly id: number;
   readonly name: string;
 }
 
 /**
- * Finds out on one server which processes are connected. On a Redis Cluster this is the server with the keys of one hash
- * slot. Each process connects under a name of its own.
+ * Connections of processes on one server: in a Cluster, on that of one hash slot. Each process connects under a name
+ * of its own.
  */
 class OwnConnection {
   readonly #redis: Redis;
@@ -175,7 +164,6 @@ class OwnConnection {
   readonly #name: string;
   readonly #known = new WeakMap<Redis, Promise<ListedConnection | undefined>>();
 
-  /** @param name name of the connection, without spaces */
   constructor(redis: Redis, { slot, name }: { slot: number; name: string }) {
     this.#redis = redis;
     this.#slot = slot;
@@ -183,8 +171,8 @@ class OwnConnection {
   }
 
   /**
-   * Returns this process's connection: the same object as long as it is the same connection. Undefined if another
-   * process could not find the connection: an ACL or a managed server forbids it, or a proxy hides its clients.
+   * The same object as long as it is the same connection. Undefined if another process could not find it: an ACL or a
+   * managed server forbids it, or a proxy hides its clients.
    */
   async read(): Promise<ListedConnection | undefined> {
     const server = this.#findServer();
@@ -199,7 +187,7 @@ class OwnConnection {
     return await asked;
   }
 
-  /** Finds the connections that have ended. If the server does not show its connections, the result is empty. */
+  /** Empty if the server does not show its connections. */
   async findEnded<Connection extends ListedConnection>(
     connections: readonly Connection[],
   ): Promise<readonly Connection[]> {
@@ -237,7 +225,7 @@ async function listConnections(
   return new Set([...found].map(([, id, name = '']) => describe({ id: Number(id), name })));
 }
 
-/** Returns undefined if the server answers with an error. Managed servers and proxies have many ways to refuse CLIENT. */
+/** Managed servers and proxies have many ways to refuse CLIENT. */
 async function unlessRefused<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer;

@@ -11,7 +11,6 @@ import { decodeProposal, decodeReasons, type PassLease, type PassLost } from './
 import { callStore, corruptRecord, RecordFields, readRecordJson } from './records.ts';
 import { decodeStatus, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Opens the operations of services on compaction proposals, which a person approves or rejects. */
 export function openProposalStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -32,14 +31,14 @@ export type VersionProposalResult =
 /** A version that is committed only after a person approves it. */
 export interface VersionProposal {
   readonly proposal: Proposal;
-  /** Reasons that the worker has considered, as in `PassEnd`. */
+  /** As in `PassEnd`. */
   readonly seenReasons: readonly Reason[];
   readonly reviewMs: number;
 }
 
 /**
- * Stores a proposal and gives up the lease. The compaction pass can be claimed again after a decision, after the
- * proposal expires, or after a hard reason removes it.
+ * Stores a proposal and gives up the lease. The pass can be claimed again after a decision, after the proposal
+ * expires, or after a hard reason removes it.
  */
 export const proposeVersionScript: ScriptDefinition<
   [lease: PassLease, proposal: VersionProposal],
@@ -64,8 +63,8 @@ export const proposeVersionScript: ScriptDefinition<
 };
 
 /**
- * Records that an approval could not be carried out. The proposal stays open. The answer `dropped` means that it was
- * removed meanwhile.
+ * Records that an approval could not be carried out. The proposal stays open, unless it was removed meanwhile:
+ * `dropped`.
  */
 export const refuseApprovalScript: ScriptDefinition<
   [lease: PassLease, refusal: ApprovalRefusal],
@@ -76,21 +75,19 @@ export const refuseApprovalScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-/** Outcome of a decision by a person. */
 export type DecisionAnswer =
-  /** No worker has carried out the decision yet. */
   | { readonly status: 'pending' }
   | { readonly status: 'approved'; readonly version: number }
   | { readonly status: 'rejected' }
   | { readonly status: 'refused'; readonly refusal: ApprovalRefusal }
-  /** The compaction pass continued or ended before a worker could carry out the decision. */
+  /** The pass continued or ended before a worker could carry out the decision. */
   | { readonly status: 'superseded' };
 
 export type DecisionResult =
   | { readonly status: 'decided'; readonly needsWake: boolean }
-  /** The same decision was sent before, and a worker has already carried it out. */
+  /** A worker has already carried out the same decision. */
   | { readonly status: 'concluded'; readonly answer: DecisionAnswer }
-  /** The proposal is not open any more: it was replaced, decided or expired. Or it never existed. */
+  /** The proposal was replaced, decided or expired, or never existed. */
   | { readonly status: 'stale'; readonly why: 'unknown' | 'decided' | 'expired' | 'version_changed' }
   | { readonly status: 'not_found' | 'gone' }
   | OtherPayload
@@ -106,16 +103,16 @@ type DecideReply =
 
 export interface Decision {
   readonly conversation: ConversationRef;
-  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
+  /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
-  /** Id of the proposal that the person saw. */
+  /** The proposal that the person saw. */
   readonly proposal: string;
   readonly verdict: Verdict;
-  /** Id of the queue job to add if the answer has `needsWake`. */
+  /** Queue job to add if the answer has `needsWake`. */
   readonly wake: string;
 }
 
-/** Stores a person's decision about a proposal. A compaction worker carries the decision out. */
+/** A compaction worker carries the decision out. */
 export const decideProposalScript: ScriptDefinition<[decision: Decision], Acknowledged<DecisionResult>> = {
   file: 'decide-proposal',
   args: ([{ operation, proposal, verdict, wake }]) => [
@@ -144,7 +141,7 @@ export const decideProposalScript: ScriptDefinition<[decision: Decision], Acknow
   },
 };
 
-/** @returns undefined if the decision does not exist or is more than a day old */
+/** undefined if the decision does not exist or is more than a day old */
 const readDecisionScript: ScriptDefinition<
   [conversation: ConversationRef, operation: string],
   DecisionAnswer | undefined
@@ -164,11 +161,7 @@ const refusalSchema: z.ZodType<ApprovalRefusal> = z.object({
   message: z.string(),
 });
 
-/**
- * Decodes the outcome of a decision on a proposal: how the pass ended and the live version, or a refusal as JSON. See
- * `lua/shared/review.lua`.
- * @param key name of the key, for errors
- */
+/** How the pass ended and the live version, or a refusal as JSON. `lua/shared/review.lua` writes it. */
 function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
   const [kind = '', ...rest] = text.split(' ');
   switch (kind) {
@@ -189,22 +182,19 @@ function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
 
 const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
 
-/** A proposed version that waits for a person's decision, or whose decision no worker has carried out yet. */
+/** A version whose decision is awaited, or not carried out yet. */
 export interface WaitingProposal {
   readonly proposal: Proposal;
   readonly passId: string;
-  /** Reasons for the compaction pass, including those added while it waits. */
+  /** Includes those added while the proposal waits. */
   readonly reasons: readonly Reason[];
-  /** Time of the proposal in ms since epoch, by the clock of Redis. */
+  /** ms since epoch, by the clock of Redis. */
   readonly proposedAt: number;
   readonly expiresAt: number;
   readonly isDecided: boolean;
 }
 
-/**
- * Makes the function that reads the proposal of a conversation, undefined if none waits for a decision. One command reads
- * all fields, so that they belong to the same moment.
- */
+/** Undefined if no proposal waits. */
 function bindReadProposal(
   redis: Redis,
   keyspace: Keyspace,

@@ -17,8 +17,8 @@ export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], 
 };
 
 /**
- * Makes the function that moves an entry aside whose records cannot be processed, with a reason that names no contents. The
- * function returns undefined if the entry no longer exists.
+ * Sets a due entry aside whose records cannot be processed. The reason names no contents. Undefined if the entry no
+ * longer exists.
  */
 export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<boolean>, keyspace: Keyspace) {
   return async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
@@ -27,18 +27,17 @@ export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<bo
   };
 }
 
-/** A conversation's record that cannot be read and must be moved aside. */
 export interface UnreadableRecord {
   readonly key: string;
-  /** Why the record is unreadable, without its contents. */
+  /** Without the contents of the record. */
   readonly why: string;
-  /** Id of a queue job to add if a turn waits for this record. */
+  /** Queue job to add if a turn waits for this record. */
   readonly wakeTurn: string;
 }
 
 /**
- * Moves a record aside that workers can create again: a summary, or the open compaction pass, which ends as failed.
- * If the answer has `needsWake`, the caller adds the queue job.
+ * Sets a record aside that workers can create again: a summary, or the open pass, which ends as failed. If the answer
+ * has `needsWake`, the caller adds the queue job.
  * @returns undefined if the key does not exist or holds another kind of record
  */
 export const quarantineRecordScript: ScriptDefinition<
@@ -58,14 +57,13 @@ export const quarantineRecordScript: ScriptDefinition<
 
 export interface QuarantinedRecord {
   readonly shard: number;
-  /** Redis set and member that were quarantined, or `key` and the name of a key. */
+  /** Redis set and member, or `key` and the name of a key. */
   readonly name: string;
-  /** Time of the quarantine in ms since epoch. Undefined if the note about it is corrupt. */
+  /** ms since epoch. Undefined if the note about it is corrupt. */
   readonly at: number | undefined;
   readonly why: string;
 }
 
-/** Maximum quarantined records that are read per shard. */
 const MOST_RECORDS = 100;
 
 export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise<QuarantinedRecord[]> {
@@ -77,7 +75,7 @@ export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise
   return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
 }
 
-/** Parses the note about a quarantined record: time, score and reason. */
+/** `<time> <score> <reason>` */
 function readNote(shard: number, name: string, note: string): QuarantinedRecord {
   const [, at, why] = /^(\d{1,15}) \S+ (.*)$/s.exec(note) ?? [];
   return { shard, name, at: at === undefined ? undefined : Number(at), why: why ?? note };
@@ -86,7 +84,7 @@ function readNote(shard: number, name: string, note: string): QuarantinedRecord 
 export interface Release {
   readonly shard: number;
   readonly name: string;
-  /** True puts the record back into its set, due now. False drops the record. */
+  /** True: back into its set, due now. False: dropped. */
   readonly isRestored: boolean;
 }
 

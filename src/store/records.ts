@@ -6,7 +6,6 @@ import { refuseJsonText, STORED_JSON_BOUNDS } from '../domain/json-text.ts';
 import { callRedis, callRedisOnce } from './redis/connection.ts';
 
 /**
- * Makes the error for a corrupt record.
  * @param field '' for the whole key
  * @param why reason without the value itself, which may be user content
  */
@@ -19,20 +18,17 @@ export function corruptRecord(key: string, field: string, why: string, cause?: u
   );
 }
 
-/** Reason of the error if a key has another type of Redis value. */
 export const OTHER_TYPE = 'the key has the wrong type of Redis value';
 
-/** Matches the error reply of `lua/shared/corrupt.lua`. */
 const NAMED = /^CORRUPT (\S+) ([^;]*);/;
-/** Matches errors of Redis, and of scripts, about a malformed value. */
 const MALFORMED = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
 
-/** Like `callRedis`, but converts errors about corrupt records to `corrupt_record`. */
+/** Like `callRedis`. Errors about damaged records become `corrupt_record`. */
 export async function callStore<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedis(call));
 }
 
-/** Like `callStore`, but never repeats the call, because the call must not run on a new connection. */
+/** Never repeats the call, because it must not run on a new connection. */
 export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedisOnce(call));
 }
@@ -58,21 +54,20 @@ function findCorruption(cause: unknown): TurnfoldError | undefined {
     : undefined;
 }
 
-/** Returns the keys of the failed command, which ioredis adds to the error. */
+/** ioredis adds the failed command to the error. */
 function keysOf(cause: Error): string[] {
   const { name = '', args = [] } = (cause as { command?: { name?: string; args?: unknown[] } }).command ?? {};
   const isScript = name.startsWith('eval');
   return (isScript ? args.slice(2, 2 + Number(args[1])) : args.slice(0, 1)).map(String);
 }
 
-/** Part of the name of every key that `lua/shared/quarantine.lua` renamed. Ids contain no colon. */
+/** In the name of every key that `lua/shared/quarantine.lua` renamed. Ids contain no colon. */
 const SET_ASIDE = ':bad:';
-/** Maximum names of an index that are checked in the search for a key of the wrong type. */
 const MOST_NAMES = 10_000;
 
 /**
- * Finds the key of the wrong type after a script failed on one. The search checks the conversation's own keys, in the
- * order of `Keyspace.conversation`, then the keys that its index lists.
+ * Finds the key of the wrong type after a script failed on one: first among the conversation's own keys, in the order
+ * of `Keyspace.conversation`, then among those that its index lists.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'hash', 'stream', 'string', 'zset'];
@@ -84,8 +79,7 @@ export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]):
   const names = pairsOf(fields).flatMap(([name]) => {
     const [kind = '', ...rest] = name.split(':');
     const prefix = prefixes[kind];
-    // The quarantine renames a key of the wrong type. The index lists the new name, so that an erase removes the key. The
-    // renamed key still has the wrong type, so this search skips it.
+    // The quarantine renamed these keys, and the index lists the new names for an erase. Their type is still wrong.
     return prefix === undefined || name.includes(SET_ASIDE) ? [] : [`${prefix}${rest.join(':')}`];
   });
   return await findOtherType(redis, names, (name) =>
@@ -107,13 +101,10 @@ export function pairsOf(flat: readonly string[]): [name: string, value: string][
   return Array.from({ length: flat.length >> 1 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
 }
 
-/** Largest valid seq (message number). A larger number in a record means that the record is corrupt. */
+/** Largest valid seq (message number). A larger one means a corrupt record. */
 export const MAX_SEQ = 1_000_000_000;
 
-/**
- * Reads typed fields of one record in Redis. A malformed field throws `corrupt_record`, with the names of key and
- * field.
- */
+/** Typed fields of one hash. A malformed field throws `corrupt_record` with the names of key and field. */
 export class RecordFields {
   readonly key: string;
   readonly #values: ReadonlyMap<string, string>;
@@ -123,23 +114,22 @@ export class RecordFields {
     this.#values = values;
   }
 
-  /** Builds the fields from a list of names and values in turn, as HGETALL returns them inside Lua. */
+  /** From names and values in turn, as HGETALL returns them inside Lua. */
   static ofList(key: string, flat: unknown): RecordFields {
     if (!Array.isArray(flat)) throw corruptRecord(key, '', 'the key must be a hash');
     return new RecordFields(key, new Map(pairsOf(flat.map(String))));
   }
 
-  /** Reads all fields. */
   static async read(redis: Redis, key: string): Promise<RecordFields> {
     return new RecordFields(key, new Map(Object.entries(await callStore(() => redis.hgetall(key)))));
   }
 
-  /** Reads some fields, all at one moment. */
+  /** One command, so the fields are of one moment. */
   static async pick(redis: Redis, key: string, names: readonly string[]): Promise<RecordFields> {
     return RecordFields.ofValues(key, names, await callStore(() => redis.hmget(key, ...names)));
   }
 
-  /** Builds the fields from the reply to HMGET. */
+  /** From the reply to HMGET. */
   static ofValues(key: string, names: readonly string[], values: readonly unknown[]): RecordFields {
     return new RecordFields(
       key,
@@ -163,7 +153,6 @@ export class RecordFields {
     return this.text(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** Reads an id or the name of an agent. */
   id(field: string): string | undefined {
     const text = this.text(field);
     return text === undefined || idSchema.safeParse(text).success
@@ -175,7 +164,7 @@ export class RecordFields {
     return this.id(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** Returns the fields whose names begin with the prefix, with the rest of each name and the value. */
+  /** The rest of each name that begins with the prefix, and its value. */
   withPrefix(prefix: string): [string, string][] {
     return [...this.#values]
       .filter(([name]) => name.startsWith(prefix))
@@ -192,7 +181,7 @@ export class RecordFields {
     );
   }
 
-  /** Reads an integer from 0 to 2^53 − 1. Returns undefined if the field is missing. */
+  /** From 0 to 2^53 − 1. Undefined if the field is missing. */
   count(field: string): number | undefined {
     const text = this.text(field);
     return text === undefined ? undefined : this.toCount(field, text);
@@ -202,7 +191,7 @@ export class RecordFields {
     return this.count(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** Reads integers separated by spaces. Returns an empty list if the field is missing. */
+  /** Integers separated by spaces. Empty if the field is missing. */
   counts(field: string): number[] {
     return (this.text(field) ?? '')
       .split(' ')
@@ -217,14 +206,12 @@ export class RecordFields {
     return count;
   }
 
-  /** Parses a seq from 1 to `head`. */
   toSeq(field: string, text: string | undefined, head = MAX_SEQ): number {
     const seq = this.toCount(field, text);
     if (seq < 1 || seq > head) this.refuse(field, `the value must be a message number from 1 to ${head}`);
     return seq;
   }
 
-  /** Parses a number that is at least 0. */
   toNumber(field: string, text: string): number {
     const number = Number(text);
     if (!/^\d+(\.\d+)?(e-?\d+)?$/.test(text) || !(number <= Number.MAX_SAFE_INTEGER))
@@ -241,17 +228,13 @@ export class RecordFields {
   }
 }
 
-/** Key and field in which a value was stored, for errors. */
+/** Place of a value, for errors. */
 export interface Place {
   readonly key: string;
-  /** Name of the field, or '' for the whole key. */
   readonly field: string;
 }
 
-/**
- * Parses JSON and checks it against a schema.
- * @throws corrupt_record if the text is not JSON or does not match the schema
- */
+/** @throws corrupt_record if the text is not JSON or does not match the schema */
 export function readRecordJson<Value>(
   place: Place,
   text: string,
@@ -263,17 +246,14 @@ export function readRecordJson<Value>(
   return read.data;
 }
 
-/**
- * Parses JSON within bounds.
- * @throws corrupt_record if the text is not JSON, or exceeds a bound
- */
+/** @throws corrupt_record if the text is not JSON, or exceeds a bound */
 export function parseRecordJson({ key, field }: Place, text: string, bounds = STORED_JSON_BOUNDS): unknown {
   const refusal = refuseJsonText(text, bounds);
   if (refusal !== undefined) throw corruptRecord(key, field, `the JSON ${REFUSED[refusal.code]}`);
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own error is dropped, because it would quote user content.
+    // The parser's own error would quote user content.
     throw corruptRecord(key, field, 'the value is not valid JSON');
   }
 }

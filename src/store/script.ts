@@ -1,3 +1,19 @@
+/**
+ * Each write of a conversation is one Lua script, so Redis does it whole or not at all, and a repeated call has no
+ * further effect (I5). MULTI is no alternative: what a write does follows from what it reads, and a transaction cannot
+ * read in between.
+ *
+ * A definition has the file under `lua/`, the keys, the encoding of the arguments and the decoder of the reply. The
+ * files of the nouns, such as `turn-claims.ts`, hold the definitions with their types. `scriptBinder` turns them into
+ * functions on one connection: their parameters are the script's `Input`.
+ *
+ * A call names its script by the hash, and sends the text only if the server does not know the hash. The arguments are
+ * one list. `evalsha(...args)` would put each on the stack: an append of 20,000 messages has 80,000 arguments, which
+ * overflow the stack and end the process.
+ *
+ * `readLua` copies the shared parts into a file at each `@include`. docs/contributing/lua.md explains the files.
+ */
+
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
@@ -6,37 +22,31 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, corruptRecord, findKeyOfOtherType, OTHER_TYPE } from './records.ts';
 
-/** The id of the operation was used before with another payload. Nothing was written. */
+/** Another payload was given under the same id before. Nothing was written. */
 export interface OtherPayload {
   readonly status: 'other_payload';
 }
 
-/** Milliseconds for which the reply to an operation is kept for repeated calls. */
+/** ms for which the reply to an operation is kept for repeated calls. */
 export const OPERATION_MS = 86_400_000;
 
 export type Argument = string | number | Buffer;
 
-/**
- * A Lua script, with the encoding of its arguments and the decoder of its reply. `Input` lists the parameters of the
- * operation.
- */
 export interface ScriptDefinition<Input extends readonly unknown[], Reply> {
-  /** Name of the file under `lua/`, without its extension. */
   readonly file: string;
-  /** Returns the names of the keys. Default: all keys of the conversation in the first parameter. */
+  /** Default: all keys of the conversation in the first parameter. */
   readonly keys?: (input: Input, keyspace: Keyspace) => string[];
   readonly args: (input: Input, keyspace: Keyspace) => readonly Argument[];
   readonly decode: (reply: unknown, input: Input, keyspace: Keyspace) => Reply;
 }
 
-/** A Lua script, bound to the key names of one database. */
 export class Script<Input extends readonly unknown[], Reply> {
   readonly lua: string;
   readonly sha: string;
   readonly #definition: ScriptDefinition<Input, Reply>;
   readonly #keyspace: Keyspace;
 
-  /** Loads the script file. Files are loaded when a store opens, not at import. */
+  /** Files are loaded when a store opens, not at import. */
   constructor(definition: ScriptDefinition<Input, Reply>, keyspace: Keyspace, lua = readLua(`${definition.file}.lua`)) {
     this.lua = lua;
     this.sha = createHash('sha1').update(lua).digest('hex');
@@ -44,10 +54,7 @@ export class Script<Input extends readonly unknown[], Reply> {
     this.#keyspace = keyspace;
   }
 
-  /**
-   * Runs the script by its hash. If the server does not know the hash yet, sends the script's text.
-   * @throws corrupt_record if a record has a wrong type or the reply cannot be decoded
-   */
+  /** @throws corrupt_record if a record has a wrong type or the reply cannot be decoded */
   async run(redis: Redis, input: Input): Promise<Reply> {
     const args = this.encode(input);
     try {
@@ -59,19 +66,13 @@ export class Script<Input extends readonly unknown[], Reply> {
     }
   }
 
-  /**
-   * Returns all arguments after the script's hash or text as one list. `evalsha(...args)` would put every argument on
-   * the stack. An append of 20,000 messages has 80,000 arguments, which overflow the stack and end the process.
-   */
+  /** All arguments after the script's hash or text. */
   encode(input: Input): Argument[] {
     const keys = this.#keys(input);
     return [keys.length, ...keys, ...this.#definition.args(input, this.#keyspace)];
   }
 
-  /**
-   * Decodes the reply of the script.
-   * @throws corrupt_record for any error of a decoder. Decoders name the field if they know it.
-   */
+  /** @throws corrupt_record for any error of a decoder. Decoders name the field if they know it. */
   decode(reply: unknown, input: Input): Reply {
     try {
       return this.#definition.decode(reply, input, this.#keyspace);
@@ -116,7 +117,6 @@ export type BindScript = <Input extends readonly unknown[], Reply>(
   definition: ScriptDefinition<Input, Reply>,
 ) => (...input: Input) => Promise<Reply>;
 
-/** Returns a function that turns scripts into operations on one connection. */
 export function scriptBinder(redis: Redis, keyspace: Keyspace): BindScript {
   return (definition) => {
     const script = new Script(definition, keyspace);
@@ -130,12 +130,11 @@ export function decodeStatus<Reply extends { readonly status: string }>(reply: u
   return { status: reply } as Reply;
 }
 
-/** Encodes pairs as script arguments, with their number first. */
 export function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
   return [pairs.length, ...pairs.flat()];
 }
 
-/** Scripts that have been loaded, by path. A process that opens many stores, as tests do, reads each file once. */
+/** By path. A process that opens many stores, as tests do, reads each file once. */
 const loaded = new Map<string, string>();
 
 /**

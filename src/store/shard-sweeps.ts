@@ -1,3 +1,16 @@
+/**
+ * Sweeps all shards in parallel, with one script per shard. In a Cluster, the shards of a lost master are silent for
+ * half a minute and then fail. A sweep that waited for them would delay the entries of all others, which their scripts
+ * have already rescheduled. So each sweep returns the replies of one second. A silent shard is skipped until it
+ * replies or fails, and a later sweep returns its reply.
+ *
+ * A new script after each timeout would be simpler. But a silent shard would run all of them late, on outdated
+ * evidence.
+ *
+ * `sweepDue` asks first if a shard has anything due. In a quiet database that costs one or two commands for all shards
+ * (`existing-keys.ts`). `sweep` looks at every given shard. `lapse` ends the leases of a dead worker.
+ */
+
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { QuarantineEntry } from '../domain/quarantine.ts';
 import type { DueEntry } from './due-work.ts';
@@ -10,44 +23,35 @@ export interface ShardSweep {
 }
 
 export interface ShardSweepPorts {
-  /** Returns true if the first entry of the shard's list `ready` or `idle` may be due at the time `now`. */
+  /** True if the first entry of the list may be due. */
   isDue(shard: number, now: number, list: 'ready' | 'idle'): Promise<boolean>;
   sweep(shard: number, limit: number): Promise<ShardSweep>;
-  /** Runs only the part of a sweep that a full Redis allows: idle conversations are expired. */
+  /** The part of a sweep that a full Redis allows: idle conversations are expired. */
   makeRoom(shard: number): Promise<ShardSweep>;
-  /** Ends the leases of a worker in the shard. */
   lapse(shard: number, worker: string): Promise<ShardSweep>;
 }
 
 const NOTHING: ShardSweep = { due: [], setAside: [] };
-/** A sweep of due shards looks at idle conversations of one in four shards, because no caller waits for an erase. */
+/** Share of the shards whose idle conversations one sweep looks at. No caller waits for an erase. */
 const IDLE_ROUNDS = 4;
-/** Such a sweep also sweeps one in 64 shards without due work, for the lists that only a sweep cleans up. */
+/** Share that is swept without due work, for the lists that only a sweep cleans up. */
 const CLEAN_ROUNDS = 64;
 
-/** Milliseconds after which a shard without an answer counts as silent. */
 const SILENT_MS = 1_000;
 
-/** Result of one sweep over several shards. */
 export interface Sweep {
   readonly quarantined: readonly QuarantineEntry[];
-  /** Entries of due work. Includes late answers of shards to an earlier sweep. */
+  /** Includes late answers of shards to an earlier sweep. */
   readonly due: readonly DueEntry[];
-  /** Error of one shard that could not be examined. */
+  /** Of one shard that could not be examined. */
   readonly failure?: Error;
 }
 
-/**
- * Sweeps all shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute and then fail.
- * Waiting for them would delay the entries of other shards, which their scripts have already rescheduled. So each sweep
- * returns the replies so far. A silent shard is skipped until it replies or fails, and the next sweep returns its
- * reply.
- */
 export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
   readonly #silentMs: number;
   readonly #pending = new Set<number>();
-  /** Shards and workers whose `lapse` has no reply yet. A second script for them would run late, on outdated evidence. */
+  /** Shards and workers whose `lapse` has no reply yet. A second script would run late. */
   readonly #lapsing = new Set<string>();
   #round = 0;
   #due: DueEntry[] = [];
@@ -64,7 +68,6 @@ export class ShardSweeps {
     return await this.#collect(shards, (shard) => this.#sweepOrMakeRoom(shard, limit));
   }
 
-  /** Sweeps the shards with due work, and some of the others. */
   async sweepDue(shards: readonly number[], now: number, limit: number): Promise<Sweep> {
     this.#round += 1;
     const round = this.#round;
@@ -78,7 +81,7 @@ export class ShardSweeps {
     });
   }
 
-  /** Ends the leases of a dead worker in all shards. A shard without an answer in time counts as failed. */
+  /** A shard without an answer in time counts as failed. */
   async lapse(shards: readonly number[], worker: string): Promise<Sweep> {
     const silence = outageBecause('a shard did not answer');
     const replies = await Promise.all(
@@ -106,7 +109,7 @@ export class ShardSweeps {
     const free = shards.filter((shard) => !this.#pending.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, sweep))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
-    // A full Redis is no failure of the sweep while there are idle conversations to erase.
+    // No failure while there are idle conversations to erase.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
     return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
@@ -116,8 +119,7 @@ export class ShardSweeps {
     this.#pending.add(shard);
     try {
       const { due, setAside } = await sweep(shard);
-      // `this.#due.push(...(await …))` would read `this.#due` before the await, and so add to a list that was already
-      // returned.
+      // `this.#due.push(...(await …))` would read `this.#due` before the await: a list that was already returned.
       this.#due.push(...due);
       this.#setAside.push(...setAside);
     } catch (error) {

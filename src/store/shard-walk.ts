@@ -4,12 +4,11 @@ export interface ShardPage<Row> {
   readonly rows: readonly { readonly name: string; readonly item: Row }[];
   /** Last name that the script read, or empty. */
   readonly last: string;
-  /** Number of names in the shard's set that the script read. */
   readonly examined: number;
   readonly isEnd: boolean;
 }
 
-/** Decodes the rows of a page of a listing. A corrupt row is left out, so that the other rows are still listed. */
+/** A corrupt row is left out, so that the others are still listed. */
 export function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
   rows: readonly Row[],
   decode: (row: Row) => Item,
@@ -26,19 +25,18 @@ export function readRows<Row extends readonly [name: string, ...unknown[]], Item
 
 interface ShardWalk<Row> {
   readonly shards: readonly number[];
-  /** First shard to read, and the name in it after which to start. Undefined starts with the first shard. */
+  /** First shard, and the name in it after which to start. Undefined: the first shard. */
   readonly from: { readonly shard: number; readonly name: string } | undefined;
   readonly limit: number;
   readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
 }
 
-/** Maximum names that one script call reads from a shard. The call blocks Redis for about a millisecond. */
+/** Names that one script call reads. The call blocks Redis for about a millisecond. */
 export const NAMES_PER_SCRIPT = 250;
-/** Maximum names that one client call reads in total, even if no name matches the query. */
+/** Names that one client call reads, even if none matches. */
 const NAMES_PER_CALL = 2_000;
 /**
- * Maximum shards that are read at the same time. In a small database most shards are empty, and reading one after the
- * other would take long.
+ * Shards that are read at once. In a small database most are empty, and reading one after the other would take long.
  */
 const MOST_AT_ONCE = 64;
 
@@ -69,8 +67,7 @@ export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<R
       const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
       if (hasMore && (items.length >= limit || examinedNames >= NAMES_PER_CALL)) return { items, next: after };
       if (isWholeShard) continue;
-      // The shard has more names than one script call reads. Reading continues in this shard, and the later shards are
-      // read again.
+      // The shard has more names than one call reads. Reading continues in it, and the later shards are read again.
       start = { shard, name: last };
       rest.unshift(...wave.slice(at));
       width = 1;

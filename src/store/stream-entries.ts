@@ -1,43 +1,40 @@
 import { pairsOf } from './records.ts';
 /**
- * Something that a model has written. `at` counts the UTF-16 characters of the same kind before it in the model call. A
- * reader thereby notices a piece that comes twice and a piece that is missing.
+ * A piece of a model's answer. `at` counts the UTF-16 characters of the same kind before it in the call, by which a
+ * reader notices a piece that is missing or comes twice.
  */
 export type StreamPiece =
   | { readonly kind: 'text' | 'reasoning'; readonly at: number; readonly text: string }
-  /** The model begins a tool call. `call` is its index within the answer, from 0. */
+  /** `call` is the index of the tool call within the answer, from 0. */
   | { readonly kind: 'call'; readonly call: number; readonly name: string }
   | { readonly kind: 'arguments'; readonly call: number; readonly at: number; readonly text: string };
 
-/** First letters of the names under which a stream entry holds its pieces. */
 const LETTERS = { text: 't', reasoning: 'r', call: 'c', arguments: 'a' } as const satisfies Record<
   StreamPiece['kind'],
   string
 >;
 
-/** Identifies one call of a model. A later call for the same step has a larger epoch, or a larger attempt. */
+/** One call of a model. A later call for the same step has a larger epoch or attempt. */
 export interface ModelCallKey {
-  /** Number that the message will have in the log. */
+  /** Seq that the message will have. */
   readonly seq: number;
-  /** Number of the model step within its turn, from 1. */
+  /** Of the model step within its turn, from 1. */
   readonly step: number;
-  /** Epoch of the worker that runs the call. */
   readonly epoch: number;
-  /** Number of the call within the epoch, from 1. */
+  /** Within the epoch, from 1. */
   readonly attempt: number;
 }
 
-/** Pieces of one model call, written together. */
 export interface PieceBatch extends ModelCallKey {
   readonly pieces: readonly StreamPiece[];
-  /** Tokens of the text among the pieces. Absent if a canceled turn keeps no text. Readers do not get this number. */
+  /** Of the text among the pieces. Absent if a canceled turn keeps no text. Readers do not get it. */
   readonly textTokens?: number;
 }
 
 /**
- * Encodes a batch as fields of a stream entry, one for each piece. Its name is a letter with numbers: `t<at>`, `r<at>`,
- * `c<call>` or `a<call>.<at>`. Before the first name stands the key of the model call, because each further string of an
- * entry makes a replay slower. The tokens of the text stand last, under the name `n`, for `lua/shared/stopped.lua`.
+ * One field for each piece, named by a letter with numbers: `t<at>`, `r<at>`, `c<call>` or `a<call>.<at>`. The key of
+ * the call stands before the first name only, because each further string of an entry makes a replay slower. The
+ * tokens stand last, under the name `n`, for `lua/shared/stopped.lua`.
  */
 export function encodeBatch({ seq, step, epoch, attempt, pieces, textTokens }: PieceBatch): string[] {
   const fields = pieces.flatMap((piece, index) => {
@@ -55,14 +52,13 @@ function namePiece(piece: StreamPiece): string {
 
 export type Entry = readonly [id: string, fields: readonly string[]];
 
-/** A context version that was committed while the turn was open. Sizes are in tokens. */
+/** A version that was committed while the turn was open. Sizes are in tokens. */
 export interface StreamedCompaction {
   readonly version: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Number of messages that left the context. */
   readonly archived: number;
-  /** Number of the last log entry at the commit. */
+  /** Last seq at the commit. */
   readonly head: number;
 }
 
@@ -72,8 +68,8 @@ export type StreamEntry = { readonly id: string } & (
 );
 
 /**
- * Decodes entries of a stream. Entries that a later release wrote in another form are skipped. Neighbors share the key
- * of their model call, so the key is decoded once: the replay of a long answer has thousands of entries.
+ * Entries that a later release wrote in another form are skipped. Neighbors share the key of their call, so it is
+ * decoded once: the replay of a long answer has thousands of entries.
  */
 export function decodeEntries(entries: readonly Entry[]): StreamEntry[] {
   let known = '';
@@ -103,7 +99,7 @@ function decodeCallKey(text: string): ModelCallKey | undefined {
   return isKey ? { seq, step, epoch, attempt } : undefined;
 }
 
-/** @param from place in the first field at which the name of its piece begins */
+/** place in the first field at which the name of its piece begins */
 function decodePieces(fields: readonly string[], from: number): StreamPiece[] {
   const pieces: StreamPiece[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
@@ -137,7 +133,7 @@ function isIndex(number: number): boolean {
   return Number.isSafeInteger(number) && number >= 0;
 }
 
-/** Decodes a committed version. A version that a restore or a rollback made is no compaction. */
+/** A version that a restore or a rollback made is no compaction. */
 function decodeCompaction(flat: readonly string[]): StreamedCompaction | undefined {
   const fields = new Map(pairsOf(flat));
   if (fields.get('cause') !== 'pass') return undefined;

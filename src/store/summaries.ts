@@ -10,14 +10,13 @@ import { callStore, readRecordJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
- * Opens the store of summaries in Redis, by the hash of their source, so that no compaction pass pays for the same summary
- * twice. The hash covers the range of messages, its tokens in the context, and the configured summarizer. Each summary has
- * a key of its own that expires.
+ * Summaries by the hash of their source, so that no pass pays for the same one twice. The hash covers the messages,
+ * their tokens in the context, and the configured summarizer. Each summary has a key of its own that expires.
  */
 export function openSummaryStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
-    /** Reads the stored results for these hashes, in the same order. Undefined where nothing is stored. */
+    /** In the order of the hashes. Undefined where nothing is stored. */
     readSummaries: async (
       conversation: ConversationRef,
       hashes: readonly string[],
@@ -41,7 +40,7 @@ export type SummaryStore = ReturnType<typeof openSummaryStore>;
 
 type ClaimReply = ['claimed' | 'in_flight' | 'gone'] | ['known', string];
 
-/** A finished summary, or the result that a range cannot be summarized. */
+/** A summary, or the result that a range cannot be summarized. */
 export type SummaryRecord =
   | {
       readonly status: 'accepted';
@@ -52,12 +51,11 @@ export type SummaryRecord =
 
 export type SummaryClaim =
   | { readonly status: 'claimed' }
-  /** Another job is summarizing the same messages. */
   | { readonly status: 'in_flight' }
   | { readonly status: 'known'; readonly record: SummaryRecord }
   | { readonly status: 'gone' };
 
-/** Claims the right to summarize a range for 8 s, unless another job has claimed it. */
+/** Claims a range for 8 s, unless another job has it. */
 const claimSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], SummaryClaim> =
   {
     file: 'claim-summary',
@@ -70,7 +68,7 @@ const claimSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash:
     },
   };
 
-/** Renews a claim on a range. Call it every 2 s. Returns false if the claim is lost. */
+/** Every 2 s. False if the claim is lost. */
 const heartbeatSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], boolean> =
   {
     file: 'heartbeat-summary',
@@ -84,27 +82,24 @@ const releaseSummaryScript: ScriptDefinition<[conversation: ConversationRef, has
   decode: () => undefined,
 };
 
-/**
- * `superseded`: neither the claim nor the compaction pass exists any more, e.g. because the conversation was erased.
- */
+/** `superseded`: neither the claim nor the pass exists any more, e.g. after an erase. */
 export type SummaryRecorded = 'recorded' | 'superseded' | 'gone';
 
 /** Proof that a job may summarize a range, until its claim expires. */
 export interface SummaryLease {
   readonly conversation: ConversationRef;
-  /** Compaction pass that requested the summary. */
+  /** Pass that requested the summary. */
   readonly passId: string;
   readonly hash: string;
   readonly owner: string;
 }
 
-/** The result of a job, with what its model calls used. */
 export type PaidRecord = SummaryRecord & { readonly usage?: TurnUsage };
 
 /**
- * Stores the result of a job: a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced.
- * A job whose claim expired may still store its result while its compaction pass is the latest, because the result is
- * paid for. The usage is added to the sums of the conversation and its tenant, once.
+ * Stores a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced. A job whose claim
+ * expired may still store its result while its pass is the latest, because the result is paid for. The usage is added
+ * to the sums of conversation and tenant, once.
  */
 const recordSummaryScript: ScriptDefinition<[lease: SummaryLease, record: PaidRecord], SummaryRecorded> = {
   file: 'record-summary',
@@ -124,18 +119,15 @@ const recordSummaryScript: ScriptDefinition<[lease: SummaryLease, record: PaidRe
   decode: (reply) => reply as SummaryRecorded,
 };
 
-/** An empty prefix matches every existing record, so the first recorded text of a part is never replaced. */
+/** Matches every existing record, so the first text of a part is never replaced. */
 const ANY_PREFIX = '';
 
-/** Key suffix under which a part of a summary is stored. Summaries use hexadecimal hashes, so the names cannot collide. */
+/** Summaries have hexadecimal hashes, so these names cannot collide with theirs. */
 function partHash(key: string): string {
   return `part:${key}`;
 }
 
-/**
- * Stores a finished part of a summary for 7 days, under the same conditions as a whole summary. The first value of a
- * key is never replaced.
- */
+/** Stores a part for 7 days, under the same conditions as a summary. The first value is never replaced. */
 const recordPartScript: ScriptDefinition<[lease: SummaryLease, key: string, text: string], SummaryRecorded> = {
   file: 'record-summary',
   args: ([{ hash, owner, passId }, key, text]) => [
@@ -150,11 +142,11 @@ const recordPartScript: ScriptDefinition<[lease: SummaryLease, key: string, text
   decode: (reply) => reply as SummaryRecorded,
 };
 
-/** First characters of claims and of records, so that scripts can tell them apart without parsing JSON. */
+/** Scripts distinguish claims and records by their first characters, without parsing JSON. */
 const CLAIM_PREFIX = '{"status":"claimed"';
 const ACCEPTED_PREFIX = '{"status":"accepted"';
 
-/** Encodes a worker's claim on a summary. All claims of one owner have the same text. */
+/** All claims of one owner have the same text. */
 function encodeClaim(owner: string): string {
   return JSON.stringify({ status: 'claimed', owner });
 }
@@ -164,7 +156,6 @@ export function claimsOf(worker: string): string {
   return JSON.stringify({ status: 'claimed', owner: ownerPrefix(worker) }).slice(0, -2);
 }
 
-/** Encodes a summary or a refusal as JSON, with its status first. */
 function encodeRecord(record: SummaryRecord): string {
   const { status, ...rest } = record;
   return JSON.stringify({ status, ...rest });
@@ -176,10 +167,7 @@ const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
   z.object({ status: z.literal('refused'), why: z.string() }),
 ]);
 
-/**
- * Decodes a summary or a refusal. Returns undefined for a missing text or for a claim.
- * @param key name of the key, for errors
- */
+/** Undefined for a missing text or for a claim. */
 function decodeRecord(text: string | null | undefined, key: string): SummaryRecord | undefined {
   if (text === null || text === undefined || text.startsWith(CLAIM_PREFIX)) return undefined;
   return readRecordJson({ key, field: '' }, text, recordSchema);

@@ -13,7 +13,6 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
 import { claimsOf } from './summaries.ts';
 
-/** Opens the store that the sweeper uses to find due entries in Redis. One script call sweeps one shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   const existing = new ExistingKeys(redis, LISTS_AT_ONCE);
@@ -30,30 +29,22 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
     quarantine: bindQuarantine(bind(quarantineScript), keyspace),
     quarantineRecord: bind(quarantineRecordScript),
     /**
-     * Claims the shards that were last swept at least a second ago, and returns up to `limit` due entries per shard. Each
-     * returned entry becomes due again later (after 1 s, doubling up to 60 s). The call ends within about a second. A
-     * shard that does not answer, e.g. without a master, does not delay the others.
+     * Claims the shards that were last swept at least a second ago, and returns up to `limit` due entries per shard. A
+     * returned entry becomes due again later (after 1 s, doubling up to 60 s). The call ends within about a second.
      */
     sweepShards: (shards: readonly number[], limit: number) => sweeps.sweep(shards, limit),
-    /**
-     * As `sweepShards`, for the shards that have an entry of due work at the time `now`. Each call looks for idle
-     * conversations in a quarter of the shards, a different quarter each time. It also sweeps one of 64 shards that have no
-     * due work.
-     */
+    /** As `sweepShards`, for the shards that have due work at the time `now`, and a few others. */
     sweepDue: (now: number, limit: number) => sweeps.sweepDue(keyspace.shardNumbers(), now, limit),
     holdSweeping: bindHoldSweeping(redis, keyspace),
     /**
-     * Ends all leases of a dead worker, and its claims on summaries. Owners and epochs stay, so a worker that is alive after
-     * all continues or is fenced (I8). A pass that waits for a summary of the dead worker stops waiting.
+     * Ends all leases of a dead worker, and its claims on summaries. Owners and epochs stay, so a worker that is alive
+     * after all continues or is fenced (I8).
      * @returns the due work of the shards that answer in time
      */
     lapseLeases: (worker: string) => sweeps.lapse(keyspace.shardNumbers(), worker),
     inspectTurn: (conversation: ConversationRef) => inspect(conversation, 'turn'),
     inspectPass: (conversation: ConversationRef) => inspect(conversation, 'pass'),
-    /**
-     * Stores the id of the queue job that the sweeper is about to add. Returns false if a worker has claimed the work
-     * meanwhile.
-     */
+    /** Stores the id of the job that the sweeper is about to add. False if a worker has claimed the work meanwhile. */
     recordWake: async ({ kind, conversation }: DueEntry, wake: string): Promise<boolean> =>
       (kind === 'turn' || kind === 'pass') && (await record(conversation, kind, wake)),
     promoteScheduled: bind(promoteScheduledScript),
@@ -64,13 +55,12 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
 
 export type SweepStore = ReturnType<typeof openSweepStore>;
 
-/** Milliseconds after which the server of the sweeping lease counts as silent. */
 const LEASE_SILENT_MS = 300;
 
 /**
- * Binds the lease of the one process that sweeps for all. With 0 ms, the lease is released. While the server of the lease
- * does not answer, every process gets the lease. The shard claims then keep sweeps a second apart.
- * @returns Redis' time in ms if `owner` has the lease now (Infinity while its server is away), or undefined
+ * The lease of the one process that sweeps for all. While its server does not answer, every process gets it. The shard
+ * claims then keep sweeps a second apart.
+ * @returns Redis' time in ms if `owner` has the lease (Infinity while its server is away), or undefined
  */
 function bindHoldSweeping(redis: Redis, keyspace: Keyspace): HoldLease {
   const hold = bindLease(redis, keyspace, keyspace.sweeping());
@@ -80,10 +70,10 @@ function bindHoldSweeping(redis: Redis, keyspace: Keyspace): HoldLease {
   };
 }
 
-/** Allowance in ms for clock differences between the masters of a Cluster. */
+/** For clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 
-/** Smallest number of lists that are asked for together. In a busy database, most of them exist. */
+/** Lists that are asked for together. In a busy database, most of them exist. */
 const LISTS_AT_ONCE = 16;
 
 interface DueReader {
@@ -92,8 +82,9 @@ interface DueReader {
 }
 
 /**
- * Finds out whether a shard needs its script of ten commands. The script reports an unreadable list. An idle shard has
- * no list, and one or two commands find this out for all shards. In a Cluster, no command reads the keys of several shards.
+ * The script of a shard runs ten commands. An idle shard has no list, and one or two commands find this out for all
+ * shards. In a Cluster, no command reads the keys of several shards. An unreadable list counts as due: the script
+ * reports it.
  */
 async function isDue({ redis, existing }: DueReader, list: string, now: number): Promise<boolean> {
   try {
@@ -107,10 +98,9 @@ async function isDue({ redis, existing }: DueReader, list: string, now: number):
 
 type SweepReply = [due: string[], setAside: string[]];
 
-/** Minimum pause between two sweeps of the same shard, in ms. */
+/** ms between two sweeps of the same shard. */
 const SWEEP_CLAIM_MS = 1_000;
 
-/** Script that runs the part of a sweep that a full Redis allows: it returns idle conversations to expire. */
 const sweepIdleScript: ScriptDefinition<[shard: number], ShardSweep> = {
   file: 'sweep-idle',
   keys: ([shard], keyspace) => [keyspace.sweep(shard), keyspace.idle(shard)],
@@ -131,7 +121,6 @@ const sweepShardScript: ScriptDefinition<[shard: number, limit: number], ShardSw
   decode: (reply, [shard]) => decodeSweep(reply as SweepReply, shard),
 };
 
-/** Script that ends the leases of a dead worker in one shard. */
 const lapseLeasesScript: ScriptDefinition<[shard: number, worker: string], ShardSweep> = {
   file: 'lapse-leases',
   keys: ([shard], keyspace) => [keyspace.ready(shard)],
@@ -143,7 +132,7 @@ function decodeSweep([due, texts]: SweepReply, shard: number): ShardSweep {
   return { due: due.map(decodeDueEntry), setAside: [...readSetAside(texts, shard)] };
 }
 
-/** Reads what the script quarantined: triples of set, name and reason. */
+/** Triples of set, name and reason. */
 function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantineEntry> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [setName, name = '', why = ''] = texts.slice(at, at + 3);

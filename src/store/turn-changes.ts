@@ -8,9 +8,7 @@ import type { ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 import { versionArgs } from './version-record.ts';
 
-/**
- * Appends the messages of the turns that steer this turn to the log. Appends nothing while tool calls have no results.
- */
+/** Appends the messages of turns that steer this one. Appends nothing while tool calls have no results. */
 export const takeSteeringScript: ScriptDefinition<
   [lease: TurnLease],
   { readonly status: 'taken'; readonly conversation: ConversationState } | Lost
@@ -20,7 +18,6 @@ export const takeSteeringScript: ScriptDefinition<
   decode: (reply, [lease], keyspace) => decodeChange(reply as ChangeReply<'taken'>, lease, keyspace),
 };
 
-/** A context version that the running turn writes in place of the live one. */
 interface TurnVersion {
   /** Live version from which the new one was made. If another is live, nothing is written: `version_changed`. */
   readonly expectedVersion: number;
@@ -33,9 +30,8 @@ type VersionResult<Done extends string> =
   | { readonly status: 'version_changed'; readonly version: number }
   | Lost;
 
-/** A context version without the messages of turns that left the context. */
+/** A version without the messages of turns that left the context. */
 export interface TurnUndo extends TurnVersion {
-  /** Context sizes that stop soft compaction until the context has grown. */
   readonly backoff: Backoff;
 }
 
@@ -43,8 +39,8 @@ export interface TurnUndo extends TurnVersion {
 export type UndoResult = VersionResult<'undone' | 'known'>;
 
 /**
- * Removes the messages that `undo` of the conversation lists from the context, before the first step of the next turn.
- * The lease of the turn that was settled last is valid, too, while no other turn is open.
+ * Removes the messages that `undo` of the conversation lists, before the first step of the next turn. The lease of the
+ * turn that was settled last is valid, too, while no other turn is open.
  */
 export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo], UndoResult> = {
   file: 'undo-turns',
@@ -56,15 +52,15 @@ export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo
   decode: (reply, [lease], keyspace) => decodeVersionChange(reply as VersionReply<'undone' | 'known'>, lease, keyspace),
 };
 
-/** A context version that replaces one that a provider refused, which is the live one. */
+/** A version in place of the live one, which a provider refused. */
 export interface VersionRollback extends TurnVersion {
-  /** Version that first had the refused segments: the refused version, or an older one that it copied. */
+  /** First version with the refused segments: the live one, or an older one that it copied. */
   readonly shownVersion: number;
-  /** Hash of the refused segments. No later compaction pass commits the same segments. */
+  /** No later pass commits segments with this hash. */
   readonly refusedSegments: string;
 }
 
-/** `answered`: a model has answered with the refused segments before, so they cannot be the cause. Nothing was written. */
+/** `answered`: a model has answered with these segments before, so they cannot be the cause. Nothing was written. */
 export type RollbackResult = VersionResult<'rolled_back' | 'known'> | { readonly status: 'answered' };
 
 export const rollBackVersionScript: ScriptDefinition<[lease: TurnLease, rollback: VersionRollback], RollbackResult> = {
@@ -81,7 +77,6 @@ export const rollBackVersionScript: ScriptDefinition<[lease: TurnLease, rollback
   },
 };
 
-/** The record of the conversation follows a change. */
 type ChangeReply<Done extends string> = [Done, record: string[]] | [Lost['status']];
 type VersionReply<Done extends string> = ChangeReply<Done> | ['version_changed', number];
 

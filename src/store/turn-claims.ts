@@ -16,17 +16,17 @@ type ClaimReply =
 export type ClaimResult =
   | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
   | { readonly status: 'empty' | 'gone' }
-  /** Another worker owns the turn, or the turn waits. It cannot be claimed before `untilMs`. */
+  /** The turn cannot be claimed before `untilMs`. */
   | { readonly status: 'leased' | 'waiting'; readonly untilMs: number }
-  /** The agent of the turn is not among those that the caller has. Nothing was written. */
+  /** The caller lacks this agent. Nothing was written. */
   | { readonly status: 'unserved'; readonly agent: string }
-  /** The turn was settled as failed with `poison`. If the answer has a `wake`, the caller adds that queue job. */
+  /** The turn was settled as failed with `poison`. The caller adds the queue job `wake`, if there is one. */
   | { readonly status: 'poison'; readonly turn: string; readonly wake?: string };
 
 /**
- * Claims the oldest unsettled turn of a conversation for a worker.
- * @param wake id of a queue job, stored and returned if the turn is settled as poison and another turn follows
- * @param agents names of the worker's agents. A turn of another agent is not claimed. Absent: any turn is
+ * Claims the oldest unsettled turn.
+ * @param wake queue job, stored and returned if the turn is settled as poison and another turn follows
+ * @param agents the worker's agents. A turn of another agent is not claimed. Absent: any turn is
  */
 export const claimTurnScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, wake: string, agents?: readonly string[]],
@@ -89,10 +89,9 @@ export const heartbeatTurnScript: ScriptDefinition<[lease: TurnLease], { readonl
 };
 
 /**
- * Records that the turn's process runs nothing else from now on. Only then can a crash of the process make the turn
- * fail as poison (invariant I10).
- * @param isWatched true if a parent process reports the crash by `reportDeath`. A crash that no process reports then
- * counts as proof only after `maxAttempts` more attempts, because the parent died at the same time
+ * From now on the turn's process runs nothing else. Only then can a crash make the turn fail as poison (I10).
+ * @param isWatched a parent process reports the crash by `reportDeath`. A crash that no process reports counts only
+ * after `maxAttempts` more attempts, because the parent died at the same time
  */
 export const startAloneScript: ScriptDefinition<
   [lease: TurnLease, isWatched?: boolean],
@@ -104,8 +103,8 @@ export const startAloneScript: ScriptDefinition<
 };
 
 /**
- * Records that the process died in which the turn ran alone, and ends the lease. The next claim settles the turn as
- * poison, unless the turn had made progress in that process.
+ * The process died in which the turn ran alone. The lease ends, and the next claim settles the turn as poison, unless
+ * it had made progress in that process.
  */
 export const reportDeathScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'recorded' } | Lost> = {
   file: 'report-death',

@@ -12,8 +12,7 @@ import { type ClaimedTurn, closingArgs, decodeClaimedTurn, STRUCTURED } from './
 import { outcomeArgs, type StepOutcome } from './turn-steps.ts';
 
 /**
- * Gives up the lease until the wait ends. The turn stays first in line. `exhausted`: the step was suspended too
- * often.
+ * Gives up the lease until the wait ends. The turn stays first in line. `exhausted`: the step was suspended too often.
  */
 export const suspendTurnScript: ScriptDefinition<
   [lease: TurnLease, wait: WaitRequest],
@@ -38,8 +37,8 @@ export const suspendTurnScript: ScriptDefinition<
 };
 
 /**
- * Hands the turn back when its worker shuts down or cannot run the turn now. The claim then does not count as an
- * attempt (invariant I9). The caller adds the queue job `wake`.
+ * Hands the turn back when its worker shuts down or cannot run it now. The claim then is no attempt (I9). The caller
+ * adds the queue job `wake`.
  * @param delayMs ms until the turn is due (0). With a delay, the caller adds no job, and the sweeper wakes the turn
  */
 export const releaseTurnScript: ScriptDefinition<
@@ -67,15 +66,13 @@ interface CompletedTurn {
   readonly state: 'completed';
   readonly answerSeq: number;
   readonly end?: AnswerEnd;
-  /** True if the answer matches the schema of the agent. */
   readonly isStructured?: boolean;
 }
 
-/** How a turn ends. */
 export type TurnSettlement = IdleTtl & {
-  /** Outcome of the last step, if it is not recorded yet. The settlement records it with the same write. */
+  /** Outcome of the last step, if it is not recorded yet: one write does both. */
   readonly step?: StepOutcome | undefined;
-  /** Messages that leave the context with the turn. Absent: all stay. */
+  /** Absent: all messages stay in the context. */
   readonly leaves?: Leaving | undefined;
 } & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
 
@@ -88,19 +85,18 @@ export type SettleResult =
   | {
       readonly status: 'settled' | 'known';
       readonly hasNext: boolean;
-      /** Id of a queue job for the next turn, which the caller adds. */
+      /** Queue job for the next turn, which the caller adds. */
       readonly wake?: string;
       /** State before the message of the next turn, if the settlement has a step. */
       readonly conversation?: StepState;
-      /** The next turn of the conversation, which the worker has claimed with the same write. */
+      /** The next turn, claimed with the same write. */
       readonly next?: ClaimedTurn;
     }
   | Lost;
 
 /**
- * Ends the turn, and records its last step if the settlement has one. `fenced` if that step does not fit the log.
- * @param wake id of a queue job, stored and returned if another turn follows. Undefined: the worker claims that turn
- * at once instead
+ * Ends the turn. `fenced` if its last step does not fit the log.
+ * @param wake queue job, stored and returned if another turn follows. Undefined: the worker claims that turn at once
  */
 export const settleTurnScript: ScriptDefinition<
   [lease: TurnLease, settlement: TurnSettlement, wake: string | undefined],
@@ -130,7 +126,7 @@ export const settleTurnScript: ScriptDefinition<
       status,
       hasNext: hasNext === 1,
       ...(needsWake === 1 && wake !== undefined && { wake }),
-      // The fields in `logEnd` replace those of the record, which counts the message of a claimed next turn, too.
+      // `logEnd` replaces fields of the record, which counts the message of a claimed next turn, too.
       ...(logEnd.length > 0 && {
         conversation: decodeStepState(RecordFields.ofList(key, [...record, ...logEnd])),
       }),

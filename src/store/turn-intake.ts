@@ -19,43 +19,37 @@ type AcceptReply =
   | ['not_failed', TurnState | ''];
 
 export type AcceptResult =
-  /** `known`: this turn was accepted before. If the answer has `needsWake`, the caller adds the queue job. */
+  /** `known`: this turn was accepted before. */
   | { readonly status: 'accepted' | 'known'; readonly state: TurnState; readonly needsWake: boolean }
   | { readonly status: 'conflict' }
   | Forking
-  /** The conversation belongs to another agent, which is named. */
+  /** The conversation belongs to this agent. */
   | { readonly status: 'other_agent'; readonly agent: string }
-  /** The mailbox has reached its limit (`full`), or is not empty and the turn was to be refused then (`busy`). */
+  /** `full`: the mailbox has reached its limit. `busy`: it is not empty, and the turn was to be refused then. */
   | { readonly status: 'full' | 'busy'; readonly queued: number }
-  /** The turn to run again has not failed. Without `state`, there is no such turn. */
+  /** The turn to run again has not failed. Without `state`, it does not exist. */
   | { readonly status: 'not_failed'; readonly state?: TurnState };
 
-/** A new turn, to be stored and queued. */
 export interface AcceptRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
   readonly agent: string;
-  /** User message that starts the turn, with its size. */
   readonly input: WeighedMessage;
-  /**
-   * Hash of the caller's input. If the turn id was accepted before with another hash, the store answers with a
-   * conflict.
-   */
+  /** Another hash under the same turn id is a conflict. */
   readonly payloadHash: string;
-  /** Id of the queue job to add if the answer has `needsWake`. This id must be new for each call. */
+  /** Queue job to add if the answer has `needsWake`, new for each call. */
   readonly wake: string;
-  /** Milliseconds for which the turn stays `scheduled`. Absent or 0: it is queued at once. */
+  /** ms for which the turn stays `scheduled`. Absent or 0: it is queued at once. */
   readonly delayMs?: number | undefined;
   readonly maxQueuedTurns: number;
-  /** Trace span of the caller that enqueues the turn. */
   readonly traceParent?: TraceParent | undefined;
-  /** Context data of the turn as JSON, written by `writeContext`. Deleted when the turn settles. */
+  /** JSON of `writeContext`, deleted when the turn settles. */
   readonly context?: string | undefined;
-  /** Failed turn of the same conversation whose input this turn runs again. Turns that have not failed are refused. */
+  /** Failed turn of this conversation whose input this turn repeats. */
   readonly redriveOf?: string;
-  /** Treatment of the turn if the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
+  /** If the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
   readonly onBusy?: OnBusy | undefined;
-  /** Turn for which `onBusy` is meant. If another turn is first, the new turn is enqueued. Absent: any turn. */
+  /** Turn for which `onBusy` is meant. If another is first, the new turn is enqueued. Absent: any turn. */
   readonly busyTurn?: string | undefined;
   readonly caps?: TurnCaps | undefined;
 }
@@ -103,7 +97,6 @@ export const acceptTurnScript: ScriptDefinition<[request: AcceptRequest], Acknow
 
 export type CancelResult =
   | { readonly status: 'canceled'; readonly wake?: string }
-  /** The turn had already ended, in this state. */
   | { readonly status: 'settled'; readonly state: TurnState }
   | { readonly status: 'not_found' };
 
@@ -122,8 +115,8 @@ export const cancelTurnScript: ScriptDefinition<
 };
 
 /**
- * Reads the texts of the user messages of turns that no worker has claimed, by turn. They lie among the texts of the
- * conversation until then. Leaves out all other turns.
+ * User messages of turns that no worker has claimed. Until then they lie among the texts of the conversation. Leaves
+ * out all other turns.
  */
 export async function readInputs(
   redis: Redis,

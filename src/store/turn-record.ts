@@ -23,67 +23,65 @@ import { decodeConversation } from './conversation-record.ts';
 import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
 
-/** The oldest unsettled turn of a conversation, with everything that its worker needs to continue. */
+/** The oldest unsettled turn, with everything that its worker needs to continue. */
 export interface ClaimedTurn {
   readonly lease: TurnLease;
   readonly agent: string;
-  /** Claims by workers since the turn's last progress. From `maxAttempts` on, the turn may only run alone in a process. */
+  /** Claims since the last progress. From `maxAttempts` on, the turn may only run alone in a process. */
   readonly attempt: number;
-  /** True for the first claim since the turn was accepted or last suspended, even if that claim is repeated. */
+  /** Also true if the first claim since the acceptance or the last suspension is repeated. */
   readonly isFirstClaim: boolean;
   readonly acceptedAt: number;
-  /** Time from which the turn was allowed to run (acceptance, or due time if scheduled), by the clock of Redis. */
+  /** Time from which the turn was allowed to run, by the clock of Redis. */
   readonly dueAt: number;
   readonly caps: TurnCaps;
-  /** Tokens of the model calls so far, by the provider's count, or by ours if the provider reported none. */
+  /** By the provider's count, or by ours if the provider reported none. */
   readonly spentTokens: number;
-  /** Trace span of the caller that enqueued the turn. */
   readonly traceParent?: TraceParent;
-  /** Time of the claim by the clock of Redis, as for all times of the log. */
+  /** By the clock of Redis, as all times of the log. */
   readonly claimedAt: number;
   readonly inputSeq: number;
-  /** User message of the turn, if it is the last log entry. Workers that know the earlier log need not read it. */
+  /** User message, if it is the last log entry. Workers that know the earlier log need not read it. */
   readonly input?: Message;
-  /** Messages of the log before `input`. Only for a short, unpacked log that is the whole context, and not after a settlement. */
+  /** Messages before `input`. Only for a short, unpacked log that is the whole context, and not after a settlement. */
   readonly earlier?: readonly Message[];
   readonly conversation: ConversationState;
-  /** Present if the caller attached context data to the turn, which `readBriefing` reads. */
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
-   * The wait that ends with this claim, and the number of recorded steps when it started. `isFulfilled` is false if the
-   * wait timed out, or if compaction left the context too large (invariant I13).
+   * The wait that ends with this claim, and the steps when it started. `isFulfilled` is false if the wait timed out,
+   * or if compaction left the context too large (I13).
    */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn' | 'isHeld'> & { readonly isFulfilled: boolean; readonly steps: number };
-  /** Answers and approvals that arrived during the wait, by the id of the tool call, as JSON. */
+  /** Answers and approvals of the wait, by call, as JSON. */
   readonly answers: ReadonlyMap<string, string>;
 }
 
 /**
- * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes makes Redis give up the compact encoding of
- * the hash for good, so fields of every turn are shorter.
+ * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes makes Redis give up the compact encoding
+ * of the hash for good, so fields of every turn are shorter.
  *
  * Always:
  * - agent        owner of the conversation
  * - hash         hash of the payload. Another payload under the same turn id is a conflict
  * - state, acceptedAt
  * - dueAt        time at which a scheduled turn is to run
- * - sweeps       number of sweeps while the turn is scheduled
- * - hasContext   present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
+ * - sweeps       sweeps while the turn is scheduled
+ * - hasContext   until settled, if the caller gave a context, which lies in `txt:` as `c:<turn>`
  * - putOff       time before which no worker claims the turn, set when a worker gave it back with a delay
  * - firstOwner   owner of the first claim since the turn was accepted or last suspended, until settled
  * - trace        trace span of the caller
- * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens
- * bytes`,
- *                then its JSON on the next line
+ * - inputSeq     seq of its user message. Until the first claim the message lies in `txt:` as `i:<turn>`: `tokens
+ *   bytes`, then its JSON on the next line
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
- * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
- * - decisions    a line per answered call: its id, the time, the verdict, the hash of the call or `-`, and who answered
- * - requests     ids of the requests that brought answers, oldest first
+ * - a:<callId>   answer that a service gave to this call, empty once the turn is settled
+ * - decisions    a line per answered call: its id, the time, the verdict, the hash of the call or `-`, and who
+ *   answered
+ * - requests     requests that brought answers, oldest first
  * - inputTokens, outputTokens, cachedTokens: as providers counted them
  * - costMicros   price of the model calls in millionths of a dollar
- * - requestTokens: tokens of each request to a model, by our own count
+ * - requestTokens: tokens of each model request, by our own count
  * - caps         `deadlineMs maxTurnTokens` if the caller set one of these limits. 0 stands for no limit
  * - steer        1 while the turn waits to go into the running turn
  * - steeredInto  running turn into which the message of this turn went
@@ -92,23 +90,18 @@ export interface ClaimedTurn {
  *
  * Since a suspension, until the wait is used:
  * - suspended    1: further fields of this group exist
- * - suspended:<step>: count of suspensions of the step
- * - suspendedSince:<step>: time of the first suspension of the step, if time limits its waits
- * - waitFor, waitStep: what the turn waits for, and the waiting step
- * - waitSince    time of the suspension
- * - waitUntil    deadline
+ * - suspended:<step>, suspendedSince:<step>: number of suspensions, and time of the first if time limits the waits
+ * - waitFor, waitStep, waitSince, waitUntil: what the turn waits for, the waiting step, the suspension, the deadline
  * - waitCalls    a line per call: its id and its deadline
- * - waitOpen:<callId>: present while this call is open
- * - waitOpen     count of these calls
+ * - waitOpen, waitOpen:<callId>: number of open calls, and one field for each
  * - waitHashes   a line per call: its id and its hash
  * - waitArguments: ids, names, arguments, inputs and hashes of the calls as JSON. No script reads this field
- * - waitSteps    count of steps at the suspension
- * - waitFulfilled: 1 if the wait is fulfilled, 0 if its compaction pass ended without deciding the size (I13)
+ * - waitSteps    number of steps at the suspension
+ * - waitFulfilled: 1 if the wait is fulfilled, 0 if its pass ended without deciding the size (I13)
  * - waitHeld     1 if the gate of a model chose the time of the wait
  * - waitSpan     trace span that ended at the suspension
- * - waitUnused:<callId>: `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is
- * never
- *                used. An empty line stands for the JSON of the answer itself
+ * - waitUnused:<callId>: `tokens bytes` of an accepted answer. The next line is its result for the log if the answer
+ *   is never used. An empty line stands for the JSON of the answer itself
  *
  * Once settled:
  * - settledAt
@@ -136,7 +129,7 @@ export function decodeClaimedTurn(
     dueAt: turn.count('dueAt') ?? acceptedAt,
     caps: readCaps(turn),
     spentTokens: readSpent(turn),
-    ...(turn.has('trace') && { traceParent: turn.text('trace') as TraceParent }), // this text is checked when a trace span is created from it
+    ...(turn.has('trace') && { traceParent: turn.text('trace') as TraceParent }),
     claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,
     inputSeq,
     ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
@@ -175,7 +168,6 @@ function readSpent(turn: RecordFields): number {
 interface KeptStep {
   readonly key: string;
   readonly record: string;
-  /** Last seq of the conversation's log. */
   readonly head: number;
 }
 
@@ -192,7 +184,7 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
-/** Note behind the seq of an answer that matches the schema of its agent. */
+/** Note behind `answerSeq`, if the answer matches the schema of its agent. */
 export const STRUCTURED = 'json';
 
 const failureSchema = z.looseObject({
@@ -202,7 +194,7 @@ const failureSchema = z.looseObject({
 });
 
 export function readTurnFailure(fields: RecordFields): TurnFailure {
-  return fields.json('failure', failureSchema) as TurnFailure; // the schema's `details?: undefined` means the same here
+  return fields.json('failure', failureSchema) as TurnFailure;
 }
 
 export function readRedrive(fields: RecordFields): { readonly redriveOf?: string; readonly redrivenAs?: string } {
@@ -219,12 +211,12 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
-/** Last arguments of scripts that close open tool calls: the error result as JSON, its tokens and its bytes. */
+/** Last arguments of scripts that close open calls: the error result as JSON, its tokens and its bytes. */
 export function closingArgs(): (string | number)[] {
   return [JSON.stringify(CLOSING_RESULT.content), CLOSING_RESULT.tokens, CLOSING_RESULT.bytes];
 }
 
-/** Fields of a turn's record that describe its wait. `turn-record.ts` explains each field. */
+/** Fields that describe the wait. */
 export const WAIT_FIELDS = [
   'waitFor',
   'waitStep',
@@ -237,10 +229,7 @@ export const WAIT_FIELDS = [
 
 const asksSchema = boundedList(waitingCallSchema.omit({ until: true, decision: true }), MAX_CALLS);
 
-/**
- * Decodes what a suspended turn waits for.
- * @param fields at least `WAIT_FIELDS`
- */
+/** @param fields at least `WAIT_FIELDS` */
 export function decodeWaiting(fields: RecordFields): Waiting | undefined {
   if (!fields.has('waitFor')) return undefined;
   return {
@@ -263,7 +252,6 @@ function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
   });
 }
 
-/** Decodes the lines that `lua/shared/answers.lua` writes. */
 function decodeDecisions(fields: RecordFields): ReadonlyMap<string, RecordedDecision> {
   const lines = fields.text('decisions')?.split('\n') ?? [];
   return new Map(

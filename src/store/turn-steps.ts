@@ -14,7 +14,7 @@ import { callStore, RecordFields } from './records.ts';
 import { type Argument, decodeStatus, type ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 
-/** Records that steps have started, in one write. Steps that are already recorded do not change. */
+/** Records that steps have started. Steps that are already recorded do not change. */
 export const startStepsScript: ScriptDefinition<
   [lease: TurnLease, keys: readonly string[]],
   { readonly status: 'recorded' } | Lost
@@ -25,35 +25,33 @@ export const startStepsScript: ScriptDefinition<
 };
 
 export type StepResult =
-  /** `known`: the step was recorded before, by an earlier delivery of the job. Nothing was appended. */
+  /** `known`: an earlier delivery recorded the step. Nothing was appended. */
   { readonly status: 'recorded' | 'known'; readonly conversation: StepState } | Lost;
 
-/** Result of a model or tool call, to be stored. */
 export interface StepOutcome {
   readonly key: string;
-  /** Messages to append to the log, in this order. May be empty. */
+  /** May be empty. */
   readonly messages: readonly WeighedMessage[];
   /**
-   * Last log entry that the worker knew when it chose the ids of new tool calls. If the log has grown since, the answer
-   * is `fenced`. Absent for tool results.
+   * Last log entry that the worker knew when it chose the ids of new calls. If the log has grown since: `fenced`.
+   * Absent for tool results.
    */
   readonly expectedHead?: number;
-  /** Tool calls that the messages make and that have no result yet. */
+  /** Calls of the messages that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of tool calls for which the messages are results. */
+  /** Ids of the calls for which the messages are results. */
   readonly closes: readonly string[];
-  /** Full texts of clipped messages, by the hash of each text. */
+  /** Of clipped messages, by hash. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: TurnUsage;
-  /** The provider's token count of the whole request, and the version that was sent. Another may be live by now. */
+  /** The provider's count of the whole request, and the version that was sent. Another may be live by now. */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
-  /** Sizes and limits of the request, stored with the conversation. */
   readonly requestFacts?: RequestFacts;
-  /** Context version that the model answered. This version is never rolled back from then on. */
+  /** Version that the model answered. From then on it is never rolled back. */
   readonly answeredVersion?: number;
-  /** Tokens of the model request, counted by turnfold, stored with the turn. */
+  /** By our own count, stored with the turn. */
   readonly requestTokens?: number;
-  /** How the model's answer ended, if it is incomplete. The answer is the first of `messages`. */
+  /** Present for an incomplete answer, the first of `messages`. */
   readonly end?: AnswerEnd;
 }
 
@@ -74,8 +72,8 @@ export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: Step
 };
 
 /**
- * Last arguments of the scripts that record a step, as `lua/shared/outcome.lua` reads them: the outcome as JSON, its full
- * texts, its messages.
+ * Last arguments of the scripts that record a step (`lua/shared/outcome.lua`): the outcome as JSON, its full texts,
+ * its messages.
  */
 export function outcomeArgs(outcome: StepOutcome): Argument[] {
   const texts = [...(outcome.fullTexts ?? [])];
@@ -103,15 +101,14 @@ function encodeOutcome(outcome: StepOutcome, texts: number): string {
 }
 
 /**
- * Field names in `txt:<id>`: the context of an open turn, and the last system prompt, stored after its turn's id and a line
- * break.
+ * Fields of `txt:<id>`: the context of an open turn, and the last system prompt behind its turn's id and a line break.
  */
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
 export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
 
-/** Stores the system prompt of the turn. If one is already stored, that one stays. Returns the stored prompt. */
+/** If a prompt is already stored for the turn, that one stays and is returned. */
 export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: string], KeepSystemResult> = {
   file: 'keep-system',
   args: ([lease, system]) => [...turnLeaseArgs(lease), system],
@@ -121,18 +118,14 @@ export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: strin
   },
 };
 
-/** Data that a worker needs for a turn and that the claim does not include. */
 export interface Briefing {
-  /** Context data that the caller attached, as JSON. */
+  /** Context data of the caller, as JSON. */
   readonly context?: string;
-  /** System prompt that the agent's function wrote for this turn. */
+  /** System prompt that a function of the agent wrote for this turn. */
   readonly system?: string;
 }
 
-/**
- * Reads the context data and the system prompt of an unsettled turn. No script is needed, because only the turn at the head
- * of the mailbox writes them.
- */
+/** No script is needed, because only the turn at the head of the mailbox writes these texts. */
 export async function readBriefing(
   redis: Redis,
   keyspace: Keyspace,
@@ -148,7 +141,7 @@ export async function readBriefing(
   };
 }
 
-/** Reads the system prompt of the last turn that recorded one. Returns undefined if none did. */
+/** Of the last turn that recorded a system prompt. */
 export async function readSystem(
   redis: Redis,
   keyspace: Keyspace,

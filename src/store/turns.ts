@@ -26,8 +26,8 @@ import {
 import { keepSystemScript, readBriefing, recordStepScript, startStepsScript } from './turn-steps.ts';
 
 /**
- * Opens the turns of turn workers in Redis. Every write is one script, which checks the worker's lease (invariant I4) and
- * has no effect when repeated (invariant I5).
+ * Turns, for their workers. Every write is one script, which checks the lease (I4) and has no effect when repeated
+ * (I5).
  */
 export function openTurnStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
@@ -51,7 +51,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace) {
 
 export type TurnStore = ReturnType<typeof openTurnStore>;
 
-/** Opens the turns of client calls in Redis: they are accepted, answered, canceled and read. */
+/** Turns, for client calls. */
 export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -69,7 +69,7 @@ export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
 
 export type TurnIntake = ReturnType<typeof openTurnIntake>;
 
-/** Makes the function that reads a turn and then its answer or its stopped text. A settled turn and its log entry never change. */
+/** Reads a turn, then its answer or its stopped text. A settled turn and its log entry never change. */
 function bindReadTurn(
   redis: Redis,
   keyspace: Keyspace,
@@ -81,13 +81,12 @@ function bindReadTurn(
     if (fields.isEmpty) return undefined;
     const seq = readTextSeq(fields);
     const entry = seq === undefined ? undefined : await readEntry(conversation, seq);
-    // The conversation was erased after its turn was read.
     if (seq !== undefined && entry === undefined) return undefined;
     return decodeTurnView(turn, fields, entry?.message.content);
   };
 }
 
-/** Fields that a turn's view for services needs, without steps and input. */
+/** Without steps and input. */
 const VIEW_FIELDS = [
   'state',
   'agent',
@@ -109,10 +108,7 @@ const VIEW_FIELDS = [
   ...WAIT_FIELDS,
 ] as const;
 
-/**
- * Decodes the view of a turn for services.
- * @param text content of the log entry at `readTextSeq`, if the turn has one
- */
+/** @param text content of the log entry at `readTextSeq`, if the turn has one */
 function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
   const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
   const settledAt = fields.count('settledAt');
@@ -151,7 +147,7 @@ function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView
     : { seq, content, ...readEnd(fields, 'answerSeq', note) };
 }
 
-/** Returns the seq of the turn's answer, or of the text with which it was stopped. Undefined if the turn has neither. */
+/** Seq of the answer, or of the text with which the turn was stopped. */
 function readTextSeq(fields: RecordFields): number | undefined {
   const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
   const text = fields.text(field);
@@ -161,23 +157,21 @@ function readTextSeq(fields: RecordFields): number | undefined {
 const PREFIX = 's:';
 const CLAIM_FIELDS = ['head', 'attempts', 'lease'] as const;
 
-/** Claim of a turn by a worker. */
 export interface TurnClaim {
-  /** Claims since the last recorded step, this one included. */
+  /** Since the last recorded step, this claim included. */
   readonly attempts: number;
-  /** End of the worker's lease in ms since epoch, by the clock of Redis. Absent after the worker has handed it back. */
+  /** ms since epoch, by the clock of Redis. Absent after the worker has handed the turn back. */
   readonly leaseUntil?: number;
 }
 
-/** The records of a turn's steps, and the claim of the worker that runs the turn. */
+/** The records of a turn's steps, and the claim of its worker. */
 export interface RecordedSteps {
-  /** Records by the key of the step, markers of waits among them. */
+  /** By the key of the step, markers of waits among them. */
   readonly steps: ReadonlyMap<string, StepRecord>;
   /** Present while the turn is the first of its conversation and a worker has claimed it. */
   readonly claim?: TurnClaim;
 }
 
-/** @returns undefined if the turn does not exist */
 async function readSteps(
   redis: Redis,
   keyspace: Keyspace,
@@ -185,7 +179,7 @@ async function readSteps(
   turn: string,
 ): Promise<RecordedSteps | undefined> {
   const key = keyspace.turn(conversation, turn);
-  // Answers of services lie in the same hash and may be large, so the records are read by their names.
+  // Answers of services lie in the same hash and may be large, so steps are read by their names.
   const names = await callStore(() => redis.hkeys(key));
   if (names.length === 0) return undefined;
   const [c, mb] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'mb')];

@@ -16,8 +16,8 @@ import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.t
 import { encodePairs } from './script.ts';
 
 /**
- * Schema of a version without its segments. Segments are checked by hand, because a schema takes twenty times as long and a
- * version may have thousands.
+ * Without the segments, of which a version may have thousands. They are checked by hand, because a schema takes twenty
+ * times as long.
  */
 const shellSchema = versionSchema.extend({
   base: z.number().int().min(0).max(MAX_SEQ),
@@ -26,18 +26,12 @@ const shellSchema = versionSchema.extend({
 
 const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'excerpt', 'evicted']);
 
-/**
- * Decodes a context version from JSON.
- * @throws corrupt_record if the text is not JSON or not a valid version
- */
+/** @throws corrupt_record if the text is not JSON or not a valid version */
 export function decodeVersion(place: Place, text: string): Version {
   return checkVersionRecord(place, parseRecordJson(place, text, GROWN_JSON_BOUNDS));
 }
 
-/**
- * Checks a decoded context version.
- * @throws corrupt_record if a field is invalid or segments overlap
- */
+/** @throws corrupt_record if a field is invalid or segments overlap */
 export function checkVersionRecord({ key, field }: Place, value: unknown): Version {
   const shell = shellSchema.safeParse(value);
   if (!shell.success) throw corruptRecord(key, field, 'the value is not a valid context version');
@@ -48,10 +42,10 @@ export function checkVersionRecord({ key, field }: Place, value: unknown): Versi
       throw corruptRecord(key, field, 'a segment (compacted range) of the context version is not valid');
     last = segment.to;
   }
-  return value as Version; // the schema has checked all fields but the segments, and the loop above checks those
+  return value as Version;
 }
 
-/** True for a valid segment that starts after the previous one and ends within the base, so segments never overlap. */
+/** A segment starts after the previous one and ends within the base, so segments never overlap. */
 function isSegment(value: unknown, after: number, base: number): value is { readonly to: number } {
   if (!isMapping(value) || !KINDS.has(value.kind) || !isWeight(value.weight)) return false;
   const { kind, from, to, summaryKey, depth, version, keepChars, kept, note } = value;
@@ -83,8 +77,8 @@ function isCount(value: unknown): value is number {
 }
 
 /**
- * Encodes a context version as arguments for `lua/shared/put-version.lua`.
- * @param keepVersions number of versions to keep besides restore points
+ * Arguments for `lua/shared/put-version.lua`.
+ * @param keepVersions versions to keep besides restore points
  */
 export function versionArgs(version: Version, keepVersions: number): (string | number)[] {
   const { number, base, baseTotal } = version;
@@ -102,26 +96,25 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
-/** Encodes the keys of the summaries and texts that a version shows, with their number first. */
+/** Keys of the texts that a version shows, with their number first. */
 export function shownTexts(version: Version): (string | number)[] {
   const keys = shownKeys(version);
   return [keys.length, ...keys];
 }
 
-/** Prefixes of the fields in `txt:<id>`: for summaries, and for the full texts of clipped messages. */
+/** Prefixes of fields in `txt:<id>`: summaries, and texts by hash. */
 export const SUMMARY_PREFIX = 'k:';
 export const WHOLE_PREFIX = 'x:';
 
 /**
- * Texts stored beside a log. `summaries`: texts of summaries, by key. `whole`: texts by hash, which are the full texts
- * of clipped messages and the system prompts, tools and pinned texts of versions.
+ * Texts beside a log. `byHash`: full texts of clipped messages, and system prompts, tools and pinned texts of
+ * versions.
  */
 export interface KeptTexts {
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly byHash: ReadonlyMap<string, string>;
 }
 
-/** Encodes summaries and full texts as fields of `txt:<id>`. */
 export function encodeTexts({ summaries, byHash }: KeptTexts): (readonly [string, string])[] {
   return [
     ...[...summaries].map(([key, summary]) => [`${SUMMARY_PREFIX}${key}`, JSON.stringify(summary)] as const),

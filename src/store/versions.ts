@@ -10,10 +10,7 @@ import { callStore, pairsOf, readRecordJson } from './records.ts';
 import { OPERATION_MS, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 import { type KeptTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
-/**
- * Opens the operations of services on context versions in Redis: restores and forks. Every write is one script. No call writes two
- * conversations, because they may be on different Redis Cluster nodes.
- */
+/** Restores and forks. No call writes two conversations, because they may be on different Redis Cluster nodes. */
 export function openVersionStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -38,36 +35,29 @@ export type VersionReplacementResult =
   | { readonly status: 'replaced'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'known'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'changed'; readonly version: number; readonly head: number }
-  /** A turn is running. Or a turn or tool call is waiting, and the version would remove its messages. */
+  /** A turn is running. Or a turn or call waits, and the version would remove its messages. */
   | { readonly status: 'busy' }
-  /** The text of one of the version's summaries is lost. */
+  /** The text of a summary is lost. */
   | { readonly status: 'text_gone' }
   | { readonly status: 'not_found' | 'gone' }
   | OtherPayload
   | Forking;
 
-/** A context version that a caller requested, by restoring an older one or rolling back a turn. */
+/** A version by which a caller restores an older one, or rolls back a turn. */
 export interface VersionReplacement {
   readonly conversation: ConversationRef;
-  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (invariant I5). */
+  /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
-  /**
-   * Current version when the new one was made. If the version or the log has changed since, nothing is written and the
-   * answer is `changed`.
-   */
+  /** Live version when the new one was made. If version or log have changed since, nothing is written: `changed`. */
   readonly expectedVersion: number;
   readonly expectedHead: number;
   readonly version: Version;
-  /** Context sizes that stop soft compaction until the context has grown. */
   readonly backoff: Backoff;
-  /**
-   * True if the new version keeps all messages of a waiting turn and of unanswered tool calls, so that these may
-   * continue.
-   */
+  /** True if a waiting turn and open calls keep all messages, so that they may continue. */
   readonly keepsNewer: boolean;
-  /** Id of a queue job, stored and returned if a turn waited for the compaction pass that this write ends. */
+  /** Queue job, stored and returned if a turn waited for the pass that this write ends. */
   readonly wakeTurn: string;
-  /** Number of older versions to keep, in addition to restore points. */
+  /** Older versions to keep besides restore points. */
   readonly keepVersions: number;
 }
 
@@ -108,21 +98,19 @@ export const replaceVersionScript: ScriptDefinition<
   },
 };
 
-/**
- * Restarts the idle TTL, so that the conversation is not erased during a long read. Does nothing without an idle TTL.
- */
+/** So that a conversation is not erased during a long read. Does nothing without an idle TTL. */
 const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void> = {
   file: 'start-idle-ttl',
   args: () => [],
   decode: () => undefined,
 };
 
-/** Approximate number of texts that one HSCAN command reads. Each text may be as large as a message. */
+/** Texts that one HSCAN reads, roughly. Each may be as large as a message. */
 const BATCH = 10;
 
 /**
- * Makes the function that reads some texts from `cursor` on. Start with `0`. When `next` is `0`, all texts have been read.
- * No script is needed, because a text never changes. Other fields of `txt:` are skipped.
+ * Reads some texts from `cursor` on, first `0`. When `next` is `0`, all texts have been read. A text never changes, so
+ * no script is needed.
  */
 function bindReadTexts(
   redis: Redis,

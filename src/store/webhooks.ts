@@ -9,9 +9,9 @@ import { callStore, pairsOf, RecordFields, readRecordJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
- * Opens the store of webhooks, and the outbox: a durable list of conversations with unsent events. The operation that writes
- * an event adds it to the outbox in the same step, so a crash loses no event. Settings and health of webhooks lie in one slot. Each shard has its own outbox, and the ids of
- * the webhooks of each tenant. The script that writes an event needs both, and reaches only its own slot.
+ * Webhooks, and the outbox: conversations with unsent events. The operation that writes an event adds it to the outbox
+ * in the same step, so a crash loses no event. Its script reaches only its own slot. So each shard has an outbox and
+ * the ids of each tenant's webhooks. Settings and health lie in one slot.
  */
 export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
@@ -20,15 +20,14 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
   const shards = keyspace.shardNumbers();
   return {
     webhookShards: shards as readonly number[],
-    /** Adds a webhook. It receives the events that are written from now on. */
+    /** A new webhook receives the events that are written from now on. */
     addWebhook: async (webhook: StoredWebhook): Promise<void> => {
       const { id, tenant } = webhook;
-      // The settings come first: a worker drops the outbox entries of an unknown webhook.
+      // First, because a worker drops the outbox entries of an unknown webhook.
       await callStore(() => redis.hset(keyspace.webhooks(), id, JSON.stringify(webhook)));
       await callStore(() => Promise.all(shards.map((shard) => redis.sadd(keyspace.tenantWebhooks(shard, tenant), id))));
     },
     listWebhooks: () => list(),
-    /** Removes a webhook. Returns false if there is none. */
     removeWebhook: async (id: string): Promise<boolean> => {
       const found = (await list()).find(({ webhook }) => webhook.id === id);
       if (found === undefined) return false;
@@ -38,17 +37,17 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
       await callStore(() => redis.del(keyspace.webhookHealth(id)));
       return true;
     },
-    /** Clears the failures of a webhook, so that a webhook that was set aside is sent its events again. */
+    /** A webhook that was set aside is sent its events again. */
     clearFailures: async (id: string): Promise<void> => {
       const fields = ['failingSince', 'failures', 'lastFailure', 'deadAt'];
       await callStore(() => redis.hdel(keyspace.webhookHealth(id), ...fields));
     },
     recordFailure: bind(recordFailureScript),
-    /** Counts that events of a webhook expired unsent. */
+    /** Counts that events expired unsent. */
     recordLoss: async (id: string): Promise<void> => {
       await callStore(() => redis.hincrby(keyspace.webhookHealth(id), 'losses', 1));
     },
-    /** Takes or renews the lease of the one worker that delivers. With 0 ms the lease is given back. */
+    /** The lease of the one worker that delivers. With 0 ms it is given back. */
     holdDelivering: async (owner: string, leaseMs: number): Promise<boolean> =>
       (await hold(owner, leaseMs)) !== undefined,
     claimDeliveries: bind(claimDeliveriesScript),
@@ -85,7 +84,7 @@ function decodeHealth(fields: RecordFields): WebhookStatus['health'] {
 }
 
 /**
- * Records a failed request. Returns true if this failure sets the webhook aside.
+ * True if this failure sets the webhook aside.
  * @param isFinal the receiver wants no more requests
  */
 const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: boolean], boolean> = {
@@ -98,24 +97,24 @@ const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: b
 type EventReply = [id: string, fields: string[]];
 type DeliveryReply = [name: string, position: string, agent: string, claim: string, ...EventReply[]];
 
-/** Unsent events of one conversation for one webhook. One worker at a time owns them. */
+/** Unsent events of one conversation for one webhook, which one worker at a time owns. */
 export interface Delivery {
   readonly shard: number;
   readonly webhook: string;
   readonly conversation: ConversationRef;
-  /** Agent of the conversation. Absent if the conversation was erased. */
+  /** Absent if the conversation was erased. */
   readonly agent?: string;
-  /** Id of the first event that was not sent. If `event` has another id, events have expired unsent. */
+  /** First event that was not sent. If `event` has another id, events have expired unsent. */
   readonly next: string;
   /** Failed attempts to send that event. */
   readonly attempts: number;
-  /** The first unsent event. Absent if all have expired or the conversation was erased. */
+  /** Absent if all have expired or the conversation was erased. */
   readonly event?: ConversationEvent;
-  /** Token of the claim. A later claim of another worker voids it. */
+  /** A later claim of another worker voids this token. */
   readonly claim: string;
 }
 
-/** Claims deliveries of a shard that are due, oldest first. */
+/** Due deliveries, oldest first. */
 const claimDeliveriesScript: ScriptDefinition<[shard: number, limit: number], Delivery[]> = {
   file: 'claim-deliveries',
   keys: ([shard], keyspace) => [keyspace.outbox(shard), keyspace.outboxPositions(shard)],
@@ -143,8 +142,8 @@ function toEvent([id, fields]: EventReply): ConversationEvent {
 }
 
 /**
- * Records that the event of a delivery is sent, and renews the claim.
- * @returns the delivery of the next event, or undefined if no event is left or another worker has the claim
+ * Records that the event is sent, and renews the claim.
+ * @returns the next event's delivery, or undefined if no event is left or another worker has the claim
  */
 const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | undefined> = {
   file: 'advance-delivery',

@@ -3,21 +3,17 @@ import { PROCESS_DEFAULTS, PROCESS_RANGES, prefixSchema, wholeNumber } from '../
 
 /** TLS settings for the connection to Redis. Each text is in PEM. Node's defaults apply to all other settings. */
 export interface RedisTls {
-  /**
-   * Certificates of the authorities to trust, one or several. They replace the authorities that Node trusts by default.
-   */
+  /** Certificates of the authorities to trust, one or several, in place of those that Node trusts by default. */
   readonly ca?: string;
   /** Client certificate, if Redis requires one, followed by its intermediate certificates. */
   readonly cert?: string;
   /** Private key of `cert`, without a passphrase. */
   readonly key?: string;
-  /**
-   * Host name in the server's certificate, if it differs from the host in the URL, for example if that host is an IP.
-   */
+  /** Host name in the server's certificate, if the URL has another, for example an IP. */
   readonly serverName?: string;
 }
 
-/** Place of the data of an application: URL of Redis, the TLS settings to reach it, and the prefix of its keys. */
+/** Place of the data of an application. */
 export interface RedisLocation {
   /** URL of a single server, of Sentinels or of a Cluster. */
   readonly url: string;
@@ -43,10 +39,7 @@ interface Credentials extends Login {
 
 export type RedisAddress =
   | { readonly kind: 'single'; readonly url: string }
-  /**
-   * Sentinels report which server is the master. User and password in the URL are for the master. Sentinels get the
-   * same password unless `sentinels` has one.
-   */
+  /** User and password in the URL are for the master. Sentinels get the same password unless `sentinels` has one. */
   | ({
       readonly kind: 'sentinel';
       readonly nodes: readonly RedisNode[];
@@ -54,13 +47,9 @@ export type RedisAddress =
       readonly database: number;
       readonly sentinels: Login;
     } & Credentials)
-  /** Some nodes of a Cluster. The client learns the other nodes from these. */
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & Credentials);
 
-/**
- * The accepted forms of a Redis URL, for error messages. An error never quotes an invalid URL, because it may contain a
- * password.
- */
+/** For error messages, which never quote an invalid URL: it may contain a password. */
 export const REDIS_ADDRESS_FORMS =
   'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database. Use rediss for TLS';
 
@@ -68,7 +57,7 @@ const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?]+)(?:\/(?<path>[^?]*))?(?:\?(?<query>.*))?$/;
 
-/** Parses a Redis URL. Returns undefined if the text has none of the accepted forms. */
+/** Undefined if the text has none of the accepted forms. */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   const parts = SEVERAL.exec(text)?.groups;
   if (parts === undefined) return isSingle(text) ? { kind: 'single', url: text } : undefined;
@@ -78,20 +67,17 @@ export function readRedisAddress(text: string): RedisAddress | undefined {
   const credentials = readLogin(login);
   if (credentials === undefined) return undefined;
   const isTls = scheme === 'rediss';
-  // A Cluster has no database other than 0.
   if (kind === 'cluster') {
     return path === '' && query === undefined ? { kind: 'cluster', nodes, ...credentials, isTls } : undefined;
   }
   const [, master, database = '0'] = /^([\w.-]+)(?:\/(\d+))?$/.exec(path) ?? [];
-  // By default Sentinels get the master's password, without a user name. A Sentinel that has no password accepts any
-  // password.
+  // A Sentinel without a password accepts any.
   const { password } = credentials;
   const sentinels = query === undefined ? (password === undefined ? {} : { password }) : readSentinelLogin(query);
   if (master === undefined || sentinels === undefined) return undefined;
   return { kind: 'sentinel', nodes, master, database: Number(database), sentinels, ...credentials, isTls };
 }
 
-/** Returns the servers in the URL, which the client contacts first. */
 export function listNodes(address: RedisAddress): readonly RedisNode[] {
   if (address.kind !== 'single') return address.nodes;
   const node = readNode(new URL(address.url).host, PORTS.cluster);
@@ -102,7 +88,7 @@ export function usesTls(address: RedisAddress): boolean {
   return address.kind === 'single' ? /^rediss:/i.test(address.url) : address.isTls;
 }
 
-/** Formats a Redis URL without user, password and query, because the query may contain a password too. */
+/** Without user, password and query, which may contain a password, too. */
 export function showAddress(address: RedisAddress): string {
   if (address.kind === 'single') {
     const { protocol, host, pathname, username, password } = new URL(address.url);
@@ -119,13 +105,13 @@ export function showAddress(address: RedisAddress): string {
 function isSingle(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname } = new URL(text);
-  // A comma separates servers in the URL, so a host name cannot contain one.
+  // A comma separates servers.
   return /^rediss?:$/.test(protocol) && /^[^,]+$/.test(hostname) && /^(\/\d*)?$/.test(pathname);
 }
 
 function readNode(text: string, defaultPort: number): RedisNode | undefined {
   if (!URL.canParse(`http://${text}`)) return undefined;
-  // Host and port are parsed by Node's URL, which drops port 80 because that is the default port of http.
+  // Node's URL drops port 80, the default port of http.
   const { hostname, port } = new URL(`http://${text}`);
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (text.endsWith(':80') ? 80 : defaultPort)) };
 }
@@ -138,14 +124,11 @@ function readLogin(login: string): Login | undefined {
       ...(rest.length > 0 && { password: decodeURIComponent(rest.join(':')) }),
     };
   } catch {
-    return undefined; // the text contains a % that starts no valid escape
+    return undefined;
   }
 }
 
-/**
- * Reads the Sentinels' own password from the query: `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is
- * not decoded to a space.
- */
+/** `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is not decoded to a space. */
 function readSentinelLogin(query: string): Login | undefined {
   const pairs = query.split('&').map((pair) => /^(sentinelUsername|sentinelPassword)=(.*)$/.exec(pair)?.slice(1));
   const values = new Map(pairs.map((pair) => [pair?.[0], pair?.[1]]));
@@ -154,17 +137,13 @@ function readSentinelLogin(query: string): Login | undefined {
 }
 
 const text = z.string().optional();
-/**
- * Schema of the TLS settings. A field with the value undefined counts as absent. `makeTlsOptions` checks later that the
- * texts are PEM.
- */
+/** A field with the value undefined counts as absent. `makeTlsOptions` checks that the texts are PEM. */
 const redisTlsSchema = z.strictObject({ ca: text, cert: text, key: text, serverName: text }) as z.ZodType<RedisTls>;
 
 const addressError = `must be ${REDIS_ADDRESS_FORMS}`;
 
 /** Options with which workers and clients find Redis and its shards. */
 export const redisOptions = {
-  // Error messages never quote the URL, because it may contain a password.
   redisUrl: z
     .string({ error: addressError })
     .refine((url) => readRedisAddress(url) !== undefined, { error: addressError }),

@@ -7,34 +7,30 @@ import { type NodeOptions, openRedis } from './open-redis.ts';
 import { ABORTED, prepareServers } from './server-connections.ts';
 
 export interface ConnectionOptions extends RedisLocation {
-  /**
-   * Milliseconds of silence of a server after which its unanswered commands fail. Clients set this limit. Workers set
-   * none and wait.
-   */
+  /** ms of silence of a server after which its unanswered commands fail. Workers set none and wait. */
   readonly failSilenceMs?: number;
   /** Name under which Redis lists the connection. */
   readonly name?: string;
-  /** While Redis is away, a command fails at once instead of waiting until Redis is back. */
+  /** While Redis is away, a command fails at once instead of waiting. */
   readonly failsFast?: boolean;
-  /** Keeps the connection to a server that is a replica, because the caller asks that server for its state. */
+  /** Stays on a server that became a replica, because the caller asks that server for its state. */
   readonly staysDemoted?: boolean;
   /** Called once per outage of Redis, with its first error. */
   readonly onError?: (error: Error) => void;
 }
 
 /**
- * Opens the connection on which scripts run. If the connection is lost, unanswered commands are sent again. This is
- * safe because every script is idempotent, except that a calibration may be observed twice.
+ * Opens the connection on which scripts run. Unanswered commands are sent again on a new connection. Every script is
+ * idempotent, but a calibration may be observed twice.
  * @throws invalid_config if the URL or a TLS setting is invalid
  */
 export function openConnection(options: ConnectionOptions): Redis {
   const { failsFast = false, staysDemoted = false, failSilenceMs, name } = options;
-  // A Cluster connection has every method that our scripts use, so only `duplicateConnection` treats a Cluster
-  // differently.
+  // A Cluster connection has every method that our scripts use.
   const redis = openRedis(options, {
     failsFast,
     staysDemoted,
-    // On a fail-fast connection the caller connects by itself, to learn whether connecting failed.
+    // The caller connects by itself, to learn whether connecting failed.
     isLazy: failsFast,
     ...(name !== undefined && { name }),
     ...(failSilenceMs !== undefined && { failSilenceMs, connectTimeoutMs: failSilenceMs }),
@@ -45,7 +41,6 @@ export function openConnection(options: ConnectionOptions): Redis {
   return redis;
 }
 
-/** Opens another connection to the same Redis, with some options changed. */
 export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
   if (!redis.isCluster) return prepareServers(redis.duplicate({ ...options, ...makeSilence(redis.options, options) }));
   const { lazyConnect, enableOfflineQueue, ...redisOptions } = options;
@@ -63,23 +58,18 @@ export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
   return prepareServers(copy) as unknown as Redis;
 }
 
-/**
- * Computes how long the duplicated connection tolerates silence. Its commands may run longer than those of the
- * original. ioredis treats 0 as 0 ms, not as no limit.
- */
+/** The commands of the copy may run longer than those of the original. ioredis treats 0 as 0 ms, not as no limit. */
 function makeSilence(original: NodeOptions = {}, { commandTimeout = 0 }: NodeOptions) {
   const { socketTimeout } = original;
   return socketTimeout === undefined ? {} : { socketTimeout: Math.max(socketTimeout, commandTimeout) };
 }
 
-/**
- * Limit of `connect` in ms. A caller has one second in total, and the rest is for finding out why connecting failed.
- */
+/** ms to connect. A caller has one second, and the rest is for finding out why connecting failed. */
 const OPEN_MS = 800;
 
 /**
- * Connects a fail-fast connection. When connecting fails, ioredis rejects with "Connection is closed" and emits the
- * real cause as an event. With Sentinels, ioredis would retry forever.
+ * Connects a fail-fast connection. On a failure, ioredis rejects with "Connection is closed" and emits the real cause
+ * as an event. With Sentinels it would retry forever.
  * @param location absent if TLS was already checked
  * @throws redis_unavailable if connecting fails or takes more than 0.8 s
  */
@@ -108,26 +98,22 @@ export async function connect(redis: Redis, location?: RedisLocation): Promise<v
   }
 }
 
-/**
- * After a failed connect, finds out whether TLS is the cause, and disconnects. ioredis hides TLS errors of Sentinels
- * and Clusters. Checking the certificates takes milliseconds.
- */
+/** ioredis hides TLS errors of Sentinels and Clusters. Checking the certificates takes milliseconds. */
 async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<RedisRefusal | undefined> {
   const address = location && readRedisAddress(location.url);
   if (location === undefined || address === undefined || !usesTls(address)) return undefined;
   const refusal = await findRefusal(location);
-  // Without this disconnect, ioredis would retry the Sentinels until the deadline.
+  // Otherwise ioredis retries the Sentinels until the deadline.
   if (refusal !== undefined && redis.status !== 'ready') redis.disconnect();
   return refusal;
 }
 
-/** A call is sent again at most this many times, once per lost connection. */
+/** Once per lost connection. */
 const MOST_RESENDS = 20;
 
 /**
- * Runs an idempotent call to Redis, and converts its failure to a turnfold error by `nameRedisError`. If the connection
- * ends in the middle of a pipeline, the call is repeated. On a fail-fast connection that has no server, the repeated
- * call fails at once.
+ * Runs an idempotent call, and converts its failure by `nameRedisError`. If the connection ends in the middle of a
+ * pipeline, the call is repeated. Without a server, a fail-fast connection then fails at once.
  */
 export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   for (let resends = 0; ; resends += 1) {
@@ -140,7 +126,7 @@ export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like `callRedis`, but never repeats the call, because the call must not run on a new connection. */
+/** Never repeats the call, because it must not run on a new connection. */
 export async function callRedisOnce<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

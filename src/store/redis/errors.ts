@@ -2,7 +2,7 @@ import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { rulesFor } from '../../domain/namespace.ts';
 import { findOutageCause } from './outage-causes.ts';
 
-/** True if the error means that Redis cannot be reached, so the same call may succeed later. */
+/** True if Redis cannot be reached, so that the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const said = describe(error);
@@ -10,8 +10,8 @@ export function isOutage(error: unknown): boolean {
 }
 
 /**
- * Converts the failure of a Redis call to a turnfold error: `redis_full`, `redis_denied` or `redis_unavailable`. Other
- * errors are returned unchanged.
+ * Converts the failure of a call to `redis_full`, `redis_denied` or `redis_unavailable`. Other errors are returned
+ * unchanged.
  */
 export function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
@@ -25,10 +25,7 @@ export function nameRedisError(cause: unknown): unknown {
   return findDenial(cause) ?? (isOutage(cause) ? outage(cause) : cause);
 }
 
-/**
- * Converts an error of connecting to `redis_denied` if Redis refused this client, and to `redis_unavailable` otherwise,
- * even if the message is unknown.
- */
+/** Converts an error of connecting to `redis_denied` or `redis_unavailable`, even if its message is unknown. */
 export function outage(cause: Error): TurnfoldError {
   const said = describe(cause);
   const fault = findTlsFault(said);
@@ -44,14 +41,14 @@ export function outage(cause: Error): TurnfoldError {
 }
 
 /**
- * Makes a `redis_unavailable` error for an outage that turnfold noticed without an error from Redis.
+ * An outage that turnfold noticed without an error from Redis.
  * @param words cause, as half a sentence
  */
 export function outageBecause(words: string, cause?: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
 }
 
-/** ms without a refusal after which the next refusal is reported again. Reconnects are at most about 10 s apart. */
+/** ms without a refusal after which the next one is reported again. Reconnects are at most about 10 s apart. */
 const SAME_REFUSAL_MS = 30_000;
 
 function isRefusingServer(error: Error): boolean {
@@ -59,9 +56,8 @@ function isRefusingServer(error: Error): boolean {
 }
 
 /**
- * Makes listeners for the `error` and `ready` events of a connection. They report an outage only once, although ioredis
- * emits an error at every attempt to reconnect. Any other error is also reported once.
- * @returns the two listeners
+ * Listeners for the `error` and `ready` events of a connection. They report an outage once, although ioredis emits an
+ * error at every attempt to reconnect.
  */
 export function reportOutages(report: (error: Error) => void): {
   onError: (error: Error) => void;
@@ -72,7 +68,7 @@ export function reportOutages(report: (error: Error) => void): {
   return {
     onError(error) {
       const named = nameRedisError(error) as Error;
-      // A server that refuses accepts each new connection, so `ready` does not end this outage.
+      // A refusing server accepts each new connection, so `ready` does not end this outage.
       const isSameRefusal = performance.now() - refusedAt < SAME_REFUSAL_MS;
       if (isRefusingServer(named)) refusedAt = performance.now();
       if (!isAway && !isSameRefusal) report(named);
@@ -84,7 +80,7 @@ export function reportOutages(report: (error: Error) => void): {
   };
 }
 
-/** Puts an error into words. If all addresses of a host refuse, Node's error has a code and no message. */
+/** If all addresses of a host refuse, Node's error has a code and no message. */
 function describe(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const message = error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
@@ -92,14 +88,10 @@ function describe(error: Error): string {
   return lastNodeError instanceof Error ? `${message} ${describe(lastNodeError)}` : message;
 }
 
-/**
- * A reason why a reachable Redis refuses this client. Retries do not help, because a person must change the server or the
- * settings.
- */
+/** Why a reachable Redis refuses this client. A person must change the server or the settings. */
 export interface RedisRefusal {
-  /** Reason for the refusal, as half a sentence. */
+  /** As half a sentence. */
   readonly message: string;
-  /** Next step for the operator. */
   readonly hint: string;
 }
 
@@ -113,10 +105,7 @@ export const TLS_PORT: RedisRefusal = {
   hint: 'Write rediss instead of redis in the URL.',
 };
 
-/**
- * TLS errors of Node and OpenSSL, by error code or message. Which of the two arrives depends on the layer that reports the
- * error.
- */
+/** By error code or message, because the layer that reports the error decides which of the two arrives. */
 const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /CERT_HAS_EXPIRED|certificate has expired/,
@@ -160,12 +149,10 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [/WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TOO_LONG|packet length too long/, PLAIN_PORT],
 ];
 
-/** Finds the TLS error that a message describes. Returns undefined if it describes none. */
 export function findTlsFault(said: string): RedisRefusal | undefined {
   return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** Errors with which Redis refuses a login. Retries do not help until a person changes the URL or the server. */
 const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /^(?=.*sentinels are unreachable).*(NOAUTH|WRONGPASS)/s,
@@ -206,23 +193,16 @@ const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
 
 const ALL_RULES = 'docs/how-to/secure-redis.md lists all rules that turnfold needs.';
 
-/**
- * Converts a refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM) to `redis_denied`. Returns undefined for
- * other errors.
- */
+/** A refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM). */
 function findDenial(cause: Error): TurnfoldError | undefined {
   const login = LOGIN_DENIALS.find(([pattern]) => pattern.test(cause.message))?.[1];
   const denial = login ?? findMissingRule(cause);
   return denial && refusalError(denial, cause, 'redis_denied');
 }
 
-/** ioredis adds the command that Redis refused. */
 type Refused = Error & { readonly command?: { readonly args?: readonly unknown[] } };
 
-/**
- * Finds the missing ACL rule in a NOPERM error. Redis writes `user` or `User name`, depending on its version, and words it
- * differently inside a script.
- */
+/** Redis writes `user` or `User name`, depending on its version, and words the error differently inside a script. */
 function findMissingRule(cause: Refused): RedisRefusal | undefined {
   const { message, command: { args = [] } = {} } = cause;
   const isInScript = /user executing the script can't|ACL failure in script/.test(message);
@@ -252,7 +232,7 @@ function findMissingRule(cause: Refused): RedisRefusal | undefined {
   };
 }
 
-/** True if the error means that Redis refuses this client. A person must act before a retry can succeed. */
+/** True if a person must act before a retry can succeed. */
 export function isRefusal(error: unknown): boolean {
   return isTurnfoldError(error) && (error.code === 'redis_denied' || error.details?.['isRefused'] === true);
 }

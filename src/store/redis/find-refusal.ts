@@ -4,10 +4,7 @@ import { listNodes, type RedisLocation, type RedisNode, readRedisAddress, usesTl
 import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from './errors.ts';
 import { makeTlsOptions, type TlsOptions } from './tls.ts';
 
-/**
- * Milliseconds to wait for a message of the server before the first command. A Redis that refuses a client sends the reason
- * at once.
- */
+/** ms to wait for a message before the first command. A Redis that refuses a client sends the reason at once. */
 const GREETING_MS = 1_000;
 const ANSWER_MS = 500;
 
@@ -17,10 +14,11 @@ export const PROTECTED_MODE: RedisRefusal = {
 };
 
 /**
- * Finds out why the server refused a connection, or why we did. Causes are protected mode, certificates, or TLS on one side
- * only. ioredis reports only EPIPE, ECONNRESET or "Connection is closed". It writes at once, and the kernel then drops the
- * server's last message. Sentinels and a Cluster hide the cause too. So this function opens a connection of its own and
- * listens before it writes.
+ * Finds out why the server refused a connection, or why we did: protected mode, certificates, or TLS on one side only.
+ *
+ * ioredis reports only EPIPE, ECONNRESET or "Connection is closed". It writes at once, and the kernel then drops the
+ * server's last message. Sentinels and a Cluster hide the cause, too. So this function opens a connection of its own
+ * and listens before it writes.
  */
 export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
   const address = readRedisAddress(url);
@@ -38,8 +36,8 @@ export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRef
 }
 
 /**
- * Reads what a server says before our first command. A server with too many clients, or in protected mode, sends an error and
- * closes. A client that writes first mostly sees only the lost connection. @returns undefined if no server says anything
+ * What a server says before our first command. With too many clients, or in protected mode, it sends an error and
+ * closes.
  */
 export async function readGreeting({ url, tls }: RedisLocation): Promise<string | undefined> {
   const address = readRedisAddress(url);
@@ -61,7 +59,7 @@ async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
     if (greeting.kind !== 'silence') return greeting;
     return await line.ask('PING');
   });
-  // When a TLS server receives plain text, it treats the text as a broken handshake and closes, with or without a message.
+  // A TLS server treats plain text as a broken handshake and closes, with or without a message.
   if (answer.kind === 'silence' || isRedisTalk(answer)) return findProtectedMode(answer);
   return (await takesTls(node)) ? TLS_PORT : undefined;
 }
@@ -77,7 +75,7 @@ async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRe
   return (await takesPlainText(node)) ? PLAIN_PORT : undefined;
 }
 
-/** True if the server speaks TLS on this port. The certificate is not checked, because nothing is sent. */
+/** The certificate is not checked, because nothing is sent. */
 async function takesTls(node: RedisNode): Promise<boolean> {
   const socket = connectTls({ ...node, rejectUnauthorized: false });
   const answer = await talk(socket, (line) => line.next('secureConnect', ANSWER_MS));

@@ -1,8 +1,7 @@
 /** Why Redis cannot be used now, in the words that callers and operators see. */
 export interface OutageCause {
-  /** Cause, as half a sentence. */
+  /** As half a sentence. */
   readonly words: string;
-  /** Next step for the operator. */
   readonly remedy: string;
   /** True if the server answers reads and refuses writes. */
   readonly takesNoWrites: boolean;
@@ -17,8 +16,8 @@ const CHECK_NETWORK = 'Check Redis, and the network between this machine and Red
 const START = 'Start Redis, or correct REDIS_URL (or --redis).';
 
 /**
- * Errors of the network, of ioredis and of Redis that mean an outage. The words are ours, because those of a library may
- * change. The first match counts: ioredis derives errors from network errors, so network errors come first.
+ * The words are ours, because those of a library may change. The first match counts: ioredis derives errors from
+ * network errors, so network errors come first.
  */
 const OUTAGES: readonly Row[] = [
   [/ECONNREFUSED/, 'no server accepts connections (ECONNREFUSED)', START],
@@ -74,7 +73,6 @@ const OUTAGES: readonly Row[] = [
   ],
 ];
 
-/** Errors of Redis that mean: the server answers reads and refuses writes. */
 const REFUSED_WRITES: readonly Row[] = [
   [/READONLY/, 'it is a replica (READONLY)', MAKE_MASTER],
   [
@@ -89,10 +87,7 @@ const REFUSED_WRITES: readonly Row[] = [
   ],
 ];
 
-/**
- * Finds the cause of an outage. Returns undefined if the error is none.
- * @param said code and message of the error
- */
+/** @param said code and message of the error */
 export function findOutageCause(said: string): OutageCause | undefined {
   return findRow(REFUSED_WRITES, said, true) ?? findRow(OUTAGES, said, false);
 }
@@ -101,8 +96,8 @@ function findRow(rows: readonly Row[], said: string, takesNoWrites: boolean): Ou
   const row = rows.find(([pattern]) => pattern.test(said));
   if (row === undefined) return undefined;
   const [, words, remedy] = row;
-  // Keeps the address in the message, because it tells several servers apart. Node writes it after the error code, as in
-  // `connect ECONNREFUSED 10.0.0.1:6379`.
+  // The address tells several servers apart. Node writes it after the code, as in `connect ECONNREFUSED
+  // 10.0.0.1:6379`.
   const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
   return { words: address === undefined ? words : `${words} at ${address}`, remedy, takesNoWrites };
 }

@@ -3,13 +3,10 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import { nameRedisError, outageBecause } from './errors.ts';
 import { askAllMasters, askMasters, readField, unlessForbidden } from './servers.ts';
 
-/**
- * Oldest Redis version that turnfold supports. Scripts that must run while Redis is full need script flags, which older
- * versions do not compile.
- */
+/** Scripts that must run while Redis is full need script flags, which older versions do not compile. */
 export const LEAST_REDIS = '7.0';
 
-/** Compares version numbers such as 7.0.15. A suffix after a dash is ignored. */
+/** A suffix after a dash is ignored. */
 export function isAtLeast(version: string, least: string): boolean {
   const found = toNumbers(version);
   for (const [place, wanted] of toNumbers(least).entries()) {
@@ -24,8 +21,8 @@ function toNumbers(version: string): number[] {
 }
 
 /**
- * Refuses a Redis older than 7.0. Accepts a server that forbids asking for its version.
- * @throws incompatible_store if a server is older
+ * A server that forbids asking for its version is accepted.
+ * @throws incompatible_store if a server is older than 7.0
  */
 export async function checkServerVersion(redis: Redis): Promise<void> {
   const { answers } = await askMasters(redis, readVersion);
@@ -39,7 +36,7 @@ export async function checkServerVersion(redis: Redis): Promise<void> {
   );
 }
 
-/** Reads the version from INFO. Valkey reports the Redis version that it is compatible with. */
+/** Valkey reports the Redis version that it is compatible with. */
 async function readVersion(master: Redis): Promise<string | undefined> {
   const info = await unlessForbidden(master.info('server'));
   return info && readField(info, 'redis_version');
@@ -47,20 +44,19 @@ async function readVersion(master: Redis): Promise<string | undefined> {
 
 export interface MemoryUse {
   readonly usedBytes: number;
-  /** Memory limit (`maxmemory`) in bytes, 0 without a limit. */
+  /** `maxmemory`, 0 without a limit. */
   readonly limitBytes: number;
 }
 
-/** Memory use of one server, as its INFO command reports. */
 export interface MemoryState extends MemoryUse {
   readonly evictionPolicy: string | undefined;
-  /** Keys that the server has evicted since it started. */
+  /** Since the server started. */
   readonly evictedKeys: number;
 }
 
 /**
- * Refuses a server that evicts keys, because it would lose accepted turns. This includes servers without a memory
- * limit, because a limit may be set later.
+ * A server that evicts keys would lose accepted turns. This includes servers without a memory limit, because a limit
+ * may be set later.
  * @throws incompatible_store if a server may evict keys, naming the setting
  */
 export async function checkEviction(redis: Redis): Promise<void> {
@@ -79,10 +75,7 @@ function refuseEviction(servers: readonly MemoryState[]): void {
   }
 }
 
-/**
- * Reads the memory use of the server that is nearest to its limit. Returns undefined if no server has a limit or if
- * every server forbids INFO.
- */
+/** Of the server that is nearest to its limit. Undefined if no server has a limit or every server forbids INFO. */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   const { answers } = await askMasters(redis, readMemoryState);
   const limited = answers.filter(({ limitBytes }) => limitBytes > 0);
@@ -92,10 +85,7 @@ export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   }, undefined);
 }
 
-/**
- * Reads the memory use by INFO, because managed servers hide CONFIG but allow INFO. Returns undefined if a server
- * forbids INFO too.
- */
+/** Managed servers hide CONFIG but allow INFO. Undefined if a server forbids INFO, too. */
 export async function readMemoryState(master: Redis): Promise<MemoryState | undefined> {
   const info = await unlessForbidden(master.info('memory', 'stats'));
   return info === undefined ? undefined : parseMemoryState(info);
@@ -112,8 +102,8 @@ export function parseMemoryState(info: string): MemoryState {
 }
 
 /**
- * Reads if every server writes an append-only file. Without one, a restart loses the writes since the last snapshot. Returns
- * undefined if every server forbids INFO.
+ * True if every server writes an append-only file. Without one, a restart loses the writes since the last snapshot.
+ * Undefined if every server forbids INFO.
  */
 export async function readAppendOnly(redis: Redis): Promise<boolean | undefined> {
   const { answers } = await askMasters(redis, async (master) => {
@@ -124,23 +114,20 @@ export async function readAppendOnly(redis: Redis): Promise<boolean | undefined>
 }
 
 /**
- * Lua script that is declared to write but does not. Redis refuses it whenever Redis would refuse a write. The script
- * uses no key, so any server runs it.
+ * Declared to write but writes nothing. Redis refuses this script whenever it would refuse a write. Without keys, any
+ * server runs it.
  */
 const MIGHT_WRITE = '#!lua\nreturn 1';
 
 /**
- * Checks that this server accepts a write now. With a full disk or missing replicas, a server still answers reads.
+ * With a full disk or missing replicas, a server still answers reads.
  * @throws the error reply of the server: MISCONF, NOREPLICAS, READONLY, OOM
  */
 export async function proveWrites(server: Redis): Promise<void> {
   await server.call('eval', [MIGHT_WRITE, 0]);
 }
 
-/**
- * Like `proveWrites`, but returns the server's error instead of throwing it. Returns undefined if the server accepts
- * writes.
- */
+/** Returns the error of `proveWrites`. Undefined if the server accepts writes. */
 export async function probeWrites(server: Redis): Promise<Error | undefined> {
   try {
     await proveWrites(server);
@@ -151,20 +138,17 @@ export async function probeWrites(server: Redis): Promise<Error | undefined> {
   }
 }
 
-/**
- * Milliseconds to wait for the answer of one server. The readiness check has 800 ms in total, and must still report
- * which server was silent.
- */
+/** ms for the answer of one server. The readiness check has 800 ms, and must still report which server was silent. */
 const ANSWER_MS = 600;
 
 /**
- * Checks that every master answers, accepts writes and evicts no keys. Each of these may have changed since the process
- * started.
- * @throws redis_unavailable, naming the silent node of a Cluster. redis_full if a master refuses writes.
- * incompatible_store if a master may evict keys.
+ * Checks for the readiness probe that every master answers, accepts writes and evicts no keys. All of these may have
+ * changed since the process started.
+ * @throws redis_unavailable, naming the silent node of a Cluster, and at once without a connection. redis_full if a
+ * master refuses writes. incompatible_store if a master may evict keys.
  */
 export async function checkServer(redis: Redis): Promise<void> {
-  // On a worker's connection, the question would wait in a queue until Redis is back.
+  // On a worker's connection, the question would wait until Redis is back.
   if (redis.status !== 'ready') throw outageBecause('there is no connection to it');
   const [servers, [refusal]] = await Promise.all([
     askAllMasters(redis, readMemoryState, ANSWER_MS),

@@ -1,9 +1,6 @@
 import { type Cluster, Command, type Redis, type RedisOptions } from 'ioredis';
 
-/**
- * Prepares a new connection, and those that a Cluster connection opens to its nodes.
- * @returns the connection
- */
+/** Mends three habits of ioredis on a new connection, and on those that a Cluster connection opens to its nodes. */
 export function prepareServers<Connection extends Redis | Cluster>(connection: Connection): Connection {
   if (connection.isCluster) connection.on('+node', prepareServer);
   else prepareServer(connection as Redis);
@@ -19,9 +16,9 @@ function prepareServer(server: Redis): void {
 type Socket = Redis['stream'];
 
 /**
- * Makes a connection to a server send all commands of one pass of the event loop in one write to its socket. Each write is a
- * system call. The option `enableAutoPipelining` of ioredis also saves writes. But ioredis then makes a pipeline
- * for each group of commands, and BullMQ cannot use the option.
+ * Sends all commands of one pass of the event loop in one write to the socket, because each write is a system call.
+ * `enableAutoPipelining` of ioredis also saves writes. But it makes a pipeline for each group of commands, and BullMQ
+ * cannot use it.
  */
 export function batchWrites(redis: Redis): void {
   const send = redis.sendCommand.bind(redis);
@@ -31,10 +28,9 @@ export function batchWrites(redis: Redis): void {
   };
 }
 
-/** Sockets that hold back their writes until the end of this pass of the event loop. */
+/** Sockets that hold back their writes until the end of this pass. */
 const held = new WeakSet<Socket>();
 
-/** @param socket absent before the first connect */
 function holdWrites(socket: Socket | undefined): void {
   if (socket === undefined || held.has(socket)) return;
   held.add(socket);
@@ -45,13 +41,13 @@ function holdWrites(socket: Socket | undefined): void {
   });
 }
 
-/** Message of the error that ioredis gives to a command whose connection ended, if it does not send the command again. */
+/** With this message ioredis rejects a command whose connection ended, if it does not send the command again. */
 export const ABORTED = 'Command aborted due to connection close';
 
 /**
- * Ends commands that ioredis would forget. Before a connection is ready, ioredis sends CLIENT, INFO, and
- * commands that Redis answers while it loads its data. If the connection ends before it is ready, ioredis (6.0.0) neither repeats nor
- * rejects these commands, so their callers would wait for ever. They get the error `ABORTED`.
+ * Ends commands that ioredis would forget. Before a connection is ready, ioredis sends CLIENT, INFO, and commands that
+ * Redis answers while it loads its data. If the connection then ends, ioredis (6.0.0) neither repeats nor rejects
+ * them, and their callers would wait for ever.
  */
 function endForgottenCommands(redis: Redis): void {
   redis.on('close', () => {
@@ -65,28 +61,20 @@ function endForgottenCommands(redis: Redis): void {
   });
 }
 
-/**
- * ms between two connections that this process opens to servers that refuse it. All connections of a process share the pace,
- * so a refusing server gets one connection a second.
- */
+/** ms between two connections to servers that refuse this process. All connections share the pace. */
 const SPACING_MS = 1_000;
-/** ms between two reconnects of one fail-fast connection to a server that refuses it. */
+/** ms between two reconnects of one fail-fast connection to such a server. */
 const FAIL_FAST_MS = 5_000;
-/** ms without a refusal after which the next refusal begins another incident. */
 const INCIDENT_MS = 15_000;
-/**
- * Connections in a row that were accepted and ended before they were ready. So many are a refusal, e.g. by a server with too
- * many clients.
- */
+/** Connections in a row that were accepted and ended before they were ready, e.g. by a server with too many clients. */
 const MOST_DROPPED = 2;
 
-/** Time from which this process may connect to a refusing server again, by `performance.now()`. */
+/** By `performance.now()`. */
 let nextAt = 0;
 
-/** Connections that wait for their slot. */
 const waiting = new Set<Redis>();
 
-/** Connects all waiting connections at once, because Redis accepts writes again. */
+/** Connects all at once, because Redis accepts writes again. */
 export function reconnectRefused(): void {
   nextAt = 0;
   for (const server of waiting) if (server.status === 'reconnecting') server.connect().catch(() => undefined);
@@ -100,7 +88,7 @@ function takeSlot(): number {
 
 type Retry = NonNullable<RedisOptions['retryStrategy']>;
 type Judge = NonNullable<RedisOptions['reconnectOnError']>;
-/** The caller's function behind each function that was set here, because a duplicated connection copies the options. */
+/** The caller's function behind each function that was set here. A duplicated connection copies the options. */
 const originals = new WeakMap<Retry | Judge, Retry | Judge>();
 
 function wrap<Call extends Retry | Judge>(call: Call, make: (original: Call) => Call): Call {
@@ -111,9 +99,9 @@ function wrap<Call extends Retry | Judge>(call: Call, make: (original: Call) => 
 }
 
 /**
- * Spaces the connections to a server that answers but refuses: a replica, or a server with too many clients. The first
- * reconnect of an incident is immediate, because it finds the new master after a failover. Further ones wait for their slot.
- * Each refusal is emitted as an `error` of the connection, because ioredis repeats a refused write and reports nothing.
+ * Spaces the connections to a server that answers but refuses: a replica, or one with too many clients. The first
+ * reconnect of an incident is immediate, because it finds the new master after a failover. Each refusal is emitted as
+ * an `error`, because ioredis repeats a refused write and reports nothing.
  */
 function spaceRefusedConnections(server: Redis): void {
   const { retryStrategy, reconnectOnError } = server.options;
@@ -151,7 +139,7 @@ function spaceRefusedConnections(server: Redis): void {
       note();
       if (server.listenerCount('error') > 0) server.emit('error', error);
       if (answer === 2) return answer;
-      // The command fails, and its caller decides about the next attempt. Most attempts need no new connection.
+      // The caller decides about the next attempt. Most attempts need no new connection.
       if (performance.now() - reconnectedAt < FAIL_FAST_MS) return false;
       reconnectedAt = performance.now();
       isFirst = true;
@@ -162,9 +150,9 @@ function spaceRefusedConnections(server: Redis): void {
 }
 
 /**
- * Forgets a connection that is closed, for which ioredis emits no `end` while it waits to reconnect. Makes a reconnect end its
- * socket only once. Every refused command of a pipeline asks for the reconnect, and ioredis adds a
- * listener to the socket each time.
+ * ioredis emits no `end` for a connection that is closed while it waits to reconnect. Every refused command of a
+ * pipeline asks for the reconnect, and ioredis adds a listener to the socket each time. So a socket is ended only
+ * once.
  */
 function disconnectOnce(server: Redis): void {
   const disconnect = server.disconnect.bind(server);

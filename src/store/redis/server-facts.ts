@@ -11,32 +11,31 @@ import {
   unlessForbidden,
 } from './servers.ts';
 
-/** Facts that a server reports about itself. A field is undefined if the server forbids the command. */
+/** A field is undefined if the server forbids the command. */
 export interface RedisFacts extends MemoryState {
-  /** Address of the server as `host:port`. */
+  /** `host:port` */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
-  /** Version of the server's own program: Valkey or Redis. */
+  /** Of Valkey or Redis. */
   readonly version: string;
   /** Version of Redis whose commands the server supports. */
   readonly redisVersion: string;
-  /** Error with which the server refuses a test write. Absent if the server accepts writes. */
+  /** Absent if the server accepts writes. */
   readonly writeRefusal?: string;
   readonly appendOnly: {
     readonly isOn: boolean;
     readonly hasFailed: boolean;
     readonly bytes: number;
     readonly fsync: string | undefined;
-    /** Folder of the append-only file on the server's machine. */
+    /** On the server's machine. */
     readonly folder: string | undefined;
   };
-  /** Number of replicas that are connected now. */
   readonly replicas: number;
-  /** Value of `notify-keyspace-events`, empty if these events are disabled. */
+  /** `notify-keyspace-events`, empty if these events are disabled. */
   readonly keyspaceEvents: string | undefined;
 }
 
-/** Reads the facts of every master. A server that forbids INFO is left out. */
+/** Of every master. A server that forbids INFO is left out. */
 export async function readRedisFacts(redis: Redis): Promise<MasterAnswers<RedisFacts>> {
   return await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info());
@@ -53,7 +52,7 @@ export async function readRedisFacts(redis: Redis): Promise<MasterAnswers<RedisF
 
 const SETTINGS = ['appendfsync', 'dir', 'appenddirname', 'notify-keyspace-events'];
 
-/** Asks for one setting per call, because older servers accept only one. */
+/** One setting per call, because older servers accept only one. */
 async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
   const answers = await Promise.all(SETTINGS.map((name) => unlessForbidden(redis.config('GET', name))));
   const pairs = answers.flatMap((answer) => {
@@ -89,11 +88,11 @@ function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<Red
 export interface AnswerTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Difference between the server's clock and ours in ms. Negative if the server's clock is behind. */
+  /** Negative if the server's clock is behind ours. */
   readonly skewMs: number;
 }
 
-/** Reads the server's clock `count` times, one after the other. The clock difference comes from the fastest answer. */
+/** The clock difference comes from the fastest of `count` answers, one after the other. */
 export async function measureAnswers(redis: Redis, count: number): Promise<AnswerTimes> {
   const answers: { readonly tookMs: number; readonly skewMs: number }[] = [];
   for (let round = 0; round < count; round += 1) {
@@ -108,16 +107,14 @@ export async function measureAnswers(redis: Redis, count: number): Promise<Answe
   return { p50Ms: at(0.5), p99Ms: at(0.99), skewMs: sorted[0]?.skewMs ?? 0 };
 }
 
-/** Memory use of the fullest master of a Cluster. Evicted keys are the sum over all masters. */
 export interface ServerLoad {
   readonly usedBytes: number;
-  /** Used fraction of the memory limit. Absent if the server has no limit. */
+  /** Used fraction of the memory limit. Absent without a limit. */
   readonly usedRatio?: number;
-  /** Keys that the server has evicted since it started. */
   readonly evictedKeys: number;
 }
 
-/** Measures the memory use of the servers that answer. Returns undefined if every server forbids INFO. */
+/** Of the fullest master, and evicted keys of all that answer. Undefined if every server forbids INFO. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
   const { answers: servers } = await askMasters(redis, readMemoryState, MEASURED_MS);
   if (servers.length === 0) return undefined;
@@ -129,15 +126,12 @@ export async function measureServerLoad(redis: Redis): Promise<ServerLoad | unde
   };
 }
 
-/**
- * Pings every master and waits for the slowest one.
- * @throws redis_unavailable, naming the silent node of a Cluster
- */
+/** @throws redis_unavailable, naming the silent node of a Cluster */
 export async function pingServers(redis: Redis): Promise<void> {
   await askAllMasters(redis, (master) => master.ping(), MEASURED_MS);
 }
 
-/** Reads the clock of Redis, in ms since epoch. */
+/** Clock of Redis, in ms since epoch. */
 export async function readClock(redis: Redis): Promise<number> {
   const [seconds, microseconds] = await callRedis(() => redis.time());
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);

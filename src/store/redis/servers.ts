@@ -5,10 +5,7 @@ import { callRedis } from './connection.ts';
 import { outageBecause } from './errors.ts';
 import { SILENCE_MS } from './open-redis.ts';
 
-/**
- * Resolves with the result of the work, or with `late` after `ms`. The work itself is not stopped.
- * @throws errors of the work that occur before `ms`
- */
+/** Resolves with `late` after `ms`. The work itself is not stopped. */
 export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, late: Late): Promise<Answer | Late> {
   const ended = new AbortController();
   const lateness = sleep(ms, late, { signal: ended.signal });
@@ -21,25 +18,23 @@ export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, la
 }
 
 export interface MasterAnswers<Answer> {
-  /** The answers of the servers, without those that are undefined. */
   readonly answers: readonly Answer[];
   /**
-   * Masters of a Cluster that did not answer, as `host:port`, and the count of hash slots without a master. Keys in
-   * these slots cannot be reached.
+   * Masters that did not answer, as `host:port`, and the count of hash slots without a master, whose keys cannot be
+   * reached.
    */
   readonly silent: readonly string[];
 }
 
 /**
- * Time limit in ms for asking one server for the gauges. All gauges together have two seconds, so one silent server
- * does not hide the others.
+ * ms for asking one server for the gauges. All gauges have two seconds, so one silent server does not hide the others.
  */
 export const MEASURED_MS = 1_000;
 
 type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
 
 /**
- * Asks every master, in parallel. If there are several, `deadlineMs` limits the wait for each.
+ * Asks every master, in parallel. In a Cluster, `deadlineMs` limits the wait for each.
  * @throws redis_unavailable if the only server is away
  */
 export async function askMasters<Answer>(
@@ -52,7 +47,7 @@ export async function askMasters<Answer>(
     return { answers: answer === undefined ? [] : [answer], silent: [] };
   }
   const cluster = redis as unknown as Cluster;
-  // Until its first command, ioredis treats every node in the URL as a master. So this command comes first.
+  // Until its first command, ioredis treats every node in the URL as a master.
   if (cluster.slots.length === 0) await callRedis(() => cluster.ping());
   const replies = await Promise.all(
     listOwners(cluster).map(async ([node, master]) => {
@@ -61,16 +56,12 @@ export async function askMasters<Answer>(
     }),
   );
   const silent = [...replies.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
-  // Makes ioredis look for new masters now. Otherwise it would look only after a command for one of the lost hash
-  // slots.
+  // ioredis looks for new masters now, not only after a command for a lost slot.
   if (silent.length > 0) cluster.refreshSlotsCache();
   return { answers: replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
 }
 
-/**
- * Like `askMasters`, but fails unless every master answers.
- * @throws redis_unavailable, naming the silent servers
- */
+/** @throws redis_unavailable unless every master answers, naming the silent ones */
 export async function askAllMasters<Answer>(
   redis: Redis,
   ask: Ask<Answer>,
@@ -81,10 +72,7 @@ export async function askAllMasters<Answer>(
   return answers;
 }
 
-/**
- * Lists the masters that own hash slots, by `host:port`. When the connection to a node ends, ioredis forgets the node
- * but keeps its slots.
- */
+/** By `host:port`. When the connection to a node ends, ioredis forgets the node but keeps its slots. */
 function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
   const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
   const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
@@ -94,22 +82,22 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 const SLOTS = 16_384;
 
 /**
- * Counts the hash slots without a master, after some nodes have forgotten the lost master. Nodes that knew the master
- * still report it as the owner, because ioredis replaces owners and never forgets one.
+ * Slots without a master, once nodes have forgotten the lost one. Nodes that knew it still report it, because ioredis
+ * never forgets an owner.
  */
 function nameUnowned({ slots }: Cluster): string[] {
   const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
   return unowned === 0 ? [] : [`${unowned} hash slots without a master`];
 }
 
-/** Returns the server of a connection as `host:port`. */
+/** `host:port` */
 export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
 
 /**
- * Resolves with the answer of a server, or with `isSilent` if the server is late or away.
- * @throws any failure other than a late or absent server
+ * `isSilent` if the server is late or away.
+ * @throws any other failure
  */
 export async function answerWithin<Answer>(
   answering: Promise<Answer>,
@@ -125,8 +113,7 @@ export async function answerWithin<Answer>(
 }
 
 /**
- * Returns undefined if the server forbids or does not know the command. Managed servers hide some commands, and an ACL
- * may forbid any.
+ * Undefined if the server forbids or does not know the command. Managed servers hide some, and an ACL may forbid any.
  */
 export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
@@ -137,18 +124,15 @@ export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<
   }
 }
 
-/** Reads one field from the reply to INFO. */
 export function readField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }
 
 const SLOTS = 16_384;
-/** Polynomial of CRC-16/XMODEM, with which Redis Cluster maps keys to hash slots. */
+/** Of CRC-16/XMODEM, with which Redis Cluster maps keys to slots. */
 const POLYNOMIAL = 0x1021;
 
-/**
- * Returns the Cluster slot of an ASCII key. The text in the first braces decides, or the whole key if it has no braces.
- */
+/** Cluster slot of an ASCII key. The text in the first braces decides, or the whole key without braces. */
 export function keySlot(key: string): number {
   const [, hashed = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
   return crc16(Buffer.from(hashed, 'latin1')) % SLOTS;
@@ -163,12 +147,12 @@ function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** Keys that Redis examines for one command of a search. Each command takes less than a millisecond. */
+/** Keys that one command of a search examines, in less than a millisecond. */
 const SCAN_COUNT = 1_000;
-/** Time limit of a search through one master of a Cluster, in ms. A master examines about a million keys per second. */
+/** ms for a search through one master of a Cluster, which examines about a million keys per second. */
 export const SEARCH_MS = 600_000;
 
-/** Searches one master, and yields the keys that match. A key that exists during the whole search is found. */
+/** Searches one master. A key that exists during the whole search is found. */
 export async function* scanKeys(master: Redis, pattern: string, type?: 'set'): AsyncGenerator<string> {
   let cursor = '0';
   do {

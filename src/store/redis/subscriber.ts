@@ -6,13 +6,13 @@ type Listener = (text: string) => void;
 
 interface Channel {
   readonly listeners: Set<Listener>;
-  /** Resolves once Redis has confirmed the subscription to the channel. */
+  /** Resolves once Redis has confirmed. */
   readonly begun: Promise<unknown>;
 }
 
 /**
- * Shares one connection for all subscriptions of a process, because a subscribed connection can run no other commands.
- * The connection opens at the first subscription and stays open. Texts that are published during an outage are lost.
+ * One connection for all subscriptions of a process, because a subscribed connection can run no other commands. It
+ * opens at the first subscription and stays open. Texts that are published during an outage are lost.
  */
 export class Subscriber {
   readonly #redis: Redis;
@@ -25,8 +25,7 @@ export class Subscriber {
   }
 
   /**
-   * Subscribes a listener to a channel, and resolves once Redis has confirmed. If it rejects, the channel may still be
-   * subscribed.
+   * Resolves once Redis has confirmed. If it rejects, the channel may still be subscribed.
    * @throws redis_unavailable after `close`, because a new connection would never be closed
    */
   async join(name: string, listener: Listener): Promise<void> {
@@ -55,12 +54,11 @@ export class Subscriber {
     const connection = duplicateConnection(this.#redis, {
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
-      // ioredis ignores the failure of its own resubscription, and the unhandled rejection would end the process. So we
-      // subscribe again ourselves.
+      // The failure of ioredis' own resubscription is an unhandled rejection, which would end the process.
       autoResubscribe: false,
     });
     connection.on('error', () => undefined);
-    // The first subscriptions wait in the command queue of the connection, so only later `ready` events resubscribe.
+    // The first subscriptions wait in the queue of the connection.
     connection.once('ready', () => connection.on('ready', () => this.#resubscribe(connection)));
     connection.on('message', (name: string, text: string) => {
       for (const listener of this.#channels.get(name)?.listeners ?? []) listener(text);
@@ -69,10 +67,7 @@ export class Subscriber {
     return connection;
   }
 
-  /**
-   * Subscribes to all channels again after a reconnect. If Redis refuses a subscription, the connection is dropped, and
-   * the next connection subscribes again.
-   */
+  /** If Redis refuses, the connection is dropped, and the next one subscribes again. */
   #resubscribe(connection: Redis): void {
     const names = [...this.#channels.keys()];
     if (names.length > 0) connection.subscribe(...names).catch(() => connection.disconnect(!this.#isClosed));

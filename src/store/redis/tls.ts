@@ -12,8 +12,7 @@ export const PEM_CERTIFICATE = 'must be one or more certificates in PEM';
 export const PEM_KEY = 'must be a private key in PEM, without a passphrase';
 
 /**
- * Makes Node's options for a TLS connection, after checking the certificates. OpenSSL would skip an unreadable
- * authority, and then trust none.
+ * Checks the certificates, because OpenSSL would skip an unreadable authority and then trust none.
  * @throws invalid_config if a text is not a valid certificate or key, with the field
  */
 export function makeTlsOptions(tls: RedisTls = {}): TlsOptions {
@@ -46,21 +45,20 @@ export function isPrivateKey(pem: string): boolean {
     createPrivateKey(pem);
     return true;
   } catch {
-    return false; // not a key, or a key with a passphrase
+    return false;
   }
 }
 
-/** Finds a client certificate without a key, or with the key of another certificate. */
+/** Finds a certificate without a key, or with the key of another. */
 export function findMisfit({ cert, key }: RedisTls): { field: 'cert' | 'key'; message: string } | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (key === undefined) return { field: 'key', message: 'missing: a certificate is no use without its key' };
   if (cert === undefined) return { field: 'cert', message: 'missing: a key is no use without its certificate' };
-  // The first certificate is the client's. The certificates after it lead to its authority.
+  // The first certificate is the client's. The others lead to its authority.
   const fits = readCertificates(cert)?.[0]?.checkPrivateKey(createPrivateKey(key)) === true;
   return fits ? undefined : { field: 'key', message: 'is not the key of the certificate' };
 }
 
-/** Describes each certificate in a PEM text: its subject and when it expires. */
 export function showCertificates(pem: string): string {
   const found = readCertificates(pem) ?? [];
   return found.map(({ subject, validTo }) => `${subject.replaceAll('\n', ', ')}, until ${validTo}`).join('; ');
@@ -74,9 +72,8 @@ function readCertificates(pem: string): X509Certificate[] | undefined {
   }
 }
 
-/** A certificate and when it expires. */
 export interface CertificateTerm {
-  /** `ours` for the client certificate, or `HOST:PORT` of a server. */
+  /** `ours`, or `HOST:PORT` of a server. */
   readonly whose: string;
   readonly until: Date;
 }
@@ -84,8 +81,8 @@ export interface CertificateTerm {
 const HANDSHAKE_MS = 1_000;
 
 /**
- * Reads when our certificate and the certificate of each server expire. The earliest expiry in a chain counts, because
- * afterwards the chain is refused. Servers that cannot be reached or are not trusted are left out.
+ * When our certificate and that of each server expire: the earliest in its chain. Servers that cannot be reached or
+ * are not trusted are left out.
  * @throws invalid_config if a TLS setting is invalid
  */
 export async function readCertificateTerms({ url, tls }: RedisLocation): Promise<CertificateTerm[]> {
@@ -110,7 +107,7 @@ async function readServerTerm(node: RedisNode, options: TlsOptions): Promise<Cer
   }
 }
 
-/** Returns the earliest expiry in the chain of certificates. Node gives the topmost authority no issuer. */
+/** Node gives the topmost authority no issuer. */
 function findEnd({ validToDate, issuerCertificate }: X509Certificate): Date {
   if (issuerCertificate === undefined) return validToDate;
   const above = findEnd(issuerCertificate);
