@@ -62,13 +62,11 @@ export interface KeyPage {
 }
 
 export interface KeyQuery {
-  /** Absent: all tenants. */
   readonly tenant?: string | undefined;
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
-/** By tenant and id. */
 const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
   file: 'list-access-keys',
   keys: (_, keyspace) => [keyspace.accessKeys()],
@@ -85,10 +83,7 @@ const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
   },
 };
 
-/**
- * Gives a key another secret. The former one stays valid for `graceMs`. A repeated call with the same hash, and a call
- * for a revoked key, change nothing.
- */
+/** The former secret stays valid for `graceMs`. A repeated hash, or a revoked key, changes nothing. */
 const rotateKeyScript: ScriptDefinition<[id: string, hash: string, graceMs: number], KeyReading | undefined> = {
   file: 'rotate-access-key',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
@@ -112,7 +107,6 @@ const recordKeyUseScript: ScriptDefinition<[id: string], void> = {
   decode: () => undefined,
 };
 
-/** Time of the store's clock, then the fields of the key. An unknown key has no fields. */
 type KeyReply = [now: number, fields: string[]];
 
 function decodeFound(reply: KeyReply, id: string, keyspace: Keyspace): KeyReading | undefined {

@@ -25,7 +25,6 @@ import { callStoreOnce } from './records.ts';
 import { connect, duplicateConnection } from './redis/connection.ts';
 import { type Argument, conversationOf, Script, type ScriptDefinition } from './script.ts';
 
-/** Number of connections. While one waits, the others send. */
 const LANES = 4;
 /** ms that a call waits for Redis, besides the wait for replicas. */
 const ANSWER_MS = 900;
@@ -245,10 +244,7 @@ class BarrierLane {
   }
 }
 
-/**
- * WAIT replies with the number of replicas. WAITAOF replies with the master's disk (0 or 1), and the number of
- * replicas whose disks have the write.
- */
+/** WAIT replies with the number of replicas, WAITAOF with the master's disk (0 or 1) and theirs. */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];
   if (Array.isArray(first)) return { replicas: first[1], fsynced: first[0] };

@@ -18,11 +18,7 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
 
 export type CalibrationStore = ReturnType<typeof openCalibrationStore>;
 
-/**
- * Moves a model's factor towards an observed ratio. At first the factor is the mean of all ratios. Later it moves by a
- * twentieth of the difference.
- * @returns the new factor
- */
+/** First the mean of all ratios. Later each ratio moves the factor by a twentieth of the difference. */
 const observeCalibrationScript: ScriptDefinition<[model: string, ratio: number], number> = {
   file: 'observe-calibration',
   keys: (_, keyspace) => [keyspace.calibrations()],

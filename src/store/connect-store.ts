@@ -26,7 +26,6 @@ import { acceptTurnScript, cancelTurnScript } from './turn-intake.ts';
 import { replaceVersionScript } from './versions.ts';
 
 export interface StoreOptions extends RedisLocation {
-  /** Groups of conversations, fixed when the database is created. */
   readonly shards: number;
   /** A call fails within a second while Redis is down, as services want. Calls of workers wait until Redis is back. */
   readonly failsFast?: boolean;
@@ -75,7 +74,6 @@ export async function connectStore(options: StoreOptions) {
       presence: openPresence(redis, keyspace, worker ?? ''),
       gates: openGateStore(redis, keyspace),
       database: openDatabaseWatch(redis, opened),
-      /** Calls the listener whenever the connection was opened again. */
       onReconnect: (listener: () => void): void => void redis.on('ready', listener),
       close: async () => {
         notifications.close();

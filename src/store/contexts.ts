@@ -53,10 +53,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace) {
     /** By key. A summary whose text is lost is left out. */
     readShownSummaries: (conversation: ConversationRef, version: Version) =>
       readSummaries(redis, keyspace.key(conversation, 'txt'), version),
-    /**
-     * A list that describes the agent of a version, by the hash of its JSON. Empty if the text is lost.
-     * @throws corrupt_record if the text is not JSON within bounds or does not match the schema
-     */
+    /** By the hash of its JSON. Empty if the text is lost. @throws corrupt_record */
     readAgentList: async <Item>(
       conversation: ConversationRef,
       hash: string,

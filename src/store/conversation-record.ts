@@ -163,7 +163,6 @@ function readSpent(fields: RecordFields): Pick<ConversationState, 'spent'> {
   return { spent: joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros }) };
 }
 
-/** Oldest first. */
 export function readOpenCalls(fields: RecordFields): OpenCall[] {
   return fields
     .withPrefix('o:')
@@ -262,7 +261,6 @@ function readBackoff(fields: RecordFields): Backoff {
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
 }
 
-/** Reply of `lua/shared/fork.lua` to a writer while the conversation is still being copied from another. */
 export type ForkingReply = ['forking', number];
 
 /** A fork is copying messages into this conversation, which accepts nothing else until then. */

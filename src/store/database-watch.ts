@@ -10,10 +10,7 @@ const TICK_MS = 500;
 /** ms for which a noted loss is reported. */
 const SHOWN_MS = 86_400_000;
 
-/**
- * Watches for another or an older database under the same address, as after a restore or a failover. A check that
- * finds nothing new costs one HMGET.
- */
+/** Watches for another or an older database at this address. A check costs one HMGET. */
 export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenDatabase, schemas = SCHEMAS) {
   const bind = scriptBinder(redis, keyspace);
   const count = bind(countDatabaseScript);

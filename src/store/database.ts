@@ -9,16 +9,13 @@ import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 export interface DatabaseSettings {
-  /** Groups of conversations. The process that creates the database writes the number once. */
   readonly shards: number;
-  /** Separates applications that share a Redis. */
   readonly prefix?: string | undefined;
 }
 
 /** Distinguishes a database from any other, and from an earlier state of itself. */
 export interface DatabaseIdentity {
   readonly id: string;
-  /** Number that only grows while workers run. */
   readonly counter: number;
 }
 
@@ -127,7 +124,6 @@ const SHARED_SCHEMA = '1';
  * user that may not run SCAN is not refused.
  */
 async function refuseEarlyDatabase(redis: Redis, keyspace: Keyspace): Promise<void> {
-  // Early programs knew no prefix.
   if (keyspace.prefix !== DEFAULT_PREFIX) return;
   if ((await callStore(() => redis.hget(keyspace.database(), 'schema'))) !== SHARED_SCHEMA) return;
   const found = await askAllMasters(redis, (master) => hasEarlyIndex(master), SEARCH_MS);

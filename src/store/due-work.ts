@@ -11,10 +11,7 @@ export interface DueEntry {
 
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
-/**
- * A member of `ready` or `idle`: `t|tenant|id` (mailbox), `p|tenant|id` (pass), `d|tenant|id|turn` (scheduled turn),
- * `r|tenant|id` (idle conversation). Ids contain no `|`.
- */
+/** `t|tenant|id` (mailbox), `p|…` (pass), `r|…` (idle), `d|tenant|id|turn`. Ids contain no `|`. */
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
   const kind = KINDS[letter];
@@ -39,7 +36,6 @@ export type SweepDecision =
       readonly hadWorker: boolean;
       readonly recordedWake?: string;
     }
-  /** A worker owns the work, or it waits, or nothing is left to do. */
   | { readonly status: 'quiet' };
 
 export const inspectScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind], SweepDecision> = {
@@ -59,9 +55,7 @@ export const recordWakeScript: ScriptDefinition<[conversation: ConversationRef, 
   decode: (reply) => reply === 1,
 };
 
-/**
- * Moves a due scheduled turn to the end of the mailbox. If the answer has `needsWake`, the caller adds the queue job.
- */
+/** Moves a due scheduled turn to the mailbox. The caller adds the queue job if needed. */
 export const promoteScheduledScript: ScriptDefinition<
   [conversation: ConversationRef, turn: string, wake: string],
   { readonly needsWake: boolean }

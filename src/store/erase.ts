@@ -54,24 +54,17 @@ export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
   },
 };
 
-/**
- * Batches that one call removes at most. Each takes about a millisecond. A conversation with 100,000 keys has 500
- * batches, and one call for all of them would delay other conversations.
- */
+/** Batches of about a millisecond each. More at once would delay other conversations. */
 const MOST_BATCHES = 10;
 
 export type ExpireResult =
   | { readonly status: 'kept' }
-  /** The next sweep continues. */
   | { readonly status: 'more' }
   /** Everything is erased. Exactly one call gets this answer, with the keys that all calls removed. */
   | { readonly status: 'expired'; readonly removedKeys: number }
   | { readonly status: 'resumed' };
 
-/**
- * Erases a conversation that has been idle for its TTL. Each call names a new owner. If the conversation is created
- * again between two batches, the next batch removes nothing.
- */
+/** Each call names a new owner. Once the conversation is created again, the next batch removes nothing. */
 export function bindExpire(
   run: (...step: ExpireStep) => Promise<ExpireProgress>,
   restoreIndex: (conversation: ConversationRef) => Promise<void>,

@@ -7,7 +7,6 @@ import { pairsOf } from './records.ts';
 import type { Subscriber } from './redis/subscriber.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Durable events, which services read. Each operation's own script writes its events. */
 export function openEventStore(redis: Redis, keyspace: Keyspace) {
   return { readEvents: scriptBinder(redis, keyspace)(readEventsScript) };
 }
@@ -48,10 +47,7 @@ const readEventsScript: ScriptDefinition<[query: EventQuery], EventPage> = {
   },
 };
 
-/**
- * ms for which a channel stays subscribed after its last caller, so that one who polls and waits again misses no
- * event.
- */
+/** Callers that poll and wait again within these ms miss no event. */
 const LINGER_MS = 2_000;
 
 interface Channel {
@@ -71,10 +67,7 @@ export class EventNotices {
     this.#keyspace = keyspace;
   }
 
-  /**
-   * Resolves at the next event of the conversation, when listening has begun, after `ms`, or when the signal aborts.
-   * The start of listening counts as an event, because earlier events did not reach the caller.
-   */
+  /** Resolves at the next event, when listening begins (earlier events were missed), after `ms`, or on abort. */
   async wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return;
     const name = this.#keyspace.key(conversation, 'ev');

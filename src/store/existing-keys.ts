@@ -20,10 +20,7 @@ export class ExistingKeys {
   #waiting: Question[] = [];
   #isPaused = false;
 
-  /**
-   * a group of at most this size is not split: if one of its keys exists, the answer is yes for all. With 1, all
-   * answers are exact
-   */
+  /** @param smallest groups of this size are not split: all their keys exist if one does */
   constructor(redis: Redis, smallest = 1) {
     this.#redis = redis;
     this.#smallest = smallest;

@@ -6,20 +6,15 @@ import type { Keyspace } from './keys.ts';
 import { callStore, pairsOf, RecordFields } from './records.ts';
 import { readRedrive, readTurnFailure } from './turn-record.ts';
 
-/**
- * Failed turns that are read at once. A client's call has one second, which includes commands that were queued before.
- */
+/** A client's call has one second, which includes commands that were queued before. */
 const READS = 200;
 
 export interface FailedTurn extends NamedConversation {
   readonly turn: string;
   readonly agent: string;
-  /** ms since epoch, by the clock of Redis. */
   readonly failedAt: number;
   readonly failure: TurnFailure;
-  /** Failed turn whose input this turn ran again. */
   readonly redriveOf?: string;
-  /** Latest turn that ran this turn's input again. */
   readonly redrivenAs?: string;
 }
 
@@ -54,10 +49,7 @@ export async function listFailed(redis: Redis, keyspace: Keyspace, query: Failed
   });
 }
 
-/**
- * Time since which failed turns are kept, by the clock of Redis. Older entries leave the set when another turn of the
- * shard fails.
- */
+/** Older entries leave the set only when another turn of the shard fails. */
 async function readKeptSince(redis: Redis): Promise<number> {
   const [seconds] = await redis.time();
   return Number(seconds) * 1_000 - TURN_LIMITS.turnRetentionMs;
@@ -109,7 +101,6 @@ class FailedEntries {
   }
 
   async take(count: number): Promise<FailedEntry[]> {
-    // The newest entry may be in a shard whose buffer is empty.
     await Promise.all(this.#shards.map((shard) => shard.fill()));
     const taken: FailedEntry[] = [];
     while (taken.length < count) {
@@ -123,10 +114,7 @@ class FailedEntries {
   }
 }
 
-/**
- * Reads one shard page by page. A turn that fails in between shifts the pages, so an entry may be read twice, but none
- * is missed.
- */
+/** A turn that fails between two pages shifts them: an entry may be read twice, but none is missed. */
 class ShardEntries {
   readonly #redis: Redis;
   readonly #key: string;
@@ -146,7 +134,6 @@ class ShardEntries {
     return this.#inHand.length === 0;
   }
 
-  /** Negative infinity if the buffer is empty. */
   get newestAt(): number {
     return this.#inHand[this.#inHand.length - 1]?.failedAt ?? Number.NEGATIVE_INFINITY;
   }

@@ -28,10 +28,8 @@ export interface ForkPlan {
 }
 
 export type ForkBeginResult =
-  /** The fork continues after `copied` log entries, by the plan of its first begin. */
   | { readonly status: 'copying'; readonly copied: number; readonly plan: ForkPlan }
   | { readonly status: 'done'; readonly plan: ForkPlan }
-  /** A conversation with this id exists, and this operation did not create it. */
   | { readonly status: 'exists' }
   | OtherPayload
   | Forking;
@@ -43,10 +41,7 @@ export interface ForkBegin extends IdleTtl {
   readonly plan: ForkPlan;
 }
 
-/**
- * Creates the conversation, which accepts only this fork's batches until the fork ends. A fork that another operation
- * abandoned is replaced.
- */
+/** Until the fork ends, the new conversation accepts only its batches. Replaces an abandoned fork. */
 export const beginForkScript: ScriptDefinition<[begin: ForkBegin], Acknowledged<ForkBeginResult>> = {
   file: 'begin-fork',
   args: ([{ operation, agent, plan, conversationTtl = '' }]) => [
@@ -79,17 +74,13 @@ function decodePlan(text: string, key: string): ForkPlan {
   return { source: { tenant, id }, version: Number(version), head: Number(head) };
 }
 
-/** Version, last seq, tenant and id of the source. */
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
 
 /** The fork has already ended, or its conversation was erased. */
 export type ForkLost = { readonly status: 'superseded' | 'gone' };
 
-/** Log entries to copy with their tool calls, and texts in any order. */
 export interface ForkBatch {
-  /**
-   * Entries that were copied already. If the log has another length, nothing is written, and the answer is its length.
-   */
+  /** If the log has another length, nothing is written, and the answer is its length. */
   readonly expectedHead: number;
   readonly entries: readonly LogEntry[];
   /** Calls without a result after these entries, and earlier calls that the entries answer. */

@@ -28,10 +28,7 @@ export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript
       await callStore(() => redis.zadd(calls, 'XX', ...waiters.flatMap((waiter) => [until, waiter])));
       await callStore(() => redis.pexpire(calls, PLACE_MS));
     },
-    /**
-     * Gates that hold calls, or did so within the last minute, by one small command. A gate that has ended is still
-     * named until a worker asks it.
-     */
+    /** By one small command. A gate that has ended is still named until a worker asks it. */
     nameGates: () => callStore(() => redis.zrange(keyspace.gates(), `-${MAX_LISTED}`, '-1')),
     listGates: () => listGates(redis, keyspace),
   };
@@ -46,10 +43,7 @@ const gateKeys = (name: string, keyspace: Keyspace): string[] => {
 
 export type GatePassage =
   /** The gate holds no calls. The caller asks again only after a provider refused a call. */
-  | { readonly status: 'open' }
-  | { readonly status: 'passed' }
-  /** The caller asks again after `waitMs`. */
-  | { readonly status: 'held'; readonly waitMs: number };
+  { readonly status: 'open' } | { readonly status: 'passed' } | { readonly status: 'held'; readonly waitMs: number };
 
 export interface GateEntry {
   readonly gate: string;
@@ -113,7 +107,6 @@ export interface GateState {
   readonly waiting: number;
 }
 
-/** Gates that hold calls, or did so within the last minute. */
 export async function listGates(redis: Redis, keyspace: Keyspace): Promise<GateState[]> {
   const now = await readClock(redis);
   const names = await callStore(() => redis.zrange(keyspace.gates(), now, '+inf', 'BYSCORE', 'LIMIT', 0, MAX_LISTED));

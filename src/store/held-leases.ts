@@ -17,10 +17,7 @@ export interface HeldLeasesOptions extends RedisLocation {
   readonly owner?: string | undefined;
 }
 
-/**
- * Over this connection a thread extends the leases of its process, also while a tool blocks the event loop.
- * @throws invalid_config if the URL or a TLS setting is invalid
- */
+/** For a thread that extends the leases of its process. @throws invalid_config */
 export function connectHeldLeases(options: HeldLeasesOptions) {
   const redis = openConnection(options);
   const keyspace = new Keyspace(options.shards, options.prefix);

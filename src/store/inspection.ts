@@ -24,7 +24,6 @@ export interface DatabaseFacts {
   readonly schema: number;
   readonly shards: number;
   readonly current: number;
-  /** With which workers and clients refuse the schema. */
   readonly refusal: TurnfoldError | undefined;
 }
 
@@ -100,7 +99,6 @@ async function loadScripts(redis: Redis): Promise<number> {
 }
 
 interface FailurePeriod {
-  /** In the last minute, in ms since epoch. */
   readonly at: number;
   readonly minutes: number;
 }

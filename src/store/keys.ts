@@ -4,9 +4,7 @@ import { operationId } from '../domain/ids.ts';
 import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
 
 export interface SchemaRange {
-  /** The oldest schema whose data this program reads as it is, or migrates at the first touch. */
   readonly oldest: number;
-  /** The schema that this program writes. */
   readonly current: number;
 }
 
@@ -50,7 +48,6 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}ready`;
   }
 
-  /** Failed turns of a shard, as `tenant|id|turn`. */
   failed(shard: number): string {
     return `${this.shardPrefix(shard)}failed`;
   }
@@ -75,7 +72,6 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}quarantined`;
   }
 
-  /** All conversations of a shard, as `tenant|id`. */
   conversations(shard: number): string {
     return `${this.shardPrefix(shard)}conversations`;
   }
@@ -89,7 +85,6 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}sweep`;
   }
 
-  /** The mark of the durability barrier (`barrier.ts`). */
   barrier(conversation: ConversationRef): string {
     return `${this.shardPrefix(this.shardOf(conversation))}barrier`;
   }
@@ -107,10 +102,7 @@ export class Keyspace {
     return this.#shared('calibrations');
   }
 
-  /**
-   * A model's gate: its state, its waiters by arrival and by time, and its calls in progress. `present` are those who
-   * wait in their workers.
-   */
+  /** Waiters by arrival and by time, those who wait in their workers (`present`), and calls in progress. */
   gate(name: string): Readonly<Record<'state' | 'waiters' | 'due' | 'present' | 'calls', string>> {
     const state = this.#shared(`gate:${name}`);
     const keyOf = (part: string): string => `${state}:${part}`;
@@ -122,7 +114,6 @@ export class Keyspace {
     return this.#shared('gates');
   }
 
-  /** All access keys, as `tenant|id`. */
   accessKeys(): string {
     return this.#shared('keys');
   }
@@ -186,10 +177,7 @@ export class Keyspace {
     return this.#shared('measuring');
   }
 
-  /**
-   * Keys for every script on a conversation, in the order of `lua/shared/key-names.lua`. Of turns, streams, summaries
-   * and operations only the script knows the ids, so the list has prefixes.
-   */
+  /** In the order of `lua/shared/key-names.lua`. The last four are prefixes, because only scripts know the ids. */
   conversation(conversation: ConversationRef): string[] {
     const { id } = conversation;
     const base = this.#base(conversation);
@@ -237,7 +225,6 @@ export class Keyspace {
     return `${this.#base(conversation)}out:${conversation.id}:${turn}`;
   }
 
-  /** Outcome of a person's decision on a compaction proposal. */
   decision(conversation: ConversationRef, operation: string): string {
     return `${this.#base(conversation)}op:${conversation.id}:review:${operationId(operation)}`;
   }

@@ -9,10 +9,7 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
  */
 export type HoldLease = (owner: string, leaseMs: number) => Promise<number | undefined>;
 
-/**
- * Most workers ask often and do not get the lease. They first ask with one plain command, because the script would run
- * several.
- */
+/** Most workers do not get the lease. They ask with one command, because the script would run several. */
 export function bindLease(redis: Redis, keyspace: Keyspace, key: string): HoldLease {
   const hold = scriptBinder(redis, keyspace)(holdLeaseScript);
   let holder: string | undefined;

@@ -16,7 +16,6 @@ export interface ListPage<Item, Position> {
   readonly next?: Position;
 }
 
-/** Lists over all shards. One script call reads one shard. */
 export function openListingStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   const conversations = bind(listConversationsScript);
@@ -82,7 +81,6 @@ type ListConversationsRow = readonly [
 type ListConversationsReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListConversationsRow[]];
 
 interface ListQuery<Position> {
-  /** Absent: all tenants. */
   readonly tenant?: string | undefined;
   /** Position after which the page starts, even if its item no longer exists. */
   readonly after?: Position | undefined;
@@ -98,7 +96,6 @@ export interface ConversationQuery extends ListQuery<ConversationRef> {
 /** A conversation in a list. Other client calls accept it as the name of the conversation. */
 export interface ListedConversation extends NamedConversation {
   readonly agent: string;
-  /** Of the oldest unsettled turn, or of the last settled one. */
   readonly state: ListedState;
   /** Last seq, which is also the number of messages in the log. */
   readonly head: number;
@@ -106,9 +103,7 @@ export interface ListedConversation extends NamedConversation {
   readonly turns: number;
   /** Unsettled turns, without scheduled ones. */
   readonly mailbox: number;
-  /** Present if the oldest unsettled turn waits. */
   readonly waitsFor?: WaitKind;
-  /** Absent before the first settled turn. */
   readonly lastTurn?: {
     readonly state: (typeof SETTLED_STATES)[number];
     /** ms since epoch, by the clock of Redis. */
@@ -189,7 +184,6 @@ const PAGE_BYTES = 1_000_000;
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
 type ListWaitingReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListWaitingRow[]];
 
-/** Place in the list of waiting turns. */
 export interface WaitingPosition {
   readonly conversation: ConversationRef;
   readonly for: AnswerKind;
@@ -197,7 +191,6 @@ export interface WaitingPosition {
 }
 
 export interface WaitingQuery extends ListQuery<WaitingPosition> {
-  /** Absent: both kinds of waits. */
   readonly for?: AnswerKind | undefined;
 }
 
@@ -209,7 +202,6 @@ export interface WaitingTurn extends NamedConversation {
   /** For `answer` and `cancel`. */
   readonly turn: string;
   readonly agent: string;
-  /** The waiting calls with their arguments and deadlines. */
   readonly waiting: Waiting & {
     /** `tools`: results from outside. `approval`: decisions of a person. */
     readonly for: AnswerKind;

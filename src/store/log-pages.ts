@@ -14,10 +14,7 @@ const PAGE_ENTRIES = 500;
 /** A single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
-/**
- * Reads the entries of several ranges in order, page by page, up to the first missing one. A log has no gaps, but a
- * range from a corrupt record may end far after the last entry.
- */
+/** Stops at the first missing entry: a range from a corrupt record may end far after the log. */
 export function bindReadLog(
   redis: Redis,
   keyspace: Keyspace,
@@ -50,10 +47,7 @@ export function bindReadLog(
 
 type FindPacked = (seqs: readonly number[], maxBytes: number) => Promise<ReadonlyMap<number, string>>;
 
-/**
- * Finds entries that the log did not hold, up to `maxBytes` of them. After a failover, the new master may lack the
- * newest pack. Then its log still holds the entries.
- */
+/** After a failover, the master may lack the newest pack. Then its log still holds the entries. */
 function findWith(readPage: ReadPage, packs: PackReader, conversation: ConversationRef): FindPacked {
   return async (seqs, maxBytes) => {
     const { found: packed, isWhole } = await packs.find(seqs, maxBytes);
@@ -88,7 +82,6 @@ export interface LogPage {
 
 type ReadPage = (conversation: ConversationRef, seqs: readonly number[]) => Promise<readonly string[]>;
 
-/** Entries that the log itself holds. */
 export async function* readPages(
   readPage: ReadPage,
   conversation: ConversationRef,
@@ -109,14 +102,10 @@ export const readLogScript: ScriptDefinition<[conversation: ConversationRef, seq
   decode: (reply) => reply as string[],
 };
 
-/**
- * Walks through the seqs of several ranges, and lists only as many as requested: a range from a corrupt record may end
- * at 9e15.
- */
+/** Lists no more seqs than requested: a range from a corrupt record may end at 9e15. */
 class SeqCursor {
   readonly #ranges: readonly SeqRange[];
   #range = 0;
-  /** Seqs of the current range that were read. */
   #done = 0;
 
   constructor(ranges: readonly SeqRange[]) {

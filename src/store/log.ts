@@ -22,14 +22,12 @@ export type AppendResult =
       readonly from: number;
       readonly to: number;
     }
-  /** The conversation belongs to this agent. */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
   | Forking
   | OtherPayload
   | { readonly status: 'conflict'; readonly head: number };
 
-/** Messages that a caller appends outside of a turn. */
 export interface AppendRequest {
   readonly conversation: ConversationRef;
   /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
@@ -38,9 +36,7 @@ export interface AppendRequest {
   /** Last log entry that the caller knew when it chose the ids of new tool calls. */
   readonly expectedHead: number;
   readonly messages: readonly WeighedMessage[];
-  /** Calls of the messages that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of the calls for which the messages are results. */
   readonly closes: readonly string[];
   /**
    * Pass that the append creates if the messages are the first of the log and no pass is open. Only a pass knows the
@@ -136,7 +132,6 @@ function isToolCall(value: unknown): boolean {
   return isNamed && (providerId === undefined || typeof providerId === 'string');
 }
 
-/** Encodes an entry that a fork copies, unchanged. */
 export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
   return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
 }

@@ -32,10 +32,8 @@ export interface ShardMeasure {
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
   /** Of turns, passes and scheduled turns. Erases are left out, because they may take long. */
   readonly oldestOverdueMs: number;
-  /** Without those that wait for a person's decision. */
   readonly openPasses: number;
   readonly oldestOpenPassMs: number;
-  /** Includes those that were run again. */
   readonly failedTurns: number;
   readonly oldestIdleMs: number;
   readonly quarantined: number;
@@ -60,10 +58,7 @@ const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
   },
 };
 
-/**
- * Shards that do not answer are left out.
- * @throws redis_unavailable if no shard answers
- */
+/** @throws redis_unavailable if no shard answers. Those that do not are left out */
 export function bindMeasureShards(redis: Redis, keyspace: Keyspace): () => Promise<ShardMeasure> {
   const measure = scriptBinder(redis, keyspace)(measureShardScript);
   return async () => {
@@ -76,7 +71,6 @@ export function bindMeasureShards(redis: Redis, keyspace: Keyspace): () => Promi
   };
 }
 
-/** Adds up the counts of all shards, and keeps the largest of the ages. */
 function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
   const sum = (of: (shard: ShardMeasure) => number): number => shards.reduce((total, shard) => total + of(shard), 0);
   const most = (of: (shard: ShardMeasure) => number): number => Math.max(0, ...shards.map(of));

@@ -17,7 +17,6 @@ export const findAgentScript: ScriptDefinition<[agent: string, role: ServingRole
   decode: (reply) => (reply === null ? { status: 'served' } : { status: 'missing', forMs: reply as number }),
 };
 
-/** An agent that has work, and that no running worker of the role has. */
 export interface MissingAgent {
   readonly agent: string;
   readonly role: string;

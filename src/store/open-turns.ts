@@ -17,10 +17,7 @@ export interface OpenTurn {
   readonly acceptedAt: number;
   /** Time at which a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;
-  /**
-   * User message, if the caller asked for inputs and no worker has claimed the turn. Afterwards the log has the
-   * message.
-   */
+  /** If the caller asked for inputs, until a worker claims the turn and the log has the message. */
   readonly input?: string;
   /** Only the oldest unsettled turn can wait. */
   readonly waiting?: Waiting;
@@ -79,7 +76,6 @@ type Row = readonly [turn: string, ...values: (string | null)[]];
 
 type ListOpenReply = [mailbox: number, scheduled: number, at: number, ...rows: Row[]];
 
-/** `candidates`: turns that may be scheduled, by due time. */
 const listOpenScript: ScriptDefinition<
   [conversation: ConversationRef, limit: number, candidates: readonly string[]],
   OpenTurns | undefined

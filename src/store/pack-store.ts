@@ -39,10 +39,7 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
   // some.
   let round = Math.floor(Date.now() / ROUND_MS);
   return {
-    /**
-     * Takes some conversations that may have entries to pack, from a part of the shards. A taken one becomes due again
-     * after 10 minutes, in case its worker dies.
-     */
+    /** A taken conversation becomes due again after 10 minutes, in case its worker dies. */
     async takeUnpacked(): Promise<ConversationRef[]> {
       round += 1;
       const shards = keyspace.shardNumbers().filter((shard) => (shard + round) % SHARE_OF_SHARDS === 0);
@@ -113,7 +110,6 @@ async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<Readonl
 interface MadePack {
   readonly seqs: readonly number[];
   readonly value: Buffer;
-  /** SHA-1 of the entries as read back, joined by line ends. */
   readonly digest: string;
   readonly bytes: number;
 }
@@ -139,7 +135,6 @@ const takeUnpackedScript: ScriptDefinition<[shard: number], ConversationRef[]> =
 };
 
 type InspectedLog = PackableLog & {
-  /** Undefined if the conversation is idle. */
   readonly idleInMs: number | undefined;
 };
 

@@ -35,7 +35,6 @@ export async function pack(texts: readonly string[]): Promise<Buffer> {
   return await compress(JSON.stringify(texts));
 }
 
-/** @throws corrupt_record if the value is not a pack */
 export async function unpack(place: Place, value: Buffer): Promise<string[]> {
   try {
     const unpacked = await decompress(value, { maxOutputLength: UNPACKED_BYTES });
@@ -72,10 +71,7 @@ interface FoundEntries {
   readonly isWhole: boolean;
 }
 
-/**
- * Packed entries of a conversation, for one read of its log. A pack never changes, but the list of packs grows. So the
- * names are read again if a wanted entry is in no known pack.
- */
+/** A pack never changes, but the list of packs grows: names are read again if an entry is not found. */
 export class PackReader {
   readonly #redis: Redis;
   readonly #key: string;
@@ -88,10 +84,7 @@ export class PackReader {
     this.#key = keyspace.key(conversation, 'pk');
   }
 
-  /**
-   * Each pack is read once. After `maxBytes` of entries, packs whose entries come later are not read, and `isWhole` is
-   * false.
-   */
+  /** Each pack is read once. After `maxBytes` of entries, later packs are left out. */
   async find(seqs: readonly number[], maxBytes: number): Promise<FoundEntries> {
     const found = new Map<number, string>();
     if (seqs.length === 0) return { found, isWhole: true };

@@ -10,15 +10,13 @@ import { encodeTexts, type KeptTexts, versionArgs } from './version-record.ts';
 type EndReply = ['ended', string] | ['reasons_added' | PassLost['status']];
 
 export type PassEndResult =
-  /** If `wakeTurn` is present, the worker adds that job. */
-  { readonly status: 'ended'; readonly wakeTurn?: string } | { readonly status: 'reasons_added' } | PassLost;
+  | { readonly status: 'ended'; readonly wakeTurn?: string }
+  | { readonly status: 'reasons_added' }
+  | PassLost;
 
 export interface PassEnd extends IdleTtl {
   readonly outcome: PassOutcome;
-  /**
-   * Reasons that the worker has considered. If a request has added others since, nothing is written: `reasons_added`.
-   * Absent: no check.
-   */
+  /** If a request has added other reasons, nothing is written: `reasons_added`. Absent: no check. */
   readonly seenReasons?: readonly Reason[];
   readonly backoff: Backoff;
   /** Queue job that wakes the turn. Stored and returned if a turn waited for this pass. */
@@ -31,7 +29,6 @@ export const endPassScript: ScriptDefinition<[lease: PassLease, end: PassEnd], P
   decode: (reply) => decodeEnd(reply as EndReply),
 };
 
-/** First arguments of every script that ends a pass. */
 function endArgs(
   { passId, owner }: PassLease,
   { outcome, backoff, wakeTurn, seenReasons, conversationTtl }: PassEnd,

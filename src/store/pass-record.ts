@@ -22,7 +22,6 @@ export type PassLost =
   /** The conversation does not exist and was not erased: the database was emptied, restored or replaced. */
   | { readonly status: 'unclaimed' };
 
-/** The fields of the pass and of its conversation. */
 export type ClaimedReply = ['claimed', string[], string[]];
 
 /** Proof of ownership. Every write of the pass must carry it (I4). */
@@ -92,7 +91,6 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
   };
 }
 
-/** Refuses a plan with ranges after the end of the log. */
 function readPlan(pass: RecordFields, head: number): PassPlan {
   const plan = pass.json('plan', passPlanSchema, GROWN_JSON_BOUNDS);
   const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);

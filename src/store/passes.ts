@@ -37,7 +37,6 @@ export function openPassStore(redis: Redis, keyspace: Keyspace) {
   };
 }
 
-/** For turn workers and client calls. */
 export type PassIntake = Pick<PassStore, 'requestPass'>;
 
 export type PassStore = ReturnType<typeof openPassStore>;
@@ -45,22 +44,15 @@ export type PassStore = ReturnType<typeof openPassStore>;
 type RequestReply = ['requested' | 'joined', string, number] | ForkingReply | ['not_found' | 'gone'];
 
 export type PassRequestResult =
-  /** `joined`: a pass was in progress, and received the reasons. */
   | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
-/**
- * A hard reason means that a turn must wait for compaction. It removes a proposal that awaits a decision, and the pass
- * commits without approval.
- */
+/** With a hard reason a turn must wait, so it removes an undecided proposal and needs no approval. */
 export interface PassRequest {
   readonly conversation: ConversationRef;
   readonly reasons: readonly Reason[];
-  /**
-   * With the reason `overflow`: tokens at most of the request that the provider refused. Later requests can only lower
-   * the value.
-   */
+  /** With `overflow`: upper bound of the refused request. Later requests can only lower it. */
   readonly refusedTokens?: number | undefined;
   /** Correction factor for token counts, if the requester counted. Later requests can only raise the value. */
   readonly calibration?: number | undefined;
@@ -124,10 +116,7 @@ const claimPassScript: ScriptDefinition<
   },
 };
 
-/**
- * Takes the pass over under a new id, even if a worker owns it. A turn does this when its wait times out. `empty`: the
- * pass has ended meanwhile.
- */
+/** A turn whose wait timed out takes the pass over, even from a worker. `empty`: the pass has ended. */
 const takeOverPassScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, passId: string],
   PassClaimResult
@@ -155,7 +144,6 @@ export interface PassReasons {
   readonly calibration?: number;
 }
 
-/** Requests may have added reasons since the claim. */
 const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | PassLost> = {
   file: 'read-reasons',
   args: ([{ passId, owner }]) => [passId, owner],

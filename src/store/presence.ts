@@ -6,24 +6,15 @@ import { callStore } from './records.ts';
 import { keySlot, nodeOf } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/**
- * ms without a renewal after which a worker whose connection has ended counts as gone. A living worker needs this time
- * to connect again. Renewals are 0.5 s apart.
- */
+/** A living worker whose connection ended connects again within these ms. Renewals are 0.5 s apart. */
 const STALE_AFTER_MS = 1_000;
-/** Larger than any time to live. */
 const NEVER_RENEWED = Number.MAX_SAFE_INTEGER;
 
-/** Name of the connection on which a worker renews its key. */
 export function connectionName(worker: string): string {
   return `turnfold:${worker}`;
 }
 
-/**
- * Which worker processes use a database. A worker renews the time to live of its own key with one command, and writes
- * the key again only on a new connection.
- * @param worker worker whose connection this is
- */
+/** A renewal is one command. The key is written again only on a new connection. */
 export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
   const own = new OwnConnection(redis, { slot: keySlot(keyspace.sharedTag), name: connectionName(worker) });
   const bind = scriptBinder(redis, keyspace);
@@ -35,7 +26,6 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
   // Until the id of a new connection is written, only the age of the key shows that this worker lives.
   redis.on('ready', () => void redis.pexpire(key, LOST_AFTER_MS).catch(() => undefined));
   return {
-    /** True if the worker has a new connection since its last renewal. */
     renewPresence: async (presence: WorkerPresence): Promise<boolean> => {
       // First, because on a new connection the rest takes several round trips.
       const isKnown = (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
@@ -75,10 +65,7 @@ export interface ListedWorker extends WorkerPresence {
 const MARGIN_MS = 1_000;
 const MOST_WORKERS = 1_000;
 
-/**
- * Running workers, and workers that disappeared and were not reported as lost yet, the latest renewals first.
- * @param now clock of Redis in ms since epoch
- */
+/** Includes lost workers that were not reported yet. @param now clock of Redis in ms since epoch */
 export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number): Promise<ListedWorker[]> {
   const workers = await readWorkers(redis, keyspace);
   const listed = workers.map(async (presence) => {
@@ -93,7 +80,6 @@ async function readWorkers(redis: Redis, keyspace: Keyspace): Promise<WorkerPres
   return Object.entries(entries).flatMap(decode);
 }
 
-/** A worker that stopped renewing its key without a shutdown. */
 export interface SilentWorker extends WorkerPresence {
   /**
    * - `gone`: its connection has ended. The process has ended, or reconnects late.
@@ -102,10 +88,7 @@ export interface SilentWorker extends WorkerPresence {
   readonly state: 'gone' | 'lost';
 }
 
-/**
- * Three commands: the list of workers, their keys, their connections. Only the age of a key whose connection has ended
- * needs one more.
- */
+/** Three commands, and one more for each key whose connection has ended. */
 async function findSilent(redis: Redis, keyspace: Keyspace, own: OwnConnection): Promise<SilentWorker[]> {
   const workers = await readWorkers(redis, keyspace);
   if (workers.length === 0) return [];
@@ -154,10 +137,7 @@ interface ListedConnection {
   readonly name: string;
 }
 
-/**
- * Connections of processes on one server: in a Cluster, on that of one hash slot. Each process connects under a name
- * of its own.
- */
+/** The server is that of one hash slot. Each process connects under a name of its own. */
 class OwnConnection {
   readonly #redis: Redis;
   readonly #slot: number;

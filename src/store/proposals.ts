@@ -28,18 +28,13 @@ export type VersionProposalResult =
   | { readonly status: 'version_changed'; readonly version: number }
   | PassLost;
 
-/** A version that is committed only after a person approves it. */
 export interface VersionProposal {
   readonly proposal: Proposal;
-  /** As in `PassEnd`. */
   readonly seenReasons: readonly Reason[];
   readonly reviewMs: number;
 }
 
-/**
- * Stores a proposal and gives up the lease. The pass can be claimed again after a decision, after the proposal
- * expires, or after a hard reason removes it.
- */
+/** Gives up the lease until a decision, the expiry of the proposal, or a hard reason that removes it. */
 export const proposeVersionScript: ScriptDefinition<
   [lease: PassLease, proposal: VersionProposal],
   VersionProposalResult
@@ -62,10 +57,7 @@ export const proposeVersionScript: ScriptDefinition<
   },
 };
 
-/**
- * Records that an approval could not be carried out. The proposal stays open, unless it was removed meanwhile:
- * `dropped`.
- */
+/** The proposal stays open, unless it was removed meanwhile: `dropped`. */
 export const refuseApprovalScript: ScriptDefinition<
   [lease: PassLease, refusal: ApprovalRefusal],
   { readonly status: 'refused' | 'dropped' } | PassLost
@@ -85,7 +77,6 @@ export type DecisionAnswer =
 
 export type DecisionResult =
   | { readonly status: 'decided'; readonly needsWake: boolean }
-  /** A worker has already carried out the same decision. */
   | { readonly status: 'concluded'; readonly answer: DecisionAnswer }
   /** The proposal was replaced, decided or expired, or never existed. */
   | { readonly status: 'stale'; readonly why: 'unknown' | 'decided' | 'expired' | 'version_changed' }
@@ -105,14 +96,12 @@ export interface Decision {
   readonly conversation: ConversationRef;
   /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
-  /** The proposal that the person saw. */
   readonly proposal: string;
   readonly verdict: Verdict;
   /** Queue job to add if the answer has `needsWake`. */
   readonly wake: string;
 }
 
-/** A compaction worker carries the decision out. */
 export const decideProposalScript: ScriptDefinition<[decision: Decision], Acknowledged<DecisionResult>> = {
   file: 'decide-proposal',
   args: ([{ operation, proposal, verdict, wake }]) => [
@@ -182,11 +171,9 @@ function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
 
 const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
 
-/** A version whose decision is awaited, or not carried out yet. */
 export interface WaitingProposal {
   readonly proposal: Proposal;
   readonly passId: string;
-  /** Includes those added while the proposal waits. */
   readonly reasons: readonly Reason[];
   /** ms since epoch, by the clock of Redis. */
   readonly proposedAt: number;

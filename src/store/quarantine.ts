@@ -16,10 +16,7 @@ export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], 
   decode: (reply) => reply === 1,
 };
 
-/**
- * Sets a due entry aside whose records cannot be processed. The reason names no contents. Undefined if the entry no
- * longer exists.
- */
+/** Sets a due entry aside whose records cannot be processed. Undefined if it no longer exists. */
 export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<boolean>, keyspace: Keyspace) {
   return async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
     const shard = keyspace.shardOf(entry.conversation);
@@ -29,7 +26,6 @@ export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<bo
 
 export interface UnreadableRecord {
   readonly key: string;
-  /** Without the contents of the record. */
   readonly why: string;
   /** Queue job to add if a turn waits for this record. */
   readonly wakeTurn: string;

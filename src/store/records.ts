@@ -96,7 +96,6 @@ async function findOtherType(
   return keys.find((key, at) => types[at] !== 'none' && types[at] !== typeOf(key, at));
 }
 
-/** Returns the pairs of a list of names and values in turn. */
 export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
   return Array.from({ length: flat.length >> 1 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
 }
@@ -124,12 +123,10 @@ export class RecordFields {
     return new RecordFields(key, new Map(Object.entries(await callStore(() => redis.hgetall(key)))));
   }
 
-  /** One command, so the fields are of one moment. */
   static async pick(redis: Redis, key: string, names: readonly string[]): Promise<RecordFields> {
     return RecordFields.ofValues(key, names, await callStore(() => redis.hmget(key, ...names)));
   }
 
-  /** From the reply to HMGET. */
   static ofValues(key: string, names: readonly string[], values: readonly unknown[]): RecordFields {
     return new RecordFields(
       key,

@@ -22,7 +22,6 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, corruptRecord, findKeyOfOtherType, OTHER_TYPE } from './records.ts';
 
-/** Another payload was given under the same id before. Nothing was written. */
 export interface OtherPayload {
   readonly status: 'other_payload';
 }
@@ -66,7 +65,6 @@ export class Script<Input extends readonly unknown[], Reply> {
     }
   }
 
-  /** All arguments after the script's hash or text. */
   encode(input: Input): Argument[] {
     const keys = this.#keys(input);
     return [keys.length, ...keys, ...this.#definition.args(input, this.#keyspace)];

@@ -23,7 +23,6 @@ export interface ShardSweep {
 }
 
 export interface ShardSweepPorts {
-  /** True if the first entry of the list may be due. */
   isDue(shard: number, now: number, list: 'ready' | 'idle'): Promise<boolean>;
   sweep(shard: number, limit: number): Promise<ShardSweep>;
   /** The part of a sweep that a full Redis allows: idle conversations are expired. */
@@ -43,7 +42,6 @@ export interface Sweep {
   readonly quarantined: readonly QuarantineEntry[];
   /** Includes late answers of shards to an earlier sweep. */
   readonly due: readonly DueEntry[];
-  /** Of one shard that could not be examined. */
   readonly failure?: Error;
 }
 

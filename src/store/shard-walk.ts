@@ -2,7 +2,6 @@ import { isTurnfoldError } from '../domain/errors.ts';
 
 export interface ShardPage<Row> {
   readonly rows: readonly { readonly name: string; readonly item: Row }[];
-  /** Last name that the script read, or empty. */
   readonly last: string;
   readonly examined: number;
   readonly isEnd: boolean;
@@ -35,15 +34,10 @@ interface ShardWalk<Row> {
 export const NAMES_PER_SCRIPT = 250;
 /** Names that one client call reads, even if none matches. */
 const NAMES_PER_CALL = 2_000;
-/**
- * Shards that are read at once. In a small database most are empty, and reading one after the other would take long.
- */
+/** In a small database most shards are empty, and reading one after the other would take long. */
 const MOST_AT_ONCE = 64;
 
-/**
- * Reads the shards in order until there are `limit` rows or enough names were read.
- * @returns the rows, and the name to continue after, which is undefined after the last shard
- */
+/** @returns rows in order, and the name to continue after, undefined after the last shard */
 export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
   readonly items: readonly Row[];
   readonly next?: string;

@@ -18,7 +18,6 @@ const LETTERS = { text: 't', reasoning: 'r', call: 'c', arguments: 'a' } as cons
 export interface ModelCallKey {
   /** Seq that the message will have. */
   readonly seq: number;
-  /** Of the model step within its turn, from 1. */
   readonly step: number;
   readonly epoch: number;
   /** Within the epoch, from 1. */
@@ -58,7 +57,6 @@ export interface StreamedCompaction {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly archived: number;
-  /** Last seq at the commit. */
   readonly head: number;
 }
 

@@ -29,10 +29,8 @@ const PACKED_BYTES = 500_000;
  * truth, and a reader completes each step from it (I18).
  */
 export function openStreamWriter(redis: Redis, keyspace: Keyspace) {
-  // A worker asks four times a second for each answer in flight.
   const existing = new ExistingKeys(redis);
   return {
-    /** True once a reader has asked for the pieces of this turn. */
     isFollowed: (conversation: ConversationRef, turn: string) => existing.ask(keyspace.stream(conversation, turn)),
     appendPieces: scriptBinder(redis, keyspace)(appendPiecesScript),
   };
@@ -65,7 +63,6 @@ export function openStreamNotices(subscriber: Subscriber, keyspace: Keyspace) {
 
 export type StreamNotices = ReturnType<typeof openStreamNotices>;
 
-/** From now on, workers write the pieces of this turn. */
 const followTurnScript: ScriptDefinition<[conversation: ConversationRef, turn: string], void> = {
   file: 'follow-turn',
   args: ([, turn]) => [turn],
@@ -80,10 +77,7 @@ export const STREAM_LIMITS = {
   batches: 10_000,
   /** The older half is removed. The text of any model answer fits in. */
   bytes: 2_097_152,
-  /**
-   * ms after the settlement. A browser that lost its connection comes back within that time. The log holds everything
-   * but reasoning and compactions.
-   */
+  /** A browser that lost its connection comes back within 5 minutes after the settlement. */
   keptMs: 300_000,
 } as const;
 

@@ -28,10 +28,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
     shards: keyspace.shards,
     quarantine: bindQuarantine(bind(quarantineScript), keyspace),
     quarantineRecord: bind(quarantineRecordScript),
-    /**
-     * Claims the shards that were last swept at least a second ago, and returns up to `limit` due entries per shard. A
-     * returned entry becomes due again later (after 1 s, doubling up to 60 s). The call ends within about a second.
-     */
+    /** A returned entry becomes due again after 1 s, doubling up to 60 s. Ends within about a second. */
     sweepShards: (shards: readonly number[], limit: number) => sweeps.sweep(shards, limit),
     /** As `sweepShards`, for the shards that have due work at the time `now`, and a few others. */
     sweepDue: (now: number, limit: number) => sweeps.sweepDue(keyspace.shardNumbers(), now, limit),

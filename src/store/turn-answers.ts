@@ -12,13 +12,10 @@ export interface UnusedAnswer extends Weight {
 
 export interface StoredAnswer {
   readonly for: AnswerKind;
-  /**
-   * Without spaces: `approved`, `denied`, or a hash of a tool result. A later answer with another verdict is refused.
-   */
+  /** `approved`, `denied`, or a hash of a tool result. A later answer with another is refused. */
   readonly verdict: string;
   /** Hash of the call that the caller means (I21). Absent: the id alone names it. */
   readonly hash?: string | undefined;
-  /** Without line breaks. */
   readonly by?: string | undefined;
   /** JSON: `{content, isError?}` for a tool result, or a person's decision. */
   readonly json: string;
@@ -37,21 +34,16 @@ export type AnswerResult =
   /** All calls of the wait have answers. The caller adds the queue job `wake`, if there is one. */
   | { readonly status: 'answered'; readonly wake?: string }
   | { readonly status: 'still_waiting' }
-  /** The call is not waiting and was never answered. Nothing was written. */
   | { readonly status: 'not_waiting'; readonly call: string }
   /** The call waits for another kind of answer, e.g. an approval. Nothing was written. */
   | { readonly status: 'other_kind'; readonly call: string; readonly for: StoredAnswer['for'] }
   /** The hash is that of a call of an erased conversation. Nothing was written. */
   | { readonly status: 'other_call'; readonly call: string }
-  /**
-   * The conversation was created again after an erase, so the id alone may mean an erased call. Nothing was written.
-   */
+  /** Created again after an erase: the id alone may mean an erased call. Nothing was written. */
   | { readonly status: 'unnamed_call'; readonly call: string }
-  /** Another verdict counts already. Nothing was written. */
   | { readonly status: 'decided'; readonly call: string; readonly decision: RecordedDecision }
   | { readonly status: 'not_found' | 'gone' };
 
-/** Answers to calls of a waiting turn. */
 export interface AnswerRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;

@@ -30,7 +30,6 @@ type VersionResult<Done extends string> =
   | { readonly status: 'version_changed'; readonly version: number }
   | Lost;
 
-/** A version without the messages of turns that left the context. */
 export interface TurnUndo extends TurnVersion {
   readonly backoff: Backoff;
 }
@@ -38,10 +37,7 @@ export interface TurnUndo extends TurnVersion {
 /** `known`: nothing is left to undo, perhaps because an earlier attempt of this call did it. */
 export type UndoResult = VersionResult<'undone' | 'known'>;
 
-/**
- * Removes the messages that `undo` of the conversation lists, before the first step of the next turn. The lease of the
- * turn that was settled last is valid, too, while no other turn is open.
- */
+/** The lease of the turn that was settled last is valid, too, while no other turn is open. */
 export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo], UndoResult> = {
   file: 'undo-turns',
   args: ([lease, undo]) => {

@@ -16,7 +16,6 @@ type ClaimReply =
 export type ClaimResult =
   | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
   | { readonly status: 'empty' | 'gone' }
-  /** The turn cannot be claimed before `untilMs`. */
   | { readonly status: 'leased' | 'waiting'; readonly untilMs: number }
   /** The caller lacks this agent. Nothing was written. */
   | { readonly status: 'unserved'; readonly agent: string }
@@ -77,7 +76,6 @@ export const claimTurnScript: ScriptDefinition<
   },
 };
 
-/** First arguments of every script that only the owner of a turn may run. */
 export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): Argument[] {
   return [turn, owner, epoch];
 }
@@ -102,10 +100,7 @@ export const startAloneScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-/**
- * The process died in which the turn ran alone. The lease ends, and the next claim settles the turn as poison, unless
- * it had made progress in that process.
- */
+/** Its process died. The next claim settles the turn as poison, unless it had made progress there. */
 export const reportDeathScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'recorded' } | Lost> = {
   file: 'report-death',
   args: ([lease]) => turnLeaseArgs(lease),

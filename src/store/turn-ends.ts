@@ -11,9 +11,7 @@ import { turnLeaseArgs } from './turn-claims.ts';
 import { type ClaimedTurn, closingArgs, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
 import { outcomeArgs, type StepOutcome } from './turn-steps.ts';
 
-/**
- * Gives up the lease until the wait ends. The turn stays first in line. `exhausted`: the step was suspended too often.
- */
+/** The turn stays first in line. `exhausted`: the step was suspended too often. */
 export const suspendTurnScript: ScriptDefinition<
   [lease: TurnLease, wait: WaitRequest],
   { readonly status: 'suspended' | 'exhausted' } | Lost
@@ -72,7 +70,6 @@ interface CompletedTurn {
 export type TurnSettlement = IdleTtl & {
   /** Outcome of the last step, if it is not recorded yet: one write does both. */
   readonly step?: StepOutcome | undefined;
-  /** Absent: all messages stay in the context. */
   readonly leaves?: Leaving | undefined;
 } & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
 
@@ -85,9 +82,7 @@ export type SettleResult =
   | {
       readonly status: 'settled' | 'known';
       readonly hasNext: boolean;
-      /** Queue job for the next turn, which the caller adds. */
       readonly wake?: string;
-      /** State before the message of the next turn, if the settlement has a step. */
       readonly conversation?: StepState;
       /** The next turn, claimed with the same write. */
       readonly next?: ClaimedTurn;

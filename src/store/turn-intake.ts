@@ -19,11 +19,9 @@ type AcceptReply =
   | ['not_failed', TurnState | ''];
 
 export type AcceptResult =
-  /** `known`: this turn was accepted before. */
   | { readonly status: 'accepted' | 'known'; readonly state: TurnState; readonly needsWake: boolean }
   | { readonly status: 'conflict' }
   | Forking
-  /** The conversation belongs to this agent. */
   | { readonly status: 'other_agent'; readonly agent: string }
   /** `full`: the mailbox has reached its limit. `busy`: it is not empty, and the turn was to be refused then. */
   | { readonly status: 'full' | 'busy'; readonly queued: number }
@@ -43,7 +41,6 @@ export interface AcceptRequest {
   readonly delayMs?: number | undefined;
   readonly maxQueuedTurns: number;
   readonly traceParent?: TraceParent | undefined;
-  /** JSON of `writeContext`, deleted when the turn settles. */
   readonly context?: string | undefined;
   /** Failed turn of this conversation whose input this turn repeats. */
   readonly redriveOf?: string;
@@ -114,10 +111,7 @@ export const cancelTurnScript: ScriptDefinition<
   },
 };
 
-/**
- * User messages of turns that no worker has claimed. Until then they lie among the texts of the conversation. Leaves
- * out all other turns.
- */
+/** User messages of turns that no worker has claimed. Others are left out. */
 export async function readInputs(
   redis: Redis,
   txt: string,

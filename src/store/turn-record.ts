@@ -38,7 +38,6 @@ export interface ClaimedTurn {
   /** By the provider's count, or by ours if the provider reported none. */
   readonly spentTokens: number;
   readonly traceParent?: TraceParent;
-  /** By the clock of Redis, as all times of the log. */
   readonly claimedAt: number;
   readonly inputSeq: number;
   /** User message, if it is the last log entry. Workers that know the earlier log need not read it. */
@@ -54,7 +53,6 @@ export interface ClaimedTurn {
    */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn' | 'isHeld'> & { readonly isFulfilled: boolean; readonly steps: number };
-  /** Answers and approvals of the wait, by call, as JSON. */
   readonly answers: ReadonlyMap<string, string>;
 }
 
@@ -216,7 +214,6 @@ export function closingArgs(): (string | number)[] {
   return [JSON.stringify(CLOSING_RESULT.content), CLOSING_RESULT.tokens, CLOSING_RESULT.bytes];
 }
 
-/** Fields that describe the wait. */
 export const WAIT_FIELDS = [
   'waitFor',
   'waitStep',

@@ -24,22 +24,14 @@ export const startStepsScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-export type StepResult =
-  /** `known`: an earlier delivery recorded the step. Nothing was appended. */
-  { readonly status: 'recorded' | 'known'; readonly conversation: StepState } | Lost;
+export type StepResult = { readonly status: 'recorded' | 'known'; readonly conversation: StepState } | Lost;
 
 export interface StepOutcome {
   readonly key: string;
-  /** May be empty. */
   readonly messages: readonly WeighedMessage[];
-  /**
-   * Last log entry that the worker knew when it chose the ids of new calls. If the log has grown since: `fenced`.
-   * Absent for tool results.
-   */
+  /** If the log has grown since the worker chose ids of new calls: `fenced`. Absent for tool results. */
   readonly expectedHead?: number;
-  /** Calls of the messages that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of the calls for which the messages are results. */
   readonly closes: readonly string[];
   /** Of clipped messages, by hash. */
   readonly fullTexts?: ReadonlyMap<string, string>;
@@ -71,10 +63,7 @@ export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: Step
   },
 };
 
-/**
- * Last arguments of the scripts that record a step (`lua/shared/outcome.lua`): the outcome as JSON, its full texts,
- * its messages.
- */
+/** For `lua/shared/outcome.lua`: the outcome as JSON, its full texts, its messages. */
 export function outcomeArgs(outcome: StepOutcome): Argument[] {
   const texts = [...(outcome.fullTexts ?? [])];
   return [encodeOutcome(outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
@@ -100,9 +89,7 @@ function encodeOutcome(outcome: StepOutcome, texts: number): string {
   });
 }
 
-/**
- * Fields of `txt:<id>`: the context of an open turn, and the last system prompt behind its turn's id and a line break.
- */
+/** Fields of `txt:<id>`. The last system prompt stands behind its turn's id and a line break. */
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
@@ -119,7 +106,6 @@ export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: strin
 };
 
 export interface Briefing {
-  /** Context data of the caller, as JSON. */
   readonly context?: string;
   /** System prompt that a function of the agent wrote for this turn. */
   readonly system?: string;
@@ -141,7 +127,6 @@ export async function readBriefing(
   };
 }
 
-/** Of the last turn that recorded a system prompt. */
 export async function readSystem(
   redis: Redis,
   keyspace: Keyspace,

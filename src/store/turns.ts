@@ -25,10 +25,7 @@ import {
 } from './turn-record.ts';
 import { keepSystemScript, readBriefing, recordStepScript, startStepsScript } from './turn-steps.ts';
 
-/**
- * Turns, for their workers. Every write is one script, which checks the lease (I4) and has no effect when repeated
- * (I5).
- */
+/** For workers. Every write checks the lease (I4) and has no effect when repeated (I5). */
 export function openTurnStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -51,7 +48,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace) {
 
 export type TurnStore = ReturnType<typeof openTurnStore>;
 
-/** Turns, for client calls. */
+/** For client calls. */
 export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -86,7 +83,6 @@ function bindReadTurn(
   };
 }
 
-/** Without steps and input. */
 const VIEW_FIELDS = [
   'state',
   'agent',

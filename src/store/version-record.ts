@@ -15,10 +15,7 @@ import {
 import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.ts';
 import { encodePairs } from './script.ts';
 
-/**
- * Without the segments, of which a version may have thousands. They are checked by hand, because a schema takes twenty
- * times as long.
- */
+/** Segments are checked by hand, because a schema takes twenty times as long. */
 const shellSchema = versionSchema.extend({
   base: z.number().int().min(0).max(MAX_SEQ),
   segments: boundedList(z.unknown(), MAX_GROWN_ENTRIES),
@@ -76,10 +73,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/**
- * Arguments for `lua/shared/put-version.lua`.
- * @param keepVersions versions to keep besides restore points
- */
+/** For `lua/shared/put-version.lua`. @param keepVersions versions to keep besides restore points */
 export function versionArgs(version: Version, keepVersions: number): (string | number)[] {
   const { number, base, baseTotal } = version;
   const { tokens, bytes } = weighVersion(version);
@@ -106,10 +100,7 @@ export function shownTexts(version: Version): (string | number)[] {
 export const SUMMARY_PREFIX = 'k:';
 export const WHOLE_PREFIX = 'x:';
 
-/**
- * Texts beside a log. `byHash`: full texts of clipped messages, and system prompts, tools and pinned texts of
- * versions.
- */
+/** `byHash`: full texts of clipped messages, and texts that describe the agent of a version. */
 export interface KeptTexts {
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly byHash: ReadonlyMap<string, string>;

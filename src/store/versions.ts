@@ -37,13 +37,11 @@ export type VersionReplacementResult =
   | { readonly status: 'changed'; readonly version: number; readonly head: number }
   /** A turn is running. Or a turn or call waits, and the version would remove its messages. */
   | { readonly status: 'busy' }
-  /** The text of a summary is lost. */
   | { readonly status: 'text_gone' }
   | { readonly status: 'not_found' | 'gone' }
   | OtherPayload
   | Forking;
 
-/** A version by which a caller restores an older one, or rolls back a turn. */
 export interface VersionReplacement {
   readonly conversation: ConversationRef;
   /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
@@ -55,7 +53,6 @@ export interface VersionReplacement {
   readonly backoff: Backoff;
   /** True if a waiting turn and open calls keep all messages, so that they may continue. */
   readonly keepsNewer: boolean;
-  /** Queue job, stored and returned if a turn waited for the pass that this write ends. */
   readonly wakeTurn: string;
   /** Older versions to keep besides restore points. */
   readonly keepVersions: number;
@@ -108,10 +105,7 @@ const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void
 /** Texts that one HSCAN reads, roughly. Each may be as large as a message. */
 const BATCH = 10;
 
-/**
- * Reads some texts from `cursor` on, first `0`. When `next` is `0`, all texts have been read. A text never changes, so
- * no script is needed.
- */
+/** From `cursor` on, first and last `0`. A text never changes, so no script is needed. */
 function bindReadTexts(
   redis: Redis,
   keyspace: Keyspace,

@@ -83,10 +83,7 @@ function decodeHealth(fields: RecordFields): WebhookStatus['health'] {
   return { ...Object.fromEntries(counts), ...(lastFailure !== undefined && { lastFailure }) };
 }
 
-/**
- * True if this failure sets the webhook aside.
- * @param isFinal the receiver wants no more requests
- */
+/** True if this failure sets the webhook aside. @param isFinal the receiver wants no more requests */
 const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: boolean], boolean> = {
   file: 'record-webhook-failure',
   keys: ([id], keyspace) => [keyspace.webhooks(), keyspace.webhookHealth(id)],
@@ -102,19 +99,15 @@ export interface Delivery {
   readonly shard: number;
   readonly webhook: string;
   readonly conversation: ConversationRef;
-  /** Absent if the conversation was erased. */
   readonly agent?: string;
   /** First event that was not sent. If `event` has another id, events have expired unsent. */
   readonly next: string;
-  /** Failed attempts to send that event. */
   readonly attempts: number;
-  /** Absent if all have expired or the conversation was erased. */
   readonly event?: ConversationEvent;
   /** A later claim of another worker voids this token. */
   readonly claim: string;
 }
 
-/** Due deliveries, oldest first. */
 const claimDeliveriesScript: ScriptDefinition<[shard: number, limit: number], Delivery[]> = {
   file: 'claim-deliveries',
   keys: ([shard], keyspace) => [keyspace.outbox(shard), keyspace.outboxPositions(shard)],
@@ -141,10 +134,7 @@ function toEvent([id, fields]: EventReply): ConversationEvent {
   return decodeEvent(id, Object.fromEntries(pairsOf(fields)));
 }
 
-/**
- * Records that the event is sent, and renews the claim.
- * @returns the next event's delivery, or undefined if no event is left or another worker has the claim
- */
+/** @returns the next event's delivery, or undefined if none is left or another worker has the claim */
 const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | undefined> = {
   file: 'advance-delivery',
   keys: ([{ shard, conversation }], keyspace) => [
@@ -161,7 +151,6 @@ const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | u
   },
 };
 
-/** Gives a claim back. The delivery is due after `delayMs`. */
 const postponeDeliveryScript: ScriptDefinition<[delivery: Delivery, attempts: number, delayMs: number], void> = {
   file: 'postpone-delivery',
   keys: ([{ shard }], keyspace) => [keyspace.outbox(shard), keyspace.outboxPositions(shard)],

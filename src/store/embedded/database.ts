@@ -2,7 +2,6 @@ import { type Reply, ReplyError } from './reply.ts';
 import { SortedSet } from './sorted-set.ts';
 import { Stream } from './stream.ts';
 
-/** Values of Redis, by the name of their type. */
 interface Values {
   string: string;
   hash: Map<string, string>;
@@ -14,10 +13,9 @@ interface Values {
 
 type Type = keyof Values;
 type Value = { readonly [T in Type]: { readonly type: T; value: Values[T] } }[Type];
-/** Types whose keys disappear with their last element. */
 type Collection = 'hash' | 'list' | 'set' | 'zset';
 
-/** A command: the database and its arguments, as bytes. A missing argument is found before the call. */
+/** Arguments are bytes. A missing one is found before the call. */
 export type Command = (database: Database, ...args: string[]) => Reply;
 export type Commands = Readonly<Record<string, Command>>;
 
@@ -30,20 +28,16 @@ const EMPTY: { readonly [T in Type]: () => Values[T] } = {
   stream: () => new Stream(),
 };
 
-/** Commands between two searches for expired keys that no command asks for. */
+/** Reads between two searches for expired keys that no command asks for. */
 const SEARCH_EVERY = 4_096;
 
-/** The keys of an in-process Redis. An expired key is gone for every command. */
 export class Database {
   readonly #values = new Map<string, Value>();
-  /** Times in ms at which keys expire. */
   readonly #ends = new Map<string, number>();
   #reads = 0;
   #scriptAt: number | undefined;
-  /** Returns the ms since the epoch. */
   clock: () => number = Date.now;
 
-  /** Copies all keys. */
   copy(clock = this.clock): Database {
     const copy = new Database();
     copy.clock = clock;
@@ -56,7 +50,7 @@ export class Database {
     return this.#scriptAt ?? this.clock();
   }
 
-  /** Runs a script, during which no time passes. */
+  /** During a script no time passes, as in Redis. */
   runScript<Result>(run: () => Result): Result {
     this.#scriptAt = this.clock();
     try {
@@ -75,7 +69,6 @@ export class Database {
     return [...this.#values.keys()];
   }
 
-  /** @throws ReplyError if the key holds a value of another type */
   get<T extends Type>(key: string, type: T): Values[T] | undefined {
     const found = this.#find(key);
     if (found !== undefined && found.type !== type)
@@ -83,7 +76,6 @@ export class Database {
     return found?.value as Values[T] | undefined;
   }
 
-  /** @returns the value of the key, a new and empty one if there is none */
   make<T extends Type>(key: string, type: T): Values[T] {
     const found = this.get(key, type);
     if (found !== undefined) return found;
@@ -92,7 +84,7 @@ export class Database {
     return value;
   }
 
-  /** Changes a collection. A collection that is empty afterwards does not exist. */
+  /** A collection that is empty afterwards does not exist. */
   edit<T extends Collection, Result>(key: string, type: T, change: (value: Values[T]) => Result): Result {
     const value = this.make(key, type);
     const result = change(value);
@@ -116,7 +108,7 @@ export class Database {
     return existed;
   }
 
-  /** Moves or copies a value with its time of expiry. @returns false if there is none */
+  /** With its time of expiry. @returns false if there is no such key */
   transfer(from: string, to: string, { isCopy }: { readonly isCopy: boolean }): boolean {
     const found = this.#find(from);
     if (found === undefined) return false;
@@ -129,12 +121,11 @@ export class Database {
     return true;
   }
 
-  /** @returns the time of expiry, or undefined for a key that does not expire */
   endOf(key: string): number | undefined {
     return this.#ends.get(key);
   }
 
-  /** @param at ms since the epoch. Undefined for never. @returns false if there is no such key */
+  /** @param at undefined for never. @returns false if there is no such key */
   expire(key: string, at: number | undefined): boolean {
     if (this.#find(key) === undefined) return false;
     if (at === undefined) return this.#ends.delete(key);

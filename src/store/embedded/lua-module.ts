@@ -1,16 +1,15 @@
 import { LuaApi } from 'wasmoon-lua5.1';
 import { ReplyError } from './reply.ts';
 
-/** A place in the memory of WebAssembly. 0 is none. */
 export type Pointer = number;
 
-/** The memory of WebAssembly. It is another one after it has grown. */
+/** WebAssembly replaces these when its memory grows. */
 interface Memory {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU32: Uint32Array;
 }
 
-/** Functions of Lua 5.1, as its manual describes them: those of the auxiliary library (`luaL_`) begin with `aux`. */
+/** Functions of Lua 5.1, as in its manual. Those of the auxiliary library (`luaL_`) begin with `aux`. */
 interface LuaFunctions {
   readonly addFunction: (call: (state: Pointer) => number, types: string) => Pointer;
   readonly stringToNewUTF8: (text: string) => Pointer;
@@ -47,7 +46,7 @@ export const LUA = { nil: 0, boolean: 1, lightuserdata: 2, number: 3, string: 4,
 export const REGISTRY = -10_000;
 export const GLOBALS = -10_002;
 
-/** Longer texts are copied by a Buffer, shorter ones faster by hand. */
+/** A Buffer copies longer texts, and is slower for shorter ones. */
 const COPIED_BY_HAND = 48;
 const FIRST_BYTES = 65_536;
 
@@ -71,7 +70,7 @@ export class LuaModule {
     return new LuaModule(api.module);
   }
 
-  /** @returns a C string, which is kept: only for names that the program knows */
+  /** a C string, which is never freed: only for names in the code */
   nameOf(text: string): Pointer {
     const known = this.#names.get(text) ?? this.lua.stringToNewUTF8(text);
     this.#names.set(text, known);
@@ -82,7 +81,7 @@ export class LuaModule {
     this.lua.pushlstring(state, this.place(text), text.length);
   }
 
-  /** Copies a text into memory, where it stays until the next call. */
+  /** The copy stays until the next call. */
   place(text: string): Pointer {
     const bytes = text.length;
     if (bytes > this.#room.bytes) {
@@ -111,14 +110,12 @@ export class LuaModule {
     this.lua.settop(state, -2);
   }
 
-  /** Sets a field of the table on top to a function. */
   setFunction(state: Pointer, name: string, call: (state: Pointer) => number): void {
     this.lua.pushcclosure(state, this.lua.addFunction(call, 'ii'), 0);
     this.lua.setfield(state, -2, this.nameOf(name));
   }
 }
 
-/** Names the functions of the module without its prefixes. */
 function nameFunctions(module: object): LuaFunctions {
   const named = Object.entries(module).map(([name, value]): [string, unknown] => [
     name.replace(/^_luaL_(.)/, (_, first: string) => `aux${first.toUpperCase()}`).replace(/^_(?:lua_)?/, ''),
@@ -129,10 +126,7 @@ function nameFunctions(module: object): LuaFunctions {
 
 const MAX_DEPTH = 1_000;
 
-/**
- * Pushes a JSON value.
- * @param isNil true for `null` as nil, as in `cmsgpack.unpack`. False for a light userdata, as in `cjson.decode`
- */
+/** @param isNil true for `null` as nil, as in `cmsgpack.unpack`. False for a light userdata, as in `cjson.decode` */
 export function pushJson(module: LuaModule, state: Pointer, value: unknown, isNil = false): void {
   const { lua } = module;
   if (value === null || value === undefined) {
@@ -158,7 +152,7 @@ export function pushJson(module: LuaModule, state: Pointer, value: unknown, isNi
   }
 }
 
-/** Writes a value of Lua as JSON, as `cjson.encode` does. A table with the keys 1 to n is a list. */
+/** As `cjson.encode` does: a table with the keys 1 to n is a list. */
 export function encodeJson(module: LuaModule, state: Pointer, at: number, depth = 0): string {
   const { lua } = module;
   if (depth > MAX_DEPTH) throw new ReplyError('ERR Cannot serialise, excessive depth');

@@ -3,7 +3,6 @@ import { unpack } from 'msgpackr';
 import { encodeJson, GLOBALS, LUA, LuaModule, type Pointer, pushJson, REGISTRY } from './lua-module.ts';
 import { type Reply, ReplyError, Status } from './reply.ts';
 
-/** Runs a command for a script. @throws ReplyError */
 export type RunCommand = (name: string, args: string[]) => Reply;
 
 /** As Redis does: no libraries of files and processes, and no global variables besides those that are here. */
@@ -17,11 +16,10 @@ const SANDBOX = [
 
 let loading: Promise<LuaScripts> | undefined;
 
-/** Lua scripts of Redis: one after the other, and each script is compiled once in a process. */
+/** Runs scripts one after the other, and compiles each once in a process. */
 export class LuaScripts {
   readonly #module: LuaModule;
   readonly #state: Pointer;
-  /** Places of compiled scripts in Lua's registry, by their hashes. */
   readonly #compiled = new Map<string, number>();
   #run: RunCommand = () => null;
 
@@ -31,17 +29,12 @@ export class LuaScripts {
     this.#openLibraries();
   }
 
-  /** Loads WebAssembly once in a process. */
   static load(): Promise<LuaScripts> {
     loading ??= LuaModule.load().then((module) => new LuaScripts(module));
     return loading;
   }
 
-  /**
-   * Compiles a script.
-   * @returns its hash
-   * @throws ReplyError if it is no Lua
-   */
+  /** @returns the hash of the script. @throws ReplyError if it is no Lua */
   compile(script: string): string {
     const sha = sha1(script);
     if (this.#compiled.has(sha)) return sha;
@@ -122,7 +115,6 @@ export class LuaScripts {
     this.#module.pop(this.#state);
   }
 
-  /** `redis.call` and `redis.pcall`. */
   #call(state: Pointer, throws: boolean): number {
     const { lua } = this.#module;
     try {

@@ -1,7 +1,6 @@
-/** A reply of a command. Each unit of a text is one byte, because values of Redis are bytes (latin1). */
+/** Each unit of a text is one byte (latin1). */
 export type Reply = string | number | null | Status | readonly Reply[];
 
-/** A reply such as `OK`, which is no value. */
 export class Status {
   readonly text: string;
 
@@ -12,7 +11,6 @@ export class Status {
 
 export const OK = new Status('OK');
 
-/** An error that the client gets as a reply. */
 export class ReplyError extends Error {}
 
 /** Encodes a reply in the protocol of Redis, version 2. */

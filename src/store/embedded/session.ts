@@ -1,11 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { encodeReply, OK, type Reply, ReplyError, Status } from './reply.ts';
 
-/** The server, as a session needs it. */
 export interface SessionServer {
-  /** @throws ReplyError */
   readonly run: (name: string, args: string[]) => Reply;
-  /** Runs what waits for other commands, after each command. */
   readonly hasRun: () => void;
 }
 
@@ -15,17 +12,16 @@ interface Waiting {
 }
 
 const QUEUED = new Status('QUEUED');
-/** Commands that wait, with the commands that answer at once. */
+/** Commands that wait, and those that answer at once. */
 const BLOCKING: Readonly<Record<string, string>> = { BZPOPMIN: 'ZPOPMIN', BLPOP: 'LPOP', BRPOP: 'RPOP' };
 
-/** One connection: its requests are answered in their order. */
+/** One connection. A command that waits holds back the requests behind it. */
 export class Session {
   readonly #stream: Duplex;
   readonly #server: SessionServer;
   readonly #reader = new RequestReader();
   readonly #channels = new Set<string>();
   readonly #own: Readonly<Record<string, (args: string[]) => Reply | undefined>>;
-  /** Requests behind a command that waits. */
   readonly #later: string[][] = [];
   #queued: string[][] | undefined;
   #waiting: Waiting | undefined;
@@ -48,14 +44,12 @@ export class Session {
     stream.on('close', () => this.#clearWaiting());
   }
 
-  /** Sends a message, if the client has subscribed to its channel. */
   receive(channel: string, message: string): boolean {
     if (!this.#channels.has(channel)) return false;
     this.#send(['message', channel, message]);
     return true;
   }
 
-  /** Tries the command that waits once more. */
   retry(): void {
     const waiting = this.#waiting;
     if (waiting === undefined) return;
@@ -195,14 +189,12 @@ class RequestReader {
   #text = '';
   #at = 0;
 
-  /** @throws Error if the bytes are no request */
   *read(bytes: Buffer): Generator<string[]> {
     this.#text = this.#text.slice(this.#at) + bytes.toString('latin1');
     this.#at = 0;
     for (let request = this.#next(); request !== undefined; request = this.#next()) yield request;
   }
 
-  /** @returns undefined if the request is not complete yet */
   #next(): string[] | undefined {
     const start = this.#at;
     const count = this.#readLength('*');

@@ -5,7 +5,7 @@ export interface Scored {
   readonly score: number;
 }
 
-/** Members with their scores, in the order of the scores and then of the bytes. */
+/** In the order of the scores, then of the bytes. */
 export class SortedSet {
   readonly #scores = new Map<string, number>();
   #ordered: Scored[] = [];
@@ -34,7 +34,6 @@ export class SortedSet {
     return true;
   }
 
-  /** All members, the lowest score first. */
   get entries(): readonly Scored[] {
     return this.#ordered;
   }
@@ -44,7 +43,6 @@ export class SortedSet {
     return score === undefined ? undefined : this.#findPlace({ member, score });
   }
 
-  /** Members with scores from `min` to `max`. */
   between(min: Bound, max: Bound): readonly Scored[] {
     const from = this.#ordered.findIndex(({ score }) => isOver(score, min));
     if (from === -1) return [];
@@ -53,7 +51,6 @@ export class SortedSet {
     return this.#ordered.slice(from, to);
   }
 
-  /** @returns the place of an entry, or the place where it belongs */
   #findPlace(entry: Scored): number {
     let [low, high] = [0, this.#ordered.length];
     while (low < high) {
@@ -65,13 +62,12 @@ export class SortedSet {
   }
 }
 
-/** A limit of a range of scores. */
 export interface Bound {
   readonly score: number;
   readonly isOpen: boolean;
 }
 
-/** Reads `5`, `(5`, `-inf` or `+inf`. */
+/** `5`, `(5`, `-inf` or `+inf`. */
 export function readBound(text: string): Bound {
   const isOpen = text.startsWith('(');
   const score = parseScore(isOpen ? text.slice(1) : text);

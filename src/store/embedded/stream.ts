@@ -8,7 +8,6 @@ export interface StoredEntry {
 
 type Id = readonly [ms: number, number: number];
 
-/** Entries in the order of their ids. */
 export class Stream {
   #entries: StoredEntry[] = [];
   #last: Id = [0, 0];
@@ -28,7 +27,6 @@ export class Stream {
     return id;
   }
 
-  /** @returns the number of removed entries */
   trim(isKept: (entry: StoredEntry, at: number) => boolean): number {
     const before = this.#entries.length;
     this.#entries = this.#entries.filter(isKept);
@@ -40,7 +38,7 @@ export class Stream {
     return first <= 0 ? 0 : this.trim((_, at) => at >= first);
   }
 
-  /** Entries from `min` to `max`, where `-` and `+` are the ends, and `(` leaves out the limit itself. */
+  /** `-` and `+` are the ends, and `(` leaves out the limit itself. */
   between(min: string, max: string): readonly StoredEntry[] {
     const [low, high] = [readLimit(min, 0), readLimit(max, Number.POSITIVE_INFINITY)];
     const from = this.#countBelow((id) => compareIds(id, low.id) < (low.isOpen ? 1 : 0));
@@ -50,7 +48,7 @@ export class Stream {
     );
   }
 
-  /** @returns the number of entries at the beginning whose ids are below a limit */
+  /** Entries at the beginning, by binary search. */
   #countBelow(isBelow: (id: Id) => boolean): number {
     let [least, most] = [0, this.#entries.length];
     while (least < most) {

@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis';
 import { DEFAULT_PREFIX, hashTag, type NamespaceRules, rulesOf } from '../../domain/namespace.ts';
 import { refusalError } from './errors.ts';
 
-/** Placeholders for the name of a key and of a channel in the commands below. */
 const [KEY, CHANNEL] = ['$key', '$channel'];
 
 /**
@@ -31,10 +30,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));
 
-/**
- * Lua script that asks Redis 7.0 or later whether the current user may run each of the given commands. The script runs
- * none of these commands.
- */
+/** Asks Redis 7.0 or later which of the given commands the current user may not run, and runs none of them. */
 const TEST_SCRIPT = [
   '#!lua flags=no-writes',
   'local refused = {}',
@@ -46,14 +42,12 @@ const TEST_SCRIPT = [
 ].join('\n');
 
 /**
- * Checks that the Redis user of a connection may run every command that a worker uses. Otherwise a missing permission
- * would stop a turn halfway.
+ * A missing permission would stop a turn halfway.
  * @throws redis_denied with the missing ACL rules. redis_unavailable if Redis does not answer.
  */
 export async function checkAccess(redis: Redis, prefix = DEFAULT_PREFIX): Promise<void> {
   const needed = rulesOf(prefix);
   const channel = sampleOf(prefix, 'tf');
-  // The keys of the store, and the keys of the queues of BullMQ.
   const roots = ROOTS.map((root) => ({ key: sampleOf(prefix, root), rule: needed.keys[root] }));
   const tested = COMMANDS.flatMap((call) =>
     call.includes(KEY)
@@ -83,10 +77,7 @@ interface Tested {
   readonly rule: string;
 }
 
-/**
- * Returns the ACL rules to add. If every command on a key prefix is refused, the rule is for that prefix. Otherwise
- * there is one rule per refused command.
- */
+/** One rule per refused command. If every command on a key prefix is refused, the rule for that prefix. */
 function nameRules(refused: readonly Tested[], tested: readonly Tested[], needed: NamespaceRules): string[] {
   const keys = Object.values(needed.keys).filter((rule) => countOf(refused, rule) === countOf(tested, rule));
   const commands = refused
@@ -110,7 +101,7 @@ function fill(call: readonly string[], placeholder: string, name: string): strin
 
 const ROOTS = ['tf', 'tq'] as const;
 
-/** A name under a root, for a key or a channel that need not exist. */
+/** The key or channel need not exist. */
 function sampleOf(prefix: string, root: (typeof ROOTS)[number]): string {
   return `${hashTag(prefix, root, 0)}:x`;
 }

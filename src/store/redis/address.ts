@@ -105,7 +105,6 @@ export function showAddress(address: RedisAddress): string {
 function isSingle(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname } = new URL(text);
-  // A comma separates servers.
   return /^rediss?:$/.test(protocol) && /^[^,]+$/.test(hostname) && /^(\/\d*)?$/.test(pathname);
 }
 

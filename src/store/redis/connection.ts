@@ -108,7 +108,6 @@ async function leaveRefused(redis: Redis, location: RedisLocation | undefined): 
   return refusal;
 }
 
-/** Once per lost connection. */
 const MOST_RESENDS = 20;
 
 /**

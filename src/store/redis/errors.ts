@@ -9,10 +9,7 @@ export function isOutage(error: unknown): boolean {
   return findOutageCause(said) !== undefined || findTlsFault(said) !== undefined;
 }
 
-/**
- * Converts the failure of a call to `redis_full`, `redis_denied` or `redis_unavailable`. Other errors are returned
- * unchanged.
- */
+/** Other errors than outages, refusals and a full Redis are returned unchanged. */
 export function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.message.startsWith('OOM')) {
@@ -40,10 +37,7 @@ export function outage(cause: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis ${what}: ${words}`, { cause, details });
 }
 
-/**
- * An outage that turnfold noticed without an error from Redis.
- * @param words cause, as half a sentence
- */
+/** For an outage without an error from Redis. @param words cause, as half a sentence */
 export function outageBecause(words: string, cause?: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
 }
@@ -55,10 +49,7 @@ function isRefusingServer(error: Error): boolean {
   return isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;
 }
 
-/**
- * Listeners for the `error` and `ready` events of a connection. They report an outage once, although ioredis emits an
- * error at every attempt to reconnect.
- */
+/** ioredis emits an error at every attempt to reconnect. The listeners report an outage once. */
 export function reportOutages(report: (error: Error) => void): {
   onError: (error: Error) => void;
   onReady: () => void;
@@ -88,7 +79,6 @@ function describe(error: Error): string {
   return lastNodeError instanceof Error ? `${message} ${describe(lastNodeError)}` : message;
 }
 
-/** Why a reachable Redis refuses this client. A person must change the server or the settings. */
 export interface RedisRefusal {
   /** As half a sentence. */
   readonly message: string;

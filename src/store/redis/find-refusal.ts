@@ -35,10 +35,7 @@ export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRef
   return refusals.find((refusal) => refusal !== undefined);
 }
 
-/**
- * What a server says before our first command. With too many clients, or in protected mode, it sends an error and
- * closes.
- */
+/** With too many clients, or in protected mode, a server sends an error and closes. */
 export async function readGreeting({ url, tls }: RedisLocation): Promise<string | undefined> {
   const address = readRedisAddress(url);
   if (address === undefined) return undefined;

@@ -36,7 +36,6 @@ export interface ConnectionTerms {
   readonly connectTimeoutMs?: number;
   /** ms of silence after which unanswered commands fail. In a Cluster, ms after which any command fails. */
   readonly failSilenceMs?: number;
-  /** The caller connects the connection. */
   readonly isLazy?: boolean;
   /** Gives up when connecting fails once. A server that is still loading its data is no failure. */
   readonly isTriedOnce?: boolean;
@@ -113,7 +112,6 @@ function open(location: RedisLocation, terms: ConnectionTerms, classes: Connecti
   return failWhenSilent(redis, failSilenceMs);
 }
 
-/** The error never quotes the URL, which may contain a password. */
 function readAddress(url: string): RedisAddress {
   const address = readRedisAddress(url);
   if (address !== undefined) return address;
@@ -165,10 +163,7 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
   return isTriedOnce ? () => null : (times) => Math.min(50 * times, 1_000);
 }
 
-/**
- * A demoted master may keep our connection and refuse every write. Reconnecting finds the new master. A waiting
- * connection then sends the write again (2).
- */
+/** Finds the new master of a demoted one. 2: ioredis sends the refused write again. */
 function pickReconnects({ failsFast, isTriedOnce, staysDemoted }: ConnectionTerms): (error: Error) => boolean | 2 {
   if (isTriedOnce === true || staysDemoted === true) return () => false;
   return ({ message }) => message.includes('READONLY') && (failsFast || 2);

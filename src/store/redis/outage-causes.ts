@@ -1,6 +1,5 @@
 /** Why Redis cannot be used now, in the words that callers and operators see. */
 export interface OutageCause {
-  /** As half a sentence. */
   readonly words: string;
   readonly remedy: string;
   /** True if the server answers reads and refuses writes. */
@@ -15,10 +14,7 @@ const CHECK_CLUSTER = 'Run redis-cli --cluster check, and start the nodes that a
 const CHECK_NETWORK = 'Check Redis, and the network between this machine and Redis.';
 const START = 'Start Redis, or correct REDIS_URL (or --redis).';
 
-/**
- * The words are ours, because those of a library may change. The first match counts: ioredis derives errors from
- * network errors, so network errors come first.
- */
+/** The first match counts: ioredis derives errors from network errors, so those come first. */
 const OUTAGES: readonly Row[] = [
   [/ECONNREFUSED/, 'no server accepts connections (ECONNREFUSED)', START],
   [/ENOTFOUND/, 'the host name in its URL is unknown (ENOTFOUND)', 'Correct the host in REDIS_URL (or --redis).'],

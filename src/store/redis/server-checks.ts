@@ -20,10 +20,7 @@ function toNumbers(version: string): number[] {
   return (version.split('-', 1)[0] ?? '').split('.').map(Number);
 }
 
-/**
- * A server that forbids asking for its version is accepted.
- * @throws incompatible_store if a server is older than 7.0
- */
+/** @throws incompatible_store if a server is older than 7.0. One that forbids asking is accepted */
 export async function checkServerVersion(redis: Redis): Promise<void> {
   const { answers } = await askMasters(redis, readVersion);
   const found = answers.find((version) => !isAtLeast(version, LEAST_REDIS));
@@ -44,13 +41,11 @@ async function readVersion(master: Redis): Promise<string | undefined> {
 
 export interface MemoryUse {
   readonly usedBytes: number;
-  /** `maxmemory`, 0 without a limit. */
   readonly limitBytes: number;
 }
 
 export interface MemoryState extends MemoryUse {
   readonly evictionPolicy: string | undefined;
-  /** Since the server started. */
   readonly evictedKeys: number;
 }
 
@@ -101,10 +96,7 @@ export function parseMemoryState(info: string): MemoryState {
   };
 }
 
-/**
- * True if every server writes an append-only file. Without one, a restart loses the writes since the last snapshot.
- * Undefined if every server forbids INFO.
- */
+/** Without the file, a restart loses writes since the last snapshot. Undefined if INFO is forbidden. */
 export async function readAppendOnly(redis: Redis): Promise<boolean | undefined> {
   const { answers } = await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info('persistence'));
@@ -113,10 +105,7 @@ export async function readAppendOnly(redis: Redis): Promise<boolean | undefined>
   return answers.length === 0 ? undefined : answers.every((enabled) => enabled === '1');
 }
 
-/**
- * Declared to write but writes nothing. Redis refuses this script whenever it would refuse a write. Without keys, any
- * server runs it.
- */
+/** Declared to write, so Redis refuses it whenever it would refuse a write. Any server runs it. */
 const MIGHT_WRITE = '#!lua\nreturn 1';
 
 /**
@@ -127,7 +116,6 @@ export async function proveWrites(server: Redis): Promise<void> {
   await server.call('eval', [MIGHT_WRITE, 0]);
 }
 
-/** Returns the error of `proveWrites`. Undefined if the server accepts writes. */
 export async function probeWrites(server: Redis): Promise<Error | undefined> {
   try {
     await proveWrites(server);

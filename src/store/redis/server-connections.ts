@@ -28,7 +28,6 @@ export function batchWrites(redis: Redis): void {
   };
 }
 
-/** Sockets that hold back their writes until the end of this pass. */
 const held = new WeakSet<Socket>();
 
 function holdWrites(socket: Socket | undefined): void {
@@ -69,7 +68,6 @@ const INCIDENT_MS = 15_000;
 /** Connections in a row that were accepted and ended before they were ready, e.g. by a server with too many clients. */
 const MOST_DROPPED = 2;
 
-/** By `performance.now()`. */
 let nextAt = 0;
 
 const waiting = new Set<Redis>();

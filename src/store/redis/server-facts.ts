@@ -16,7 +16,6 @@ export interface RedisFacts extends MemoryState {
   /** `host:port` */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
-  /** Of Valkey or Redis. */
   readonly version: string;
   /** Version of Redis whose commands the server supports. */
   readonly redisVersion: string;
@@ -27,7 +26,6 @@ export interface RedisFacts extends MemoryState {
     readonly hasFailed: boolean;
     readonly bytes: number;
     readonly fsync: string | undefined;
-    /** On the server's machine. */
     readonly folder: string | undefined;
   };
   readonly replicas: number;
@@ -35,7 +33,6 @@ export interface RedisFacts extends MemoryState {
   readonly keyspaceEvents: string | undefined;
 }
 
-/** Of every master. A server that forbids INFO is left out. */
 export async function readRedisFacts(redis: Redis): Promise<MasterAnswers<RedisFacts>> {
   return await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info());
@@ -131,7 +128,6 @@ export async function pingServers(redis: Redis): Promise<void> {
   await askAllMasters(redis, (master) => master.ping(), MEASURED_MS);
 }
 
-/** Clock of Redis, in ms since epoch. */
 export async function readClock(redis: Redis): Promise<number> {
   const [seconds, microseconds] = await callRedis(() => redis.time());
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);

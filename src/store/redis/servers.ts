@@ -19,16 +19,11 @@ export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, la
 
 export interface MasterAnswers<Answer> {
   readonly answers: readonly Answer[];
-  /**
-   * Masters that did not answer, as `host:port`, and the count of hash slots without a master, whose keys cannot be
-   * reached.
-   */
+  /** As `host:port`, and the count of hash slots without a master, whose keys cannot be reached. */
   readonly silent: readonly string[];
 }
 
-/**
- * ms for asking one server for the gauges. All gauges have two seconds, so one silent server does not hide the others.
- */
+/** All gauges have two seconds, so one silent server does not hide the others. */
 export const MEASURED_MS = 1_000;
 
 type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
@@ -81,24 +76,17 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 
 const SLOTS = 16_384;
 
-/**
- * Slots without a master, once nodes have forgotten the lost one. Nodes that knew it still report it, because ioredis
- * never forgets an owner.
- */
+/** Nodes that knew a lost master still report it, because ioredis never forgets an owner. */
 function nameUnowned({ slots }: Cluster): string[] {
   const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
   return unowned === 0 ? [] : [`${unowned} hash slots without a master`];
 }
 
-/** `host:port` */
 export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
 
-/**
- * `isSilent` if the server is late or away.
- * @throws any other failure
- */
+/** @throws any failure but a late or absent server, which is `isSilent` */
 export async function answerWithin<Answer>(
   answering: Promise<Answer>,
   deadlineMs: number,
@@ -112,9 +100,7 @@ export async function answerWithin<Answer>(
   }
 }
 
-/**
- * Undefined if the server forbids or does not know the command. Managed servers hide some, and an ACL may forbid any.
- */
+/** Managed servers hide some commands, and an ACL may forbid any: undefined. */
 export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer;

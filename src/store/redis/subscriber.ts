@@ -6,7 +6,6 @@ type Listener = (text: string) => void;
 
 interface Channel {
   readonly listeners: Set<Listener>;
-  /** Resolves once Redis has confirmed. */
   readonly begun: Promise<unknown>;
 }
 

@@ -49,7 +49,6 @@ export function isPrivateKey(pem: string): boolean {
   }
 }
 
-/** Finds a certificate without a key, or with the key of another. */
 export function findMisfit({ cert, key }: RedisTls): { field: 'cert' | 'key'; message: string } | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (key === undefined) return { field: 'key', message: 'missing: a certificate is no use without its key' };
@@ -73,7 +72,6 @@ function readCertificates(pem: string): X509Certificate[] | undefined {
 }
 
 export interface CertificateTerm {
-  /** `ours`, or `HOST:PORT` of a server. */
   readonly whose: string;
   readonly until: Date;
 }

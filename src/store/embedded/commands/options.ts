@@ -1,6 +1,6 @@
 import { ReplyError } from '../reply.ts';
 
-/** Options of a command: words, and words with values. The order does not count. */
+/** Words, and words with values, in any order. */
 export class Options {
   readonly #words: readonly string[];
   readonly #given: readonly string[];
@@ -14,7 +14,6 @@ export class Options {
     return this.#words.includes(word);
   }
 
-  /** @returns the value behind a word */
   after(word: string, distance = 1): string | undefined {
     const at = this.#words.indexOf(word);
     return at === -1 ? undefined : this.#given[at + distance];
@@ -31,18 +30,16 @@ export function readInteger(text: string): number {
   return Number(text);
 }
 
-/** Reads an index. A negative one counts from the end. */
 export function indexIn(list: readonly unknown[], text: string): number {
   const at = readInteger(text);
   return at < 0 ? list.length + at : at;
 }
 
-/** Returns the part from index `from` to index `to`, both included. */
 export function rangeOf<Item>(list: readonly Item[], from: string, to: string): Item[] {
   return list.slice(Math.max(0, indexIn(list, from)), Math.max(0, indexIn(list, to) + 1));
 }
 
-/** Lists the pairs of a flat list: `[a, 1, b, 2]` is `[[a, 1], [b, 2]]`. */
+/** `[a, 1, b, 2]` is `[[a, 1], [b, 2]]`. */
 export function pairsOf(flat: readonly string[], command: string): [string, string][] {
   if (flat.length === 0 || flat.length % 2 === 1) throw wrongNumber(command);
   return flat.flatMap((item, at) => (at % 2 === 0 ? [[item, flat[at + 1] as string]] : []));
@@ -52,7 +49,7 @@ export function wrongNumber(command: string): ReplyError {
   return new ReplyError(`ERR wrong number of arguments for '${command.toLowerCase()}' command`);
 }
 
-/** Reads a pattern of MATCH or KEYS: `*`, `?`, `[ab]` and `\` before a character. */
+/** A pattern of MATCH or KEYS: `*`, `?`, `[ab]` and `\` before a character. */
 export function readPattern(pattern: string): RegExp {
   const source = pattern.replaceAll(/\\.|[*?.+^${}()|\\/]/gs, (part) => {
     if (part === '*') return '.*';
