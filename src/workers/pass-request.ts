@@ -17,16 +17,12 @@ interface RequestPorts {
   readonly tracing: Pick<Tracing, 'current'>;
 }
 
-type PassWhy = Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>;
-
-type PassAnswer = { readonly status: 'open'; readonly passId: string } | { readonly status: 'gone' };
-
 /** If a pass is open, adds the reasons to it. */
 export async function requestPass(
   { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
-  { reasons, ...counted }: PassWhy,
-): Promise<PassAnswer> {
+  { reasons, ...counted }: Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>,
+): Promise<{ readonly status: 'open'; readonly passId: string } | { readonly status: 'gone' }> {
   const wake = ids.next();
   const result = await passes.requestPass({ conversation, reasons, ...counted, passId: ids.next(), wake });
   if (result.status !== 'requested' && result.status !== 'joined') return { status: 'gone' };

@@ -17,22 +17,13 @@ export class Shutdown {
   readonly #begun = new AbortController();
   readonly #callsEnd = new AbortController();
   readonly #workEnds = new AbortController();
-  #cutOff = 0;
-
   /** The worker starts no delivery and no step any more. */
-  get begun(): AbortSignal {
-    return this.#begun.signal;
-  }
-
+  readonly begun = this.#begun.signal;
   /** The worker aborts its model and tool calls. An answer that still arrives is recorded. */
-  get callsEnd(): AbortSignal {
-    return this.#callsEnd.signal;
-  }
-
+  readonly callsEnd = this.#callsEnd.signal;
   /** All leases are handed back, even those of work that still runs. */
-  get workEnds(): AbortSignal {
-    return this.#workEnds.signal;
-  }
+  readonly workEnds = this.#workEnds.signal;
+  #cutOff = 0;
 
   /** Turns and passes that the deadline interrupted within a step. */
   get cutOff(): number {

@@ -17,10 +17,8 @@ export type JobDelivery = (job: Job<unknown>, token: string) => Promise<unknown>
 export interface DeliveryListeners {
   readonly report: (error: unknown) => void;
   /** The job was removed, because its data cannot be read. */
-  readonly drop: DropListener;
+  readonly drop: (job: string, error: unknown) => void;
 }
-
-type DropListener = (job: string, error: unknown) => void;
 
 /** Handles other conversations within a job. */
 export interface Lanes {
@@ -50,8 +48,6 @@ export async function deliverAgain(job: Job<unknown>, token: string, at: number)
   throw new DelayedError();
 }
 
-type ReadJob<Task> = { readonly status: 'read'; readonly task: Task } | { readonly status: 'dropped' };
-
 /**
  * Removes a job with unreadable data, because another attempt would fail again.
  *
@@ -65,7 +61,7 @@ export async function readJob<Task>(
   job: Job<unknown>,
   token: string,
   { drop }: Pick<DeliveryListeners, 'drop'>,
-): Promise<ReadJob<Task>> {
+): Promise<{ readonly status: 'read'; readonly task: Task } | { readonly status: 'dropped' }> {
   if (isNewerPayload(job.data) && job.attemptsStarted <= NEWER_PAYLOAD_TRIES) {
     // BullMQ puts a delayed job behind others of its priority. The lowest one keeps it behind all readable jobs.
     await job.changePriority({ priority: LOWEST_PRIORITY });

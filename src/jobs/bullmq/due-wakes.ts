@@ -25,12 +25,6 @@ export interface DueWake {
   readonly wake: string;
 }
 
-interface TakenWakes {
-  readonly wakes: readonly DueWake[];
-  /** Wakes that still wait. */
-  readonly left: number;
-}
-
 /** A queue of BullMQ, or a worker of it. */
 interface QueueKeys {
   toKey(type: string): string;
@@ -137,7 +131,7 @@ export class DueWakes {
   }
 
   /** @param getJobs true if the caller adds a job for each */
-  async take(queue: QueueKeys, most: number, { getJobs }: { readonly getJobs: boolean }): Promise<TakenWakes> {
+  async take(queue: QueueKeys, most: number, { getJobs }: { readonly getJobs: boolean }) {
     const keys = [DUE, 'wait', 'prioritized', 'meta', 'metrics:completed'].map((key) => queue.toKey(key));
     const [left, ...members] = await this.#redis.takeDueWakes(...keys, FIRST, LATER, most, getJobs ? 0 : 1);
     return { wakes: members.map(readMember).filter((wake) => wake !== undefined), left };

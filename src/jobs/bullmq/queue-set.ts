@@ -89,13 +89,6 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
 
 export const WAKE_JOBS = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;
 
-/** As `Queue.add` takes it. */
-interface WakeJob {
-  readonly name: string;
-  readonly data: object;
-  readonly opts: JobsOptions;
-}
-
 interface WakeToAdd extends WakeTask {
   readonly kind: WakeKind;
   readonly wake: string;
@@ -104,9 +97,9 @@ interface WakeToAdd extends WakeTask {
 }
 
 /** The same wake always has the same job id, so that it is added once. */
-export function describeWakeJob({ kind, wake, priority, delayMs = 0, ...task }: WakeToAdd): WakeJob {
+export function describeWakeJob({ kind, wake, priority, delayMs = 0, ...task }: WakeToAdd) {
   const definition = WAKE_JOBS[kind];
-  const opts = {
+  const opts: JobsOptions = {
     jobId: jobIdOf(wake),
     priority: Math.max(HIGHEST_PRIORITY, priority ?? definition.priority),
     delay: delayMs,

@@ -85,15 +85,13 @@ function isShort(text: unknown): boolean {
 
 const JSON_NULL = 'null';
 
-type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
-
 /** BullMQ parses a job when it takes it. An error there would stop the worker for 15 s, again and again. */
 class SteadyWorker extends Worker<unknown> {
   readonly #maxDataCharacters: number;
 
   constructor(
     name: string,
-    process: Processor,
+    process: (job: Job<unknown>, token?: string) => Promise<unknown>,
     options: WorkerOptions & { connection: QueueConnection },
     maxDataCharacters: number,
   ) {

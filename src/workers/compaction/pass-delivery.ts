@@ -14,7 +14,7 @@ import type { TakeoverResult } from '../turn/turn-ports.ts';
 import { act } from './pass-actions.ts';
 import { chooseChildJobs, isFinal, nextPassStep, startPass } from './pass-machine.ts';
 import { evaluateRequest, findFirstUser } from './pass-snapshot.ts';
-import type { ChildJobs, FinalState, PassState, PassStep } from './pass-states.ts';
+import type { ChildJobs, FinalState, PassState } from './pass-states.ts';
 import { type CompactionPorts, failPass, type RunningPass, reportLost } from './pass-writes.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
 
@@ -89,12 +89,8 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs:
 
 async function runPass(run: RunningPass, start: PassState): Promise<FinalState> {
   let state = start;
-  while (!isFinal(state)) state = await advance(run, state);
+  while (!isFinal(state)) state = nextPassStep(state, await act(run, state));
   return state;
-}
-
-async function advance<Step extends PassStep>(run: RunningPass, state: PassState<Step>): Promise<PassState> {
-  return nextPassStep(state, await act(run, state));
 }
 
 async function failUnknown(ports: CompactionPorts, pass: ClaimedPass): Promise<DeliveredPass> {

@@ -20,6 +20,8 @@ import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 const MIN_USER_TEXTS_TOKENS = 64;
 /** Kept for the summary itself, however long the copied user texts are. */
 const MIN_SUMMARY_TOKENS = 16;
+/** Messages after a sequence that its summarizer sees. */
+const MAX_LATER_MESSAGES = 64;
 /** In addition to the text of a message. */
 const MESSAGE_TOKENS = 4;
 
@@ -130,7 +132,8 @@ export async function createRequest(
   const maxTokens = room - (await counter.count(userTexts));
   if (maxTokens < 1) return refuse(`the sequence has ${sequence.tokens} tokens, too few for a smaller summary`);
   const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
-  const later = await readLater(contexts, conversation, sequence.to);
+  const behind = { from: sequence.to + 1, to: sequence.to + MAX_LATER_MESSAGES };
+  const later = await contexts.readLog(conversation, [behind]);
   const firstKept = head - prepared.policy.retentionWindow;
   const { earlier, opensVersion } = place;
   let usage = NO_USAGE;
@@ -174,7 +177,7 @@ interface PrefixPlace {
  * @returns undefined if the context shows the sequence otherwise than the summarizer should read it
  */
 async function readPrefix(
-  contexts: RequestContexts,
+  contexts: SummarizationPorts['contexts'],
   agent: PreparedAgent,
   { conversation, sequence, earlier }: PrefixPlace,
 ): Promise<CachedPrefix | undefined> {
@@ -201,21 +204,8 @@ async function readPrefix(
   };
 }
 
-type RequestContexts = SummarizationPorts['contexts'];
-
 function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
-}
-
-/** Messages after a sequence that its summarizer sees. */
-const MAX_LATER_MESSAGES = 64;
-
-async function readLater(
-  contexts: Pick<ContextReader, 'readLog'>,
-  conversation: ConversationRef,
-  seq: number,
-): Promise<LogEntry[]> {
-  return await contexts.readLog(conversation, [{ from: seq + 1, to: seq + MAX_LATER_MESSAGES }]);
 }
 
 /** With its tags, the text must stay within its cap and be smaller than the messages. */

@@ -18,7 +18,7 @@ import {
   leaveUnanswered,
   noteRefusal,
   requestUnderLease,
-  rollBackRefused,
+  rollBack,
 } from './refused-request.ts';
 import { decideStep, decideTurnEnd, mayWaitForPass } from './step-decision.ts';
 import { runTools } from './tool-round.ts';
@@ -193,17 +193,6 @@ async function checkStep(run: RunningTurn): Promise<TurnFacts['check']> {
   const decision = decideStep(prepared, journal.conversation, mayWaitForPass(waits, 'threshold'));
   const { steps, spentTokens } = journal;
   return { status: 'checked', key, number, steps: countSteps(steps), spentTokens, decision, waits };
-}
-
-/** If the older version is too large, and the step may not wait again, the turn fails with the provider's refusal. */
-async function rollBack(
-  run: RunningTurn,
-  { key, version, failure }: RunState<'roll_back'>,
-): Promise<TurnFacts['roll_back']> {
-  if (!(await rollBackRefused(run, { step: key, version }, failure))) return { mayAsk: false };
-  const { journal, prepared } = run;
-  const mayWait = mayWaitForPass(journal.waitsOf(key), 'threshold');
-  return { mayAsk: decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse' };
 }
 
 /** Waits until no other work runs in this process (I10). @throws LostTurn if the lease was lost */

@@ -59,8 +59,12 @@ type Stoppable = ReturnType<Timers['after']>;
  */
 export class Ending {
   readonly lease: TurnLease;
+  readonly scope: EventScope & { readonly turn: string };
+  /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` aborts. */
+  readonly callsEnd: AbortSignal;
   readonly #ports: EndingOptions;
   readonly #work = new AbortController();
+  readonly signal = this.#work.signal;
   readonly #heartbeat: Stoppable;
   #expiry: Stoppable;
   #limit: Stoppable | undefined;
@@ -69,23 +73,11 @@ export class Ending {
 
   constructor(lease: TurnLease, ports: EndingOptions) {
     this.lease = lease;
+    this.scope = { ...nameConversation(lease.conversation), turn: lease.turn };
+    this.callsEnd = ports.shutdown.callsEnd;
     this.#ports = ports;
     this.#heartbeat = ports.timers.every(ports.heartbeatMs, () => this.#renew());
     this.#expiry = this.#expireLater();
-  }
-
-  get signal(): AbortSignal {
-    return this.#work.signal;
-  }
-
-  /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` aborts. */
-  get callsEnd(): AbortSignal {
-    return this.#ports.shutdown.callsEnd;
-  }
-
-  get scope(): EventScope & { readonly turn: string } {
-    const { conversation, turn } = this.lease;
-    return { ...nameConversation(conversation), turn };
   }
 
   /** The first cause remains. */

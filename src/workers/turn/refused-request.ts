@@ -4,13 +4,12 @@ import type { Leaving } from '../../domain/message.ts';
 import { NO_WEIGHT } from '../../domain/message.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
-import type { TurnFailure } from '../../domain/turn.ts';
 import { START_VERSION, type Version, weighVersion } from '../../domain/version.ts';
 import type { PassIntake } from '../../store/passes.ts';
 import { hashSegments } from '../content-hash.ts';
 import { requestPass } from '../pass-request.ts';
 import { LostTurn } from './ending.ts';
-import { decideStep, hasWaitedForPass } from './step-decision.ts';
+import { decideStep, hasWaitedForPass, mayWaitForPass } from './step-decision.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
 import {
   type FailedEnd,
@@ -79,9 +78,11 @@ function doesFit({ prepared, journal }: RunningTurn): boolean {
   return decideStep(prepared, journal.conversation, false).kind !== 'refuse';
 }
 
-/** If the messages of this turn alone are too large, they leave the context. */
+/** If this turn's own messages are the cause, they leave the context, so that later turns can be answered. */
 export async function explainTooLarge(run: RunningTurn, large: RunState<'give_up'>): Promise<TurnFacts['give_up']> {
-  return { failed: describeTooLarge(run, large), leaves: await leaveAsTooLarge(run, large.refusal !== undefined) };
+  const failed = describeTooLarge(run, large);
+  const isOwn = (await isOwnTooLarge(run)) || (large.refusal !== undefined && (await leaveIfNew(run)) !== undefined);
+  return { failed, leaves: isOwn ? { from: run.claimed.inputSeq, why: 'too_large' } : undefined };
 }
 
 function describeTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }: RunState<'give_up'>): FailedEnd {
@@ -89,21 +90,17 @@ function describeTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount 
   const { usable, upperBoundFactor } = limits;
   const upperBound = upperBoundTokens(tokens, upperBoundFactor);
   const sizes = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
-  const details = { ...sizes, ...describeParts(recount), ...describeCode(refusal) };
+  const details = {
+    ...sizes,
+    ...(recount?.status === 'too_large' && { ...recount.details, rules: recount.rules }),
+    ...(refusal?.code !== undefined && { code: refusal.code }),
+  };
   const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
   const count = `${sum}, upper bound ${upperBound} (× ${upperBoundFactor}), usable window of the model ${usable ?? 'unknown'}`;
   const why = `${count}${explainParts(recount)}${explainRefusal(refusal)}`;
   return policy.enabled
     ? failTurn('budget_infeasible', `the request is too large even after compaction: ${why}`, details)
     : failTurn('context_overflow', `the request is too large and compaction is off: ${why}`, details);
-}
-
-function describeParts(recount: Recount | undefined): TurnFailure['details'] {
-  return recount?.status === 'too_large' ? { ...recount.details, rules: recount.rules } : {};
-}
-
-function describeCode(refusal: ModelFailure | undefined): { readonly code?: string } {
-  return refusal?.code === undefined ? {} : { code: refusal.code };
 }
 
 function explainRefusal(refusal: ModelFailure | undefined): string {
@@ -151,15 +148,7 @@ export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined>
   return messages.length <= head - leaving.from + 1 ? leaving : undefined;
 }
 
-/**
- * The messages of this turn, if they alone exceed the window. @param isRefused by the provider, and nothing could help
- */
-async function leaveAsTooLarge(run: RunningTurn, isRefused: boolean): Promise<Leaving | undefined> {
-  const from = run.claimed.inputSeq;
-  const isOwn = (await isOwnTooLarge(run)) || (isRefused && (await leaveIfNew(run)) !== undefined);
-  return isOwn ? { from, why: 'too_large' } : undefined;
-}
-
+/** The messages of this turn alone exceed the window. */
 async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn): Promise<boolean> {
   const { inputSeq, lease } = claimed;
   const { overhead, limits } = prepared;
@@ -177,9 +166,12 @@ async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn)
 /** Mark in `explained` of a version that replaced a refused one. A caller's rollback has another mark. */
 const VERSION_REFUSED = 'version_refused';
 
-interface RefusedRequest {
-  readonly step: string;
-  readonly version: number;
+/** If the older version is too large, and the step may not wait again, the turn fails with the provider's refusal. */
+export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): Promise<TurnFacts['roll_back']> {
+  if (!(await replaceRefused(run, state))) return { mayAsk: false };
+  const { journal, prepared } = run;
+  const mayWait = mayWaitForPass(journal.waitsOf(state.key), 'threshold');
+  return { mayAsk: decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse' };
 }
 
 /** A pass or a rollback made the version, and no request over it was answered yet. */
@@ -195,10 +187,9 @@ export function isUnanswered({ answeredVersion }: StepState, version: number): b
  * fault
  * @throws LostTurn if the lease was lost
  */
-export async function rollBackRefused(
+async function replaceRefused(
   run: RunningTurn,
-  { step, version: refused }: RefusedRequest,
-  failure: ModelFailure,
+  { key, version: refused, failure }: RunState<'roll_back'>,
 ): Promise<boolean> {
   const { ports, ending, journal } = run;
   const { conversation } = ending.lease;
@@ -211,7 +202,7 @@ export async function rollBackRefused(
   ending.signal.throwIfAborted();
   // Recorded before the rollback. A crash between the two leaves one wait too many. The other order would fail the
   // turn.
-  if (hasWaitedForPass(journal.waitsOf(step))) await journal.recordWait(step, 'rolled_back');
+  if (hasWaitedForPass(journal.waitsOf(key))) await journal.recordWait(key, 'rolled_back');
   const rollback = {
     expectedVersion: refused,
     shownVersion: shown.number,
