@@ -7,7 +7,7 @@ import type { ListingStore } from '../../store/listings.ts';
 import type { PassIntake } from '../../store/passes.ts';
 import type { ProposalStore } from '../../store/proposals.ts';
 import type { StreamNotices, StreamReader } from '../../store/streams.ts';
-import type { StepReader, TurnIntake } from '../../store/turns.ts';
+import type { TurnIntake } from '../../store/turns.ts';
 import type { VersionStore } from '../../store/versions.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 

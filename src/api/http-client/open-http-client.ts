@@ -36,7 +36,7 @@ export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: Ht
 const plainMethods = Object.fromEntries(
   Object.keys(operations).map((name) => [
     name,
-    (http: Transport, ...given: readonly unknown[]) => callOperation(http, name as PlainName, given),
+    (http: Transport, ...given: readonly unknown[]): unknown => callOperation(http, name as PlainName, given),
   ]),
 ) as Required<Omit<Methods<Transport>, 'plan'>>; // `operations` has a row for every method but `plan`
 
