@@ -17,9 +17,8 @@ export interface NativeSummarizerOptions {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Writes the text beside an encrypted compaction. */
   readonly fallback: Summarizer;
-  /** Of a call without a stream. Default: derived from its size. */
+  /** Limit of a call without a stream. Default: derived from its size. */
   readonly callTimeoutMs?: number;
 }
 

@@ -34,7 +34,6 @@ export function mendArguments(given: unknown): string {
   return /^\s*"/.test(text) ? (readTwice(text) ?? text) : text;
 }
 
-/** @returns undefined for a text that was not serialized twice */
 function readTwice(text: string): string | undefined {
   const wrapped = parseObject(`{"inner":${text}}`);
   const inner = wrapped?.['inner'];

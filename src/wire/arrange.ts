@@ -8,9 +8,9 @@
  * Each block remembers the message of the log that it comes from (`Origin`). A finished body does not show that, but the
  * rules on order (X10) and on thinking (A8) are about the log.
  *
- * Nothing is added to or removed from the middle of a request that was sent before. A later system message stays in its
- * place, an unknown tool changes no list of tools, and derived ids repeat: the provider's prompt cache and all thinking
- * hold only for an unchanged start.
+ * The start of a request never changes while messages are appended, because the provider's prompt cache and all thinking
+ * hold only for an unchanged start. So a later system message stays in its place, the list of tools depends on
+ * no call, and derived ids repeat.
  *
  * Every step yields in slices, because a context may have 100,000 messages.
  */
@@ -35,7 +35,6 @@ export interface ArrangedSystem {
   readonly text: string;
 }
 
-/** A request in the order and form that all wire formats share, before each adds its own roles, blocks and merges. */
 export interface ArrangedRequest {
   /** The agent's prompt, and then the system messages at the start. */
   readonly system: readonly ArrangedSystem[];
@@ -91,7 +90,6 @@ export function* arrangeInSlices(
   return { system, tools, items, prefix };
 }
 
-/** @param start number of system messages at the start */
 function arrangeSystem({ system, messages }: WireRequest, start: number): ArrangedSystem[] {
   const prompt = isBlank(system) ? [] : [{ origin: NO_ORIGIN, text: sendText(system) }];
   const first = messages.slice(0, start).map(({ content }, origin) => ({ origin, text: sendText(content) }));

@@ -10,7 +10,7 @@ const INVALID_KEY = 'invalid_arguments';
 /** A surrogate, escaped or not. Text without a match holds no lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
-/** Digits or an exponent that JavaScript may not represent exactly. */
+/** JavaScript may not represent such digits or exponents exactly. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 interface CallArguments {
@@ -39,7 +39,6 @@ export function hasBigNumber(text: string): boolean {
 
 interface MendedInput {
   readonly input: Record<string, unknown>;
-  /** No string held a lone surrogate. */
   readonly isWellFormed: boolean;
   readonly hasBigNumber: boolean;
 }
@@ -98,14 +97,13 @@ export class CallIds {
   /** Last number of each stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
   readonly #numbers = new Map<string, number>();
 
-  /** @param form what the provider requires beyond its format */
+  /** @param form form that the provider requires beyond its format */
   constructor(messages: readonly Message[], format: RawFormat, form?: CallIdForm) {
     this.#form = form;
     this.#legal = form === 'nine' ? NINE : LEGAL_IDS[format];
     for (const { toolCalls = [] } of messages) for (const call of toolCalls) this.#choose(call);
   }
 
-  /** @returns undefined if no message makes that call */
   sentOf(id: string): string | undefined {
     return this.#sent.get(id);
   }

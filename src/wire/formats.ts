@@ -10,15 +10,9 @@ import type { RuleContext } from './rules/rule.ts';
 import type { Rendered, Violation, WireRequest } from './wire-request.ts';
 
 interface FormatFunctions {
-  /**
-   * @param options of the format, from the model's profile
-   * @throws orphan_result or duplicate_call if the messages are not a valid history
-   */
+  /** @throws orphan_result or duplicate_call if the messages are not a valid history */
   readonly renderInSlices: (request: WireRequest, options?: object) => Interruptible<Rendered<unknown>>;
-  /**
-   * Checks any value, and never throws: a value that is not a request also yields violations.
-   * @param options that the body was rendered with
-   */
+  /** Never throws: a value that is not a request also yields violations. */
   readonly validateInSlices: (body: unknown, context?: RuleContext, options?: object) => Interruptible<Violation[]>;
 }
 

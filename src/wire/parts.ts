@@ -7,12 +7,11 @@ import { PICTURE_TYPES } from '../domain/picture-size.ts';
 /** In place of a blank text, which providers refuse (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
-/** A part that provider formats have a form for. */
 export type SentPart = Exclude<Part, { kind: 'other' | 'reference' }>;
 
 /**
- * Returns the parts to send, at least one: no blank texts (wire rule X3), no lone surrogates (wire rule X8), and a line
- * of text for each unsupported part.
+ * Returns the parts to send, at least one. Blank texts are dropped (X3), lone surrogates replaced (X8), and unsupported
+ * parts become texts.
  */
 export function sendParts(
   message: Pick<Message, 'content' | 'parts'>,
@@ -30,7 +29,7 @@ export function textPart(text: string): SentPart {
   return { kind: 'text', text };
 }
 
-/** True if the provider's verbatim text is that of the logged message. The placeholder counts as blank. */
+/** The placeholder of a blank text counts as blank. */
 export function isTextOf(said: string, text: string): boolean {
   return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }

@@ -7,7 +7,7 @@ export function isSigned({ signature }: { readonly signature?: unknown }): boole
   return isFilledText(signature);
 }
 
-/** True for thinking that is valid only in its own context (wire rule A8). */
+/** Thinking that is valid only in its own context (wire rule A8). */
 export function isBound(item: { readonly type?: unknown; readonly signature?: unknown }): boolean {
   return isThinking(item) && (item.type !== 'thinking' || isSigned(item));
 }
@@ -17,7 +17,6 @@ export function countThoughts(message: Message, format: RawFormat): number {
   return raw?.format === format ? raw.items.filter(isThinking).length : 0;
 }
 
-/** What decides about the provider's verbatim items in a request. */
 export interface Binding {
   readonly format: RawFormat;
   readonly model: string;
@@ -26,9 +25,9 @@ export interface Binding {
 }
 
 /**
- * Returns the provider's verbatim items that this request may send back: of its format and model (wire rule R6), and
- * without thinking of another context (wire rule A8). Comparing versions drops more thinking than necessary, but stays
- * correct while a compaction runs.
+ * Returns the provider's verbatim items that this request may send back: those of its format and model (wire rule R6).
+ * Thinking of another context is left out (wire rule A8). Comparing versions drops more thinking than necessary, but
+ * stays correct while a compaction runs.
  */
 export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
   const raw = readRawItems(message);

@@ -1,6 +1,6 @@
 import { isMapping } from '../domain/parse.ts';
 
-/** Fields whose values are shown. Others may hold contents of the conversation, so only their sizes are. */
+/** Values of other fields may be contents of the conversation, so only their sizes are shown. */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -13,7 +13,6 @@ const FORM_KEYS: ReadonlySet<string> = new Set([
   'status',
   'media_type',
 ]);
-/** The list of messages, in Anthropic and Chat Completions, and in Responses. */
 const LISTS = ['messages', 'input'] as const;
 const NEIGHBOURS = 2;
 const SHOWN_WITHOUT_PLACE = 6;

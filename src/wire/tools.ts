@@ -17,9 +17,9 @@ const NO_TOOLS: ToolDescription = {
 };
 
 /**
- * Returns the agent's tools. Calls of tools that no longer exist never change the list: providers accept them, and a
- * changed list would void the prompt cache and all thinking (wire rule A8). A history with calls and no tools gets a
- * placeholder (wire rule X6).
+ * Returns the agent's own tools, even if calls name others. Providers accept such calls, and a changed list would void
+ * the prompt cache and all thinking (wire rule A8). A history with calls and no tools gets a placeholder (wire rule
+ * X6).
  */
 export function sendTools(
   tools: readonly ToolDescription[],

@@ -9,9 +9,8 @@ import { describeAttachments } from './pictures.ts';
 interface MadeCall {
   readonly call: ToolCall;
   count: number;
-  /** Last message that holds the call or its result. */
   position: number;
-  /** Of the last of these calls. Absent while it is open. */
+  /** Absent while the last of these calls is open. */
   result?: Message | undefined;
 }
 
@@ -69,7 +68,7 @@ function renderCall({ call, count, result }: MadeCall): string {
   return `${said}${count > 1 ? ` ×${count}` : ''} → ${result === undefined ? 'no result' : renderOutcome(result, call)}`;
 }
 
-/** Bytes of UTF-8 of a word or two: `paid`. */
+/** A word or two: `paid`. */
 const SHORT_BYTES = 16;
 
 /** Leaves out prose of a call that succeeded, because a tool may pose as a person. */

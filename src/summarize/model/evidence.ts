@@ -9,7 +9,6 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { LogQuotes } from './log-quotes.ts';
 
-/** One folded line of the log. */
 export interface EvidenceLine {
   readonly text: string;
   /** The terms for which the line was chosen, the most valuable first. At most `MAX_TERMS`. */
@@ -18,7 +17,6 @@ export interface EvidenceLine {
 
 interface EvidenceRequest {
   readonly maxTokens: number;
-  /** Lines of these messages may be chosen. */
   readonly range: SeqRange;
   /** Text that the agent gets in any case. */
   readonly said?: string;
@@ -28,9 +26,9 @@ interface EvidenceRequest {
 
 const MAX_TERMS = 4;
 const MARK_TOKENS = 3;
-/** Per UTF-8 byte, in the mean of recorded conversations. */
+/** Mean of recorded conversations. */
 const TOKENS_A_BYTE = 0.28;
-/** Share of the room by estimated tokens. Exact counts then decide. */
+/** Factor on the room for estimated tokens. Exact counts then decide. */
 const SPARE = 1.3;
 
 /** Lines of the log that the agent will most likely use again. Code reads them, so they are exact. */

@@ -15,7 +15,6 @@ export interface SummaryTask {
   readonly messages: readonly TranscriptMessage[];
   readonly records: readonly EarlierSummary[];
   readonly userRequest?: string | undefined;
-  /** Rendered by `renderEvidenceLine`. */
   readonly evidence: readonly string[];
   readonly maxTokens: number;
 }
@@ -40,7 +39,6 @@ const RULES = [
   'calls that were made: do not list them.',
 ].join(' ');
 
-/** @param prompt additional instructions from the policy */
 export function renderSystem(prompt: string | undefined): string {
   return [ROLE, RULES, ...(prompt === undefined ? [] : [prompt])].join('\n\n');
 }
@@ -75,7 +73,6 @@ function renderNeeded(evidence: readonly string[]): string[] {
       ];
 }
 
-/** A text that asks for a summary, and the mark of its tags. */
 export interface SummaryPrompt {
   readonly content: string;
   readonly mark: string;
@@ -98,9 +95,8 @@ export function renderTask(task: SummaryTask): SummaryPrompt {
 }
 
 /**
- * The last message of a request that begins like the agent's own, so that the provider reads the beginning from its
- * cache.
- * @param texts of the conversation, for the mark of the tags
+ * Ends a request that begins like the agent's own, so that the provider reads the beginning from its cache.
+ * @param texts texts of the conversation, for the mark of the tags
  */
 export function renderClosing(
   { evidence, maxTokens }: Pick<SummaryTask, 'evidence' | 'maxTokens'>,

@@ -29,7 +29,6 @@ export class LogQuotes {
   readonly #messages: readonly Message[];
   readonly #firstSeq: number;
   readonly #userTexts: string;
-  /** By the index of the result's message. */
   readonly #failed = new Map<number, boolean>();
 
   constructor(ledger: Ledger, { messages, range, userTexts = '' }: QuotedRange) {
@@ -67,7 +66,6 @@ export class LogQuotes {
     return part === 'user' && this.#userTexts.includes(this.#messages[message]?.content ?? '');
   }
 
-  /** Records of one place can be written together. */
   placeOf(index: number): string {
     const { message, partIndex } = this.#fragment(index);
     return `${message}.${partIndex}`;

@@ -17,7 +17,6 @@ export interface ModelCallPorts {
   readonly clock: Clock;
   /** Milliseconds of silence that end a call. The rest of its limit follows from its size. */
   readonly callTimeoutMs?: number | undefined;
-  /** Absent: no spans are recorded. */
   readonly tracing?: Tracing | undefined;
 }
 
@@ -26,7 +25,6 @@ export interface ModelCallInput {
   readonly content: string;
   /** Start of a request that the agent's model has read before. Absent: one message, without thinking. */
   readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version'>;
-  /** Of all texts together. */
   readonly tokens: number;
   readonly maxOutputTokens: number;
 }
@@ -36,7 +34,7 @@ type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
-/** Of a request with one message, without the texts. */
+/** A request with one message has these beside its texts. */
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /** @throws ModelError of kind `retry`, or the signal's reason */

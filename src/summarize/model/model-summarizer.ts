@@ -16,7 +16,7 @@ interface ModelSummarizerOptions {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** From the policy, appended to the built-in instructions. */
+  /** Instructions of the policy, appended to the built-in ones. */
   readonly prompt?: string | undefined;
   /**
    * Silence after which a model is given up. A model that keeps sending also gets the time of its output limit. Default
@@ -35,15 +35,13 @@ const MAX_USER_REQUEST_TOKENS = 1_000;
 const EFFECTS_SHARE = 0.25;
 /** Minimum share of the rest for lines of the log, if the model's sections lost something. */
 const LINES_SHARE = 0.25;
-/** Above the lines of the log. */
 const HEADING_TOKENS = 8;
-/** Of the input, while the provider refuses it as too large. */
+/** Halvings of the input, while the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
 
 /**
- * Creates a summarizer that uses a model. The model chooses places of the log for several sections. Code quotes
- * them, lists the tool calls, and appends lines of the log with what the model lost. Messages that do not fit into the model's window are split, summarized in parts and merged. An answer
- * that is no summary of its input is refused.
+ * Lets a model choose places of the log for several sections. Code quotes them, lists the tool calls, and adds lines of
+ * the log that the model lost. Messages above the model's window are summarized in parts, which are merged.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
   const { model, counter, prompt, isAgentsModel = false } = options;

@@ -35,7 +35,6 @@ const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
 /** For words of the agent that another section may not hold. */
 const OTHERS: Section = 'facts';
 
-/** @param sections answer of a model */
 export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Interruptible<QuotedSections> {
   const words = yield* WordIndex.read(sections, ledger, quotes);
   const placed = new PlacedRecords(quotes);
@@ -54,7 +53,6 @@ export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQu
   return placed.write();
 }
 
-/** A record is placed once. */
 class PlacedRecords {
   readonly #quotes: LogQuotes;
   readonly #said = new Set<number>();
@@ -112,7 +110,6 @@ function wordsOf(text: string): Set<string> {
 }
 
 interface Word {
-  /** Rare words say more about which record is meant. */
   readonly weight: number;
   readonly records: number[];
 }

@@ -23,14 +23,13 @@ interface RecordWritingOptions extends ModelCallPorts {
   readonly evidence: Evidence;
   readonly prompt: string | undefined;
   readonly isAgentsModel: boolean;
-  /** Without the sections that code writes. */
   readonly maxTokens: number;
 }
 
 export type RecordResult =
   | { readonly status: 'written'; readonly sections: Sections; readonly isUpdate: boolean }
   | { readonly status: 'refused' | 'failed'; readonly why: string }
-  /** Of a call that the provider refused as too large. */
+  /** Tokens of a call that the provider refused as too large. */
   | { readonly status: 'overflow'; readonly tokens: number };
 
 type WrittenSections =
@@ -43,13 +42,13 @@ type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclu
 const OVERRUN = 2;
 /** In addition to the summary, because some models cannot switch thinking off. */
 const THINKING_TOKENS = 4_096;
-/** Of the model's window. */
+/** Maximum share of the model's window. */
 const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
 /** Maximum shares of the summary's limit and of the input. */
 const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
-/** Of the input. Above, the summarizer reads the original messages instead. */
+/** Maximum share of the input. Above, the summarizer reads the original messages instead. */
 const MAX_EARLIER_SHARE = 0.25;
 /**
  * Times the messages to summarize. Reading the cache costs about a tenth. If it expired, the call costs up to this
@@ -57,7 +56,6 @@ const MAX_EARLIER_SHARE = 0.25;
  */
 const MAX_PREFIX_FACTOR = 2;
 
-/** With one model call, or in parts that another call merges. */
 export class RecordWriting {
   readonly #options: RecordWritingOptions;
   readonly #maxOutputTokens: number;
@@ -80,7 +78,6 @@ export class RecordWriting {
     return Math.floor((windowTokens - this.#maxOutputTokens) / upperBoundFactor) - fixed;
   }
 
-  /** @throws the errors of `callSummaryModel` */
   async write(inputTokens: number): Promise<RecordResult> {
     const { maxTokens } = this.#options;
     const earlier = await this.#chooseEarlier(inputTokens);
@@ -217,7 +214,7 @@ export class RecordWriting {
     return written.status === 'written' ? { ...written, isUpdate } : written;
   }
 
-  /** @param sourceTokens of the texts that the summary stands for */
+  /** @param sourceTokens tokens of the texts that the summary stands for */
   async #ask(
     { content: asked, mark }: SummaryPrompt,
     input: Omit<ModelCallInput, 'content' | 'maxOutputTokens'>,

@@ -108,7 +108,6 @@ export type Sections = ReadonlyMap<Section, string>;
 const names = Object.keys(SECTIONS) as Section[];
 const headings = new Map<string, Section>(names.map((name) => [SECTIONS[name].heading, name]));
 
-/** Those that the model writes. */
 export const ASKED_SECTIONS: readonly Section[] = names.filter((name) => 'asks' in SECTIONS[name]);
 
 const HEADING_MARKS = /^[ \t]{0,3}#{1,6}[ \t]+/gm;

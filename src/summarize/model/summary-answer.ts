@@ -107,13 +107,11 @@ function writeValue(value: unknown): string {
 
 interface Heading {
   readonly name: string;
-  /** Behind the name in the same line. */
   readonly rest: string;
 }
 
 type HeadingFinder = (line: string) => Heading | undefined;
 
-/** Longer lines are no headings. */
 const MAX_NAME_CHARS = 80;
 const NUMBER = /^\d{1,2}[.)、]/;
 
@@ -164,7 +162,6 @@ function splitClosing(line: string): { readonly said: string; readonly isClosed:
   return { said: isClosed ? said.slice(0, at) : line, isClosed };
 }
 
-/** @returns headings: also of those that name no section */
 function readHeadings(
   text: string,
   findHeading: HeadingFinder,

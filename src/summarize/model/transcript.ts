@@ -15,7 +15,7 @@ export interface TranscriptMessage {
 /** turnfold's own tags, which a message cannot open or close. */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request|evidence)\b)/gi;
 
-/** @param firstSeq of the first message. The numbers have no gaps */
+/** @param firstSeq log number of the first message. The numbers have no gaps */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
   const calls = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id, call])));
   return messages.map((message, position) => {
@@ -39,7 +39,6 @@ export function renderUserRequest(text: string): string {
   return `<user_request>\n${breakTags(text)}\n</user_request>`;
 }
 
-/** With the names for which the line was chosen. */
 export function renderEvidenceLine({ text, terms }: EvidenceLine): string {
   return breakTags(`${text} [${terms.join(', ')}]`);
 }
@@ -72,7 +71,6 @@ function breakTags(text: string): string {
 
 export interface TranscriptPart {
   readonly messages: readonly TranscriptMessage[];
-  /** Without the tags around the whole text. */
   readonly tokens: number;
 }
 

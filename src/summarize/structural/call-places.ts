@@ -13,7 +13,6 @@ export interface CallPlaces {
   readonly headOf: ReadonlyMap<number, number>;
   /** Calls that changed something or failed, and the last lines of failed results. */
   readonly effects: ReadonlySet<number>;
-  /** By the index of the result's message. */
   readonly failures: ReadonlyMap<number, string>;
 }
 
@@ -56,7 +55,6 @@ export function findCalls({ fragments, superseded }: Ledger, messages: readonly 
   return { headOf, effects, failures };
 }
 
-/** The call that a fragment of a result answers. */
 export function headFor({ ledger, calls }: CallSource, index: number): number | undefined {
   const { message, part } = ledger.fragments[index] as Fragment;
   return part === 'result' ? calls.headOf.get(message) : undefined;

@@ -2,13 +2,12 @@
  * Summarizes without a model: a summary is a choice of the log's own lines, in the order of events. `→` marks a call with
  * its arguments, `←` its outcome. A call costs nothing and needs no network, and the same request gives the same text.
  *
- * On recorded conversations, at 20 % of the source, a summary holds 78 % of the names, numbers and paths that the agent
- * uses next. Random lines hold 52 %, as do the first and last rounds, and it takes 36 ms
- * (docs/explanation/context-quality.md).
+ * At 20 % of a recorded conversation, a summary holds 78 % of the names, numbers and paths that the agent uses next.
+ * Random lines hold 52 %, as do the first and the last rounds (docs/explanation/context-quality.md).
  *
  * `readSource` splits the messages into fragments, values their terms and marks stale lines. `choose` takes the fragments
- * whose terms are worth most for their tokens, first among calls that changed something or failed: an agent that forgets
- * such a call repeats it. `showFragments` puts each result behind its call, and `renderLines` writes the lines.
+ * whose terms are worth most for their tokens. Calls that changed something or failed come first, because an agent that
+ * forgets them may repeat them. `showFragments` puts each result behind its call, and `renderLines` writes the lines.
  *
  * An exact count of every line would cost ten times the estimate of `line-tokens.ts`. So a try chooses by estimates,
  * writes the text, counts it, and corrects the target of the next try by the error.
@@ -34,10 +33,9 @@ interface StructuralSummarizerOptions {
 
 /** Fewer tokens hold no call with its outcome. */
 const MIN_TOKENS = 24;
-/** Until a text fits and fills its room. */
 const MAX_TRIES = 5;
 const MIN_FILL = 0.96;
-/** Of the room, for a repeated try. */
+/** Share of the room for a repeated try. */
 const AIM = 0.985;
 const MAX_GROWTH = 2;
 /** Before the first fragment of a message. */
@@ -45,7 +43,7 @@ const MARK_TOKENS = 2;
 /** With the blank before it, and one to spare. */
 const GAP_TOKENS = 3;
 const LONGEST_LINE_TOKENS = 2_000;
-/** Of the room, for calls that changed something or failed. */
+/** Share of the room for calls that changed something or failed. */
 const EFFECTS_SHARE = 0.2;
 
 export function createStructuralSummarizer({ counter }: StructuralSummarizerOptions): Summarizer {
@@ -75,10 +73,9 @@ function refuse(why: string): SummaryAnswer {
   return { status: 'refused', why };
 }
 
-/** Of a UTF-16 unit. */
+/** UTF-16 units have at most these bytes in UTF-8. */
 const MAX_UNIT_BYTES = 3;
 
-/** Reads no further than `limit`. */
 async function countUpTo(counter: Counter, messages: readonly Message[], limit: number): Promise<number> {
   let tokens = 0;
   for (const { content, toolCalls = [] } of messages) {

@@ -10,15 +10,13 @@ const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
 
 export interface ShownFragment extends Fragment {
   readonly index: number;
-  /** Of a failed call: `exit code 1`. `stopped`: the agent said it until its turn was canceled. */
+  /** `exit code 1` of a failed call. `stopped`: the agent said it until its turn was canceled. */
   readonly status: string | undefined;
   /** Lines of an earlier summary have marks of their own. */
   readonly isSummary: boolean;
-  /** For words of a user or the system. */
   readonly person?: { readonly mark: string; readonly isCutBefore: boolean; readonly isCutBehind: boolean };
 }
 
-/** Lines of one text share a mark. */
 export function renderLines(shown: readonly ShownFragment[]): string {
   const lines: string[] = [];
   for (let from = 0, to = 0; from < shown.length; from = to) {

@@ -18,13 +18,11 @@ export interface SummarySource {
   readonly messages: readonly Message[];
   /** Log number (seq) of the first message, if the numbers had no gaps. */
   readonly firstSeq: number;
-  /** By term. */
   readonly values: Float64Array;
   /** Estimates, until a fragment is counted. */
   readonly tokens: Float64Array;
   /** They stay in the context beside the summary. */
   readonly shown: readonly number[];
-  /** 1: may be chosen. */
   readonly isOpen: Uint8Array;
   /** Last fragment to summarize, or −1. */
   readonly newest: number;
@@ -208,10 +206,8 @@ function describeSubject({ arguments: text }: ToolCall): string {
   return names.toSorted().join(' ');
 }
 
-/** Around an earlier summary. */
 const FRAME = /^<\/?(?:summary|users)\b[^<>]*>$/;
 
-/** Without the signs that a summary adds. */
 function withoutMark(line: string): string {
   const bare = line.replace(MARK, '');
   return bare.endsWith(GAP) ? bare.slice(0, -GAP.length).trimEnd() : bare;

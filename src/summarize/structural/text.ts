@@ -2,7 +2,6 @@ const ESCAPE = String.fromCodePoint(27);
 const TERMINAL_COLOUR = new RegExp(`${ESCAPE}\\[[\\d;?]*[A-Za-z]`, 'g');
 /** Also line ends, control characters and marks that change the text direction. */
 const BLANKS = /[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
-/** Of a heading or a quotation. */
 const LEADING_MARKS = /^(?:#+ |> )+/;
 const FENCE = /`{3,}|~{3,}/g;
 

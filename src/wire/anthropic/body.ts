@@ -89,7 +89,7 @@ type ThinkingDisplay = 'summarized' | 'omitted';
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** In tokens. Must be less than `max_tokens`. */
+      /** Less than `max_tokens`. */
       readonly budget_tokens: number;
       readonly display?: ThinkingDisplay;
     }

@@ -27,7 +27,6 @@ export interface Turn {
 
 export interface LaidTurns {
   readonly turns: readonly Turn[];
-  /** Messages that are sent without some of their thinking. */
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
@@ -49,7 +48,7 @@ export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits
   return { turns, withoutThinking };
 }
 
-/** Wire rule A7: a message starts with its thinking. One that was merged into another loses its thinking. */
+/** Wire rule A7: a message starts with its thinking, so one that was merged into another loses it. */
 function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
@@ -108,7 +107,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/** A summary that the provider wrote itself. turnfold's own summary beside it holds the same text. */
+/** A summary by the provider. turnfold's own summary beside it holds the same text. */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock | DocumentBlock {
@@ -191,7 +190,6 @@ function rewrite(given: string): string {
   return JSON.stringify(JSON.parse(given));
 }
 
-/** Restores the exact digits of long numbers, too. */
 function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
   const isSame = use.id === id && use.name === name && !hasBigNumber(given);
   return isSame ? use : { ...use, id, name, input };
@@ -210,7 +208,6 @@ function findCompactionBlock(raw: readonly RawItem[] = []): AnthropicBlock | und
   return block === undefined ? undefined : asBlock(block);
 }
 
-/** @param place.answered ids of server tool calls whose result is in the same answer */
 function isReadable(
   item: RawItem,
   { answered, habits }: { readonly answered: ReadonlySet<unknown>; readonly habits: ProviderHabits },

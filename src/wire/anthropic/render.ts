@@ -46,7 +46,6 @@ export function* renderAnthropicInSlices(
     model: request.model,
     max_tokens: request.maxOutputTokens,
     ...writeHead(arranged, mark),
-    // The blocks of a system message are texts.
     messages: turns.map(({ role, blocks }) => ({ role, content: blocks }) as AnthropicMessage),
     ...(thinking === undefined ? {} : { thinking }),
   };

@@ -52,7 +52,6 @@ function* startsWithUserTurn({ turns: [first] }: AnthropicView): Generator<Breac
   }
 }
 
-/** Wire rule A3: user and assistant messages alternate. */
 function* alternates({ turns }: AnthropicView): Generator<Breach> {
   for (const [index, { path, role }] of turns.entries()) {
     if (index > 0 && turns[index - 1]?.role === role) {

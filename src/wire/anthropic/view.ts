@@ -10,7 +10,6 @@ import {
   writeInSlices,
 } from '../rules/body-view.ts';
 
-/** A string as content counts as one text block. */
 export type PlacedBlock = BodyBlock & { readonly path: string };
 
 interface AnthropicTurn {
@@ -24,7 +23,7 @@ export interface AnthropicView extends BodyView {
   /** Index of the message after the last user message without tool results. */
   readonly loopStart: Position;
   readonly blocks: readonly PlacedBlock[];
-  /** True for the type `enabled`: then every answer starts with thinking. */
+  /** The type is `enabled`: every answer starts with thinking. */
   readonly requiresThinking: boolean;
   readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
   readonly cacheMarks: readonly string[];
@@ -44,7 +43,6 @@ const bodySchema = z.object({
 const toolSchema = z.object({ name: z.string().optional(), cache_control: z.unknown().optional() });
 const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), content: contentSchema });
 
-/** Reads a body of any shape. Parts that cannot be read are reported as malformed. */
 export function* viewAnthropic(body: unknown): Interruptible<AnthropicView> {
   const reading = new AnthropicReading();
   const read = reading.read(bodySchema, body, '');

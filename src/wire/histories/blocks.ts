@@ -72,7 +72,6 @@ const READERS: Readonly<Record<string, BlockReader>> = {
 
 const TYPE_CHARACTERS = 80;
 
-/** Without content for a model. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   'source',
   'source-url',
@@ -205,7 +204,7 @@ function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
   draft.addResult({ id: idOf(toolCallId), name: toText(toolName), isError: isFailed, ...readContents(value) });
 }
 
-/** A UIMessage of version 4 has a call and its result in one part. */
+/** UIMessages have a call and its result in one part. This is the part of version 4. */
 export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, 'draft'>): void {
   const { toolCallId, toolName, args, state, result } = invocation;
   const id = idOf(toolCallId);
@@ -213,7 +212,6 @@ export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, '
   if (state === 'result') draft.addResult({ id, ...readContents(result) });
 }
 
-/** So has a UIMessage from version 5 on. */
 function readUiTool(block: Block, { draft }: BlockTarget): void {
   const { type, toolName, toolCallId, state, input, rawInput, output, errorText, approval } = block;
   const id = idOf(toolCallId);

@@ -4,7 +4,6 @@ import { type HistoryNote, HistoryNotes } from './notes.ts';
 import { readMessagesInSlices } from './read-messages.ts';
 import { repairCallsInSlices } from './repair-calls.ts';
 
-/** In turnfold's format: each call has one result. */
 export interface ReadHistory {
   readonly messages: readonly Message[];
   readonly notes: readonly HistoryNote[];

@@ -46,7 +46,6 @@ interface DraftCall {
 
 interface DraftResult {
   readonly id?: string | undefined;
-  /** For a result without an id. */
   readonly name?: string | undefined;
   readonly content: string;
   readonly parts?: readonly unknown[] | undefined;
@@ -71,7 +70,7 @@ export class MessageDraft {
   #items: RawItem[] = [];
   #results: Message[] = [];
 
-  /** @param format of reasoning items, if there may be some */
+  /** @param format format of reasoning items, if there may be some */
   constructor(role: Speech, context: ReadingContext, format?: RawFormat) {
     this.#role = role;
     this.#context = context;
@@ -84,7 +83,6 @@ export class MessageDraft {
     if (text !== '') this.#parts.push(part ?? { type: 'text', text });
   }
 
-  /** Not a text. */
   addPart(part: unknown): void {
     this.#endStep();
     this.#parts.push(part);
@@ -118,7 +116,7 @@ export class MessageDraft {
     this.#endStep();
   }
 
-  /** @param isKept also if empty */
+  /** @param isKept keep an empty message */
   finish(isKept = true): Message[] {
     this.#endStep();
     const isFirst = this.#messages.length === 0;

@@ -21,7 +21,6 @@ export const IGNORED: ReadonlySet<string> = new Set(
 /** Only turnfold's format has these. */
 export const OWN_FIELDS = ['toolCalls', 'toolCallId', 'raw', 'summary'] as const;
 
-/** turnfold's format has none of these. */
 const FOREIGN_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'toolInvocations', 'name'] as const;
 
 export const REASONING = [

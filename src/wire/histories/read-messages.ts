@@ -1,6 +1,6 @@
 /**
  * One reader for the messages of all programs. It does not ask for the format of a list, because programs add messages of
- * their own to those of a provider. A message is read by its fields, and a block by its type (`blocks.ts`): a type of one
+ * their own to those of a provider. A message is read by its fields, and a block by its type (`blocks.ts`). A type of one
  * format means the same in the others, or does not exist there.
  *
  * Unknown keys and types are errors. A key that is silently dropped may hold calls or texts, and the agent would go on
@@ -203,7 +203,7 @@ class ForeignMessage {
     return toText(content);
   }
 
-  /** Of the AI SDK 4. */
+  /** The AI SDK 4 has attachments beside the content. */
   #readAttachments(draft: MessageDraft): void {
     for (const { url, contentType, name } of blocksIn(this.#given['experimental_attachments'])) {
       const type = toText(contentType).startsWith('image/') ? 'image' : 'file';

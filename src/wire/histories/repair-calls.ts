@@ -13,7 +13,7 @@ interface RepairOptions {
 
 interface RepairedMessage {
   readonly message: Message;
-  /** Before the repair. Of a result that closes a call: the call's. -1: a call of the log. */
+  /** Before the repair. A result that closes a call has the call's index. -1: a call of the log. */
   readonly index: number;
 }
 

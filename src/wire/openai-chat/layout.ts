@@ -105,7 +105,6 @@ function writePart(part: SentPart): ChatPart {
   }
 }
 
-/** @returns undefined unless the content is one text */
 export function plainText(parts: readonly ChatPart[]): string | undefined {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
@@ -147,7 +146,6 @@ function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): bool
   return own.length === calls.length && calls.every((call, index) => call.arguments === argumentsOf(own[index]));
 }
 
-/** As a request sends them (wire rule X7). */
 function argumentsOf(call: OwnCall | undefined): string | undefined {
   return call === undefined ? undefined : readCallArguments(call.function).arguments;
 }

@@ -42,7 +42,6 @@ export function keepsReasoning(
   return replay === 'all' || isInLoop || (replay === 'calls' && hasCalls);
 }
 
-/** A user message with the pictures of results starts no loop. */
 function findLoopStart(laid: readonly LaidMessage[]): number {
   return laid.findLastIndex(
     ({ message, isOfResults }, index) =>
@@ -62,7 +61,6 @@ function selectReasoning(
   const hasDetails = DETAILS in message && keepsDetails;
   const fields = Object.entries(message).filter(([name]) => {
     if (name === DETAILS) return keepsDetails;
-    // OpenRouter's details repeat the text of `reasoning`.
     if (name === 'reasoning') return keepsText && !hasDetails;
     return name === 'reasoning_content' ? keepsText : true;
   });

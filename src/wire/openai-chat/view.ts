@@ -18,13 +18,10 @@ export interface ViewedChatMessage {
   readonly role: z.infer<typeof roleSchema>;
   /** Also true for an unreadable message, which is reported as malformed only. */
   readonly hasContent: boolean;
-  /** Also true for an empty list. */
   readonly hasCalls: boolean;
   readonly images: readonly string[];
   readonly reasoning: unknown;
-  /** In `reasoning_content` or another field. */
   readonly hasReasoning: boolean;
-  /** Only `reasoning_details`. */
   readonly hasOnlyDetails: boolean;
 }
 
@@ -33,7 +30,7 @@ export interface ChatView extends BodyView {
   readonly untextedCalls: readonly string[];
 }
 
-/** Of OpenAI's own server. Compatible servers accept longer ids and names. */
+/** Limits of OpenAI's own server. Compatible servers accept longer ids and names. */
 const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;
@@ -61,7 +58,6 @@ const callSchema = z.union([
 ]);
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/** Reads a body of any shape. Parts that cannot be read are reported as malformed. */
 export function* viewChat(body: unknown): Interruptible<ChatView> {
   const reading = new ChatReading();
   const { messages = [], tools } = reading.read(bodySchema, body, '') ?? {};

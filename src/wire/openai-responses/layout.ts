@@ -7,7 +7,7 @@ import type { ResponsesItem, ResponsesPart } from './body.ts';
 
 interface LaidItem {
   readonly item: ResponsesItem;
-  /** One index for each part of a user message, one for any other item. */
+  /** A user message has one for each part, another item just one. */
   readonly origins: readonly Origin[];
 }
 
@@ -158,7 +158,6 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant
   );
 }
 
-/** As a request sends them (wire rule X7). */
 function argumentsOf({ arguments: given }: RawItem): string {
   return readCallArguments({ arguments: typeof given === 'string' ? given : '' }).arguments;
 }
@@ -193,7 +192,6 @@ function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): bo
   return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
 }
 
-/** Sets how a call is sent, and removes blank texts from a message (wire rule X3). */
 function fit(item: RawItem, call: WireCall | undefined): RawItem {
   if (call !== undefined) {
     const sent = { call_id: call.id, name: call.name, arguments: call.arguments };

@@ -79,7 +79,6 @@ const namedSchema = z.object({ name: z.string().optional() });
 const toolSchema = namedSchema.extend({ tools: boundedList(namedSchema, MAX_GROWN_ENTRIES).default([]) });
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/** Reads a body of any shape. Parts that cannot be read are reported as malformed. */
 export function* viewResponses(body: unknown): Interruptible<ResponsesView> {
   const reading = new ResponsesReading();
   const read = reading.read(bodySchema, body, '');

@@ -3,7 +3,7 @@ import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
 export type Position = number;
-/** Of a text outside the messages: in Anthropic's `system`, or in `instructions` of Responses. */
+/** Position of a text in Anthropic's `system`, or in `instructions` of Responses. */
 export const NO_POSITION: Position = -1;
 
 export type Author = 'system' | 'user' | 'assistant' | 'result';
@@ -50,17 +50,15 @@ interface ViewedText {
 /** Facts about a body that the shared rules (X1–X11) check, in one shape for all formats. */
 export interface BodyView {
   readonly body: unknown;
-  /** Undefined if the body cannot be serialized. */
   readonly written: WrittenBody | undefined;
   readonly messages: readonly ViewedMessage[];
   readonly calls: readonly ViewedCall[];
   readonly results: readonly ViewedResult[];
-  /** Without thinking. */
   readonly texts: readonly ViewedText[];
   /** Lists that must not be empty, but are. */
   readonly emptyLists: readonly string[];
   readonly tools: readonly ViewedTool[];
-  /** Of a tool call id, in characters. */
+  /** Characters of a tool call id. */
   readonly maxIdLength?: number;
   readonly maxNameLength?: number;
   readonly maxTools?: number;
@@ -82,7 +80,6 @@ export function findOpenable(
 
 type Seen = Pick<BodyView, 'calls' | 'results' | 'texts' | 'emptyLists' | 'malformed'>;
 
-/** Collects the facts for the shared rules, from a body of any shape. */
 export class BodyReader {
   readonly calls: ViewedCall[] = [];
   readonly results: ViewedResult[] = [];
@@ -123,7 +120,6 @@ export class BodyReader {
   }
 }
 
-/** @returns undefined if the text is not JSON */
 export function parseBodyJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -135,7 +131,6 @@ export function parseBodyJson(text: string): unknown {
 /** Facts about a body's JSON. The text itself may exceed the maximum length of a string. */
 interface WrittenBody {
   readonly bytes: number;
-  /** The JSON may hold a lone surrogate. */
   readonly hasEscapedSurrogate: boolean;
 }
 

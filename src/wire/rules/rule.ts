@@ -9,16 +9,14 @@ export interface RuleContext {
    * message are skipped (X4, part of A6), and open calls at the end may lack results (X1, X2, A4, C1, R1).
    */
   readonly isProbed?: boolean;
-  /** Upper bound of the request's size (wire rule X9). */
   readonly tokens?: number;
   readonly usableTokens?: number;
-  /** The provider's limit for one request (wire rule X9). */
   readonly maxBytes?: number;
   /** Skips the limits on messages and tools (wire rule X9), because the provider is not known. */
   readonly isUncapped?: boolean;
   /** The model's chat template requires alternating roles (wire rule C5). */
   readonly hasStrictTemplate?: boolean;
-  /** Of the provider, as the body was rendered (wire rules A7, C7). */
+  /** Habits of the provider, with which the body was rendered (wire rules A7, C7). */
   readonly habits?: ProviderHabits;
 }
 
@@ -27,7 +25,7 @@ export type Breach = Omit<Violation, 'rule'>;
 /** Yields each violation, and undefined where the caller may pause. */
 export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
-/** By rule code, as in docs/reference/wire.md. */
+/** By rule code. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Interruptible<Violation[]> {

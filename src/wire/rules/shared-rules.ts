@@ -4,11 +4,11 @@
  *
  * The rules read the finished body again, and know nothing of the code that rendered it: a renderer that checks itself
  * repeats its own mistakes. `turnfold validate` checks the bodies of other programs in the same way. Schemas of the SDKs
- * cannot replace the rules. They describe fields, and the rules relations between messages, such as a call and its result.
+ * cannot replace the rules: they describe fields, and the rules relations between messages.
  *
  * A format reads a body once, into a view (`<format>/view.ts`). All views have the facts of `BodyView`, so the rules of
- * this file are written once for all formats. The rules of one format are in `<format>/rules.ts`, and the rules that need
- * the log (X10, X12, X13, A8) in `version-checks.ts`. docs/reference/wire.md lists all by their codes.
+ * this file are written once for all formats. The rules of one format are in `<format>/rules.ts`. Rules that need the log
+ * (X10, X12, X13, A8) are in `version-checks.ts`. The page docs/reference/wire.md lists all by their codes.
  *
  * A rule is a generator of its violations. It also yields undefined where the caller may pause, because checks of a long
  * conversation would block the event loop.

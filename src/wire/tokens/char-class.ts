@@ -1,6 +1,6 @@
 /**
- * Classes of characters for the split rules. Letters differ by their part in English contractions, capitals likewise:
- * `s` (s, t, m, d) stands alone ('s, 't), `r` (r, v) needs an `e` ('re, 've), `l` a second l ('ll).
+ * Letters differ by their part in English contractions, and capitals likewise. `s` (s, t, m, d) stands alone ('s, 't).
+ * `r` (r, v) needs an `e` ('re, 've), and `l` a second l ('ll).
  */
 export const CHAR_CLASSES = [
   'unknown',
@@ -27,7 +27,6 @@ export type CharClass = (typeof CHAR_CLASSES)[number];
 const NEWER_THAN_TIKTOKEN =
   /[\u1ACF-\u1ADD\u1AE0-\u1AEB\u088F\u0C5C\u0CDC\uA7CE\uA7CF\uA7D2\uA7D4\uA7F1\u{10940}-\u{10959}\u{10EC5}-\u{10EC7}\u{10EFA}\u{10EFB}\u{11B60}-\u{11B67}\u{11DB0}-\u{11DDB}\u{11DE0}-\u{11DE9}\u{16EA0}-\u{16EB8}\u{16EBB}-\u{16ED3}\u{16FF2}-\u{16FF6}\u{187F8}-\u{187FF}\u{18D09}-\u{18D1E}\u{18D80}-\u{18DF2}\u{1E6C0}-\u{1E6FF}\u{2B73A}-\u{2B73F}\u{2CEA2}-\u{2CEAD}\u{323B0}-\u{33479}]/u;
 
-/** The first that matches counts. Without a match: `symbol`. */
 const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
   // In Rust, (?i:'s) also matches U+017F (long s), the only one outside of ASCII.
   ['s', /[stmd\u017F]/],

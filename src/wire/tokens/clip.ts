@@ -9,7 +9,7 @@ const MARGIN_TOKENS = 8;
 /** Between two yields: about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** The end of a text that a clip keeps. Neither function splits a surrogate pair. */
+/** The end of a text that a clip keeps, never with half a surrogate pair. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;
@@ -20,14 +20,13 @@ interface Side {
 /**
  * Returns the longest start of at most `maxTokens` whole tokens, without splitting a character. One or two more
  * characters might fit after another cut. Yields at least once per millisecond.
- * The cost grows with `maxTokens`, not with the text: at 8,000 tokens 3–20 ms for real text, 30 ms for a run of one
- * letter, 0.4 s for a megabyte of blanks.
+ * The cost grows with `maxTokens`, not with the text. 8,000 tokens of real text take 3–20 ms, a run of one letter 30
+ * ms, and a megabyte of blanks 0.4 s.
  */
 export function clipStart(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(HEAD, tables, text, maxTokens);
 }
 
-/** Like `clipStart`, for the end of the text. */
 export function clipEnd(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(TAIL, tables, text, maxTokens);
 }

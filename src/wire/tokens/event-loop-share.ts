@@ -1,17 +1,15 @@
 /** Token counting in one iteration of the event loop, which then stays below 50 ms even on a busy machine. */
 const SHARE_MS = 8;
 
-/** Time of one task before the next. */
 const QUANTUM_MS = 1;
 
 interface Waiting {
-  /** Runs for one quantum. Returns true if the task has ended. */
   serve(): boolean;
 }
 
 /**
  * Limits the token counting of a whole process in one iteration of the event loop. A limit for each task would not
- * help: 1,000 short counts in a row never leave the microtask queue, and ten long ones all resume in one iteration.
+ * help. 1,000 short counts in a row never leave the microtask queue, and ten long ones all resume in one iteration.
  * Waiting tasks run in turn for a millisecond each. Every second one goes to new tasks, so that a short count need not
  * wait for long ones.
  */
@@ -27,7 +25,6 @@ export class EventLoopShare {
     return this.#fresh.length + this.#begun.length === 0;
   }
 
-  /** The task may be interrupted wherever it yields. */
   run<Result>(work: Generator<void, Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const serve = (): boolean => {
@@ -52,7 +49,6 @@ export class EventLoopShare {
   }
 
   #serveWaiting(): void {
-    // A running task may add tasks.
     if (this.#isServing) return;
     this.#isServing = true;
     while (this.#fresh.length + this.#begun.length > 0 && !this.#isSpent()) {

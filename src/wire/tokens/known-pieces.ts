@@ -33,7 +33,6 @@ export class KnownPieces {
     return slots[other] === hash && this.#equals(other, bytes, start, end) ? other : -1;
   }
 
-  /** Index in `ids`. */
   firstOf(slot: number): number {
     return this.#slots[slot + 3] as number;
   }
@@ -51,7 +50,6 @@ export class KnownPieces {
     return true;
   }
 
-  /** The tokens are the first `count` of `ids`. */
   add(hash: number, { bytes, start, end }: BytePiece, ids: ArrayLike<number>, count: number): void {
     this.#makeRoom();
     const slots = this.#slots;

@@ -93,7 +93,6 @@ class RankHeap {
     keys[hole] = key;
   }
 
-  /** `rankOf` and `positionOf` decode the result. */
   pop(): number {
     const keys = this.#keys;
     const first = keys[0] as number;
@@ -124,9 +123,8 @@ function positionOf(key: number): number {
 /** Up to here, a linear search for the next merge is faster than a heap. */
 export const SHORT_BYTES = 128;
 
-/** Merges short pieces, by a linear search for the lowest rank before each merge. All calls share one memory. */
+/** A linear search for the lowest rank before each merge. All calls share one memory. */
 export class ShortMerge {
-  /** Tokens of the last piece. */
   readonly ids = new Int32Array(SHORT_BYTES + 1);
   readonly #vocabulary: Vocabulary;
   /** The last entry is the end of the piece. */

@@ -188,18 +188,17 @@ export class SplitTables {
   }
 }
 
-/** Splits UTF-8 text into pieces that are merged separately. Can pause and continue anywhere. */
+/** Hash of the last complete piece. */
 export class PieceSplitter {
-  /** Byte offset of the current piece. Once the piece is complete, its end. */
   start = 0;
-  /** Of the last complete piece. */
+  /** Hash of the last complete piece. */
   hash = FNV_OFFSET;
   readonly #tables: SplitTables;
   readonly #bytes: Uint8Array;
   #state = 0;
   #position = 0;
   #end = 0;
-  /** Of the bytes up to the position. */
+  /** Hash of the bytes up to the position. */
   #running = FNV_OFFSET;
 
   constructor(tables: SplitTables, bytes: Uint8Array) {

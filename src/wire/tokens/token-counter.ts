@@ -12,16 +12,14 @@ export type { Encoding };
 
 /**
  * Counts like tiktoken's `encode_ordinary`: names of special tokens are ordinary text, and a lone surrogate is U+FFFD.
- * `count` and the clips yield after about 8 ms. `countSync` and `encode` block the event loop, for 0.02–0.09 µs per
- * byte of real text and 0.35 µs of the worst (a run of blanks or of one letter): less than 50 ms for any 128 KiB.
+ * `count` and the clips yield after about 8 ms. `countSync` and `encode` block the event loop: 0.02–0.09 µs per byte of
+ * real text, 0.35 µs of the worst (a run of blanks). 128 KiB of any text take less than 50 ms.
  */
 export interface BpeTokenCounter extends TokenCounter {
   readonly encoding: Encoding;
-  /** Blocks the event loop. */
   encode(text: string): number[];
 }
 
-/** A process loads only the encodings that it uses. */
 const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
 /** The first call of an encoding takes 20–70 ms and yields in between. Rejects if the file of tokens cannot be read. */

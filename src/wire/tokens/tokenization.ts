@@ -1,14 +1,16 @@
 /**
  * turnfold counts tokens with code of its own, exactly as tiktoken does. It counts every text of every context, so the
- * count may neither be slow nor block the event loop. js-tiktoken is quadratic in the length of a piece: 20,000 equal
- * letters would block the event loop for about a minute. On real text it takes 5 to 11 times as long as this code, and 18
- * to 132 times for a text that was counted before (docs/explanation/performance.md). Only its files of tokens are used.
+ * count may neither be slow nor block the event loop. The encoder of js-tiktoken is quadratic in the length of a piece.
+ * 20,000 equal letters would block the event loop for about a minute. Real text takes it 5 to 11 times as long as this
+ * code. For a text that was counted before, the factor is 18 to 132 (docs/explanation/performance.md). Only its files
+ * of tokens are used.
  *
  * The way of a text:
- * 1. `PieceSplitter` splits its UTF-8 bytes into words, numbers and blanks: a state machine, not a regular expression.
- * 2. `KnownPieces` remembers the tokens of earlier pieces. Most texts are written of the same words.
- * 3. `Vocabulary` holds the pieces that are one token.
- * 4. Other pieces are merged byte by byte: `ShortMerge` up to 128 bytes, above it `mergeLong` in O(n log n).
+ * - `PieceSplitter` splits its UTF-8 bytes into words, numbers and blanks. It is a state machine, because a regular
+ *   expression cannot be interrupted.
+ * - `KnownPieces` remembers the tokens of earlier pieces, because names, words and phrases repeat.
+ * - `Vocabulary` holds the pieces that are one token.
+ * - Other pieces are merged byte by byte: `ShortMerge` up to 128 bytes, above it `mergeLong` in O(n log n).
  *
  * Each step yields at least once per millisecond. `EventLoopShare` decides how long the counting of a process may run
  * before other work. `clip.ts` finds the longest start or end of a text with a given number of tokens.

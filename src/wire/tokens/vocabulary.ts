@@ -5,8 +5,8 @@ export const NO_TOKEN = 0x7fffffff;
 
 /**
  * All tokens of an encoding by their bytes. An id is also the merge rank: lower ranks are merged first.
- * Typed arrays instead of a Map of strings: tokens need not be valid UTF-8, and a look-up allocates nothing. o200k_base
- * takes 7.0 MB (1.7 bytes, 0.8 offsets, 4.2 slots, 0.3 pairs), cl100k_base 3.6 MB.
+ * Typed arrays instead of a Map of strings: tokens need not be valid UTF-8, and a look-up allocates nothing.
+ * Memory: 7.0 MB for o200k_base, 3.6 MB for cl100k_base.
  */
 export class Vocabulary {
   #size = 0;
@@ -38,7 +38,6 @@ export class Vocabulary {
     return this.#longest;
   }
 
-  /** The token gets the next id. */
   add(token: Uint8Array): void {
     const offset = this.#offsets[this.#size] as number;
     this.#bytes.set(token, offset);
@@ -89,7 +88,6 @@ export class Vocabulary {
   }
 }
 
-/** FNV-1a of no bytes. One more byte: `Math.imul(hash ^ byte, FNV_PRIME)`. */
 export const FNV_OFFSET = 0x811c9dc5 | 0;
 export const FNV_PRIME = 0x01000193;
 
@@ -99,7 +97,6 @@ function hashBytes(bytes: Uint8Array, start: number, end: number): number {
   return hash;
 }
 
-/** Only the low bits choose the slot. */
 function fold(hash: number): number {
   return hash ^ (hash >>> 15);
 }

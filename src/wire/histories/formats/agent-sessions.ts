@@ -191,7 +191,6 @@ type Speaker = 'user' | 'assistant';
 
 function readAiderSessions(record: FileRecord | undefined): ForeignConversation[] {
   const text = typeof record?.value === 'string' ? record.value : '';
-  // A file that was cut may begin in the middle of a session.
   const sessions = [{ id: 'aider', reader: new AiderSession() }];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const started = AIDER_SESSION.exec(line)?.[1];

@@ -108,7 +108,6 @@ const SHARE_GPT_ROLES: Readonly<Record<string, string>> = {
   function_response: 'tool',
 };
 
-/** Their value is a call as JSON. */
 const CALL_AUTHORS: ReadonlySet<unknown> = new Set(['function_call', 'tool_call']);
 /** Hermes and Qwen write calls into the text. */
 const CALL_TAGS = ['<tool_call>', '</tool_call>'] as const;
@@ -131,7 +130,6 @@ function readEntry({ value, at }: FileRecord): ForeignConversation {
   if (typeof system === 'string') messages.add({ role: 'system', content: system }, placeIn(at, 'system'));
   for (const { value: message, at: place } of membersOf(conversations, placeIn(at, 'conversations'))) {
     const { from, value: content } = isMapping(message) ? message : {};
-    // The reader of messages refuses unknown roles.
     const role = SHARE_GPT_ROLES[toText(from)] ?? from ?? 'unknown';
     messages.add({ role, ...readValue(from, role, content ?? null, placeIn(place, 'value')) }, place);
   }

@@ -22,7 +22,6 @@ interface OpenAnswer {
 
 class SessionReader {
   readonly #messages = new ForeignMessages();
-  /** By message id. */
   readonly #answers = new Map<string, OpenAnswer>();
   readonly #seen = new Set<string>();
 

@@ -23,7 +23,6 @@ function isRecorded({ ts, modelInfo, metrics, content }: Block): boolean {
   return Array.isArray(content) && (typeof ts === 'number' || isMapping(modelInfo) || isMapping(metrics));
 }
 
-/** Not part of Anthropic's messages. */
 const CLINE_FIELDS: ReadonlySet<string> = new Set(
   (
     'ts modelInfo metrics agent sessionId isSummary condenseId condenseParent isTruncationMarker truncationId ' +
@@ -38,7 +37,7 @@ const DETAILS = '<environment_details>';
 class TaskReader {
   /** Summaries whose messages are in the file. */
   readonly #condensed: ReadonlySet<unknown>;
-  /** Of the answer before. */
+  /** Calls of the answer before. */
   #calls: readonly Block[] = [];
 
   constructor({ messages }: MessageList) {

@@ -10,14 +10,13 @@ export interface FileRecord {
 }
 
 export interface ForeignConversation extends ForeignHistory {
-  /** From the file. */
   readonly id?: string | undefined;
   readonly places: readonly string[];
   readonly notes: readonly HistoryNote[];
 }
 
 export interface HistoryFormat {
-  /** Value of the option `--from`. */
+  /** Option `--from`. */
   readonly name: string;
   /** With its article: `a Claude Code session`. */
   readonly title: string;

@@ -71,7 +71,6 @@ function readGeminiSession([first, ...rest]: readonly FileRecord[]): ForeignConv
 
 const SPEAKERS: ReadonlySet<unknown> = new Set(['user', 'gemini', 'model']);
 
-/** Records by their ids, as later lines change them. */
 class SessionRecords {
   readonly #messages: ForeignMessages;
   #kept = new Map<unknown, FileRecord>();
@@ -103,7 +102,7 @@ class SessionRecords {
   }
 
   /**
-   * After results were masked, or after a summary, a line repeats all messages. Those of the file are whole, so only
+   * After masking results, or after a summary, a line repeats all messages. The messages of the file are whole, so only
    * new ones are added.
    */
   #enterAll(listed: readonly unknown[], at: string): void {

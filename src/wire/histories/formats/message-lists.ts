@@ -7,11 +7,10 @@ export interface MessageList {
   readonly messages: readonly unknown[];
   /** Messages stand at `<at>[0]` and so on. */
   readonly at: string;
-  /** Beside the messages. */
   readonly system?: { readonly value: unknown; readonly at: string } | undefined;
 }
 
-/** Where programs keep the messages of a conversation. */
+/** Programs keep the messages of a conversation under these keys. */
 const PATHS: readonly (readonly string[])[] = [
   ['messages'],
   ['values', 'messages'],
@@ -24,7 +23,6 @@ const PATHS: readonly (readonly string[])[] = [
   ['conversation', 'messages'],
 ];
 
-/** A file is one list, or has objects that hold lists. */
 function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   const entries = listEntries(records);
   if (entries.length > 0 && entries.every(({ value }) => isMessage(value))) {
@@ -72,7 +70,6 @@ function findIn(record: Block, at: string): MessageList | undefined {
 }
 
 interface ListReading extends Pick<HistoryFormat, 'name' | 'title'> {
-  /** Asked for each list. */
   readonly recognizes: (messages: readonly Block[], list: MessageList) => boolean;
   /** Called at the start of a list. Default: the messages need no change. */
   readonly open?: (list: MessageList) => Unwrap;

@@ -5,7 +5,6 @@ import { type Block, toText } from '../values.ts';
 interface ItemCall {
   readonly name: string;
   readonly arguments: string;
-  /** If the item itself has it. */
   readonly result?: ReadContents & { readonly isError?: boolean };
 }
 
@@ -95,7 +94,6 @@ export function readItemOutput(item: Block): ReadContents & { readonly isError: 
   return { ...readContents(content !== undefined && success !== undefined ? content : output), isError };
 }
 
-/** Outputs have the types of inputs. */
 function named(output: unknown): unknown {
   if (!Array.isArray(output)) return output;
   return output.map((part: unknown) =>

@@ -28,7 +28,6 @@ const ROLES: Readonly<Record<string, 'system' | 'user' | 'assistant'>> = {
   assistant: 'assistant',
 };
 
-/** With the place of its first item. */
 interface ItemMessage {
   readonly message: Message;
   readonly at: string;

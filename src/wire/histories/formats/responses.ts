@@ -115,7 +115,6 @@ function readRollout(records: readonly FileRecord[]): ForeignConversation {
   return readItems(items.list, id, messages);
 }
 
-/** Without the items that the user took back. */
 class RolloutItems {
   readonly list: FileRecord[] = [];
   readonly #messages: ForeignMessages;
