@@ -25,7 +25,7 @@ import { readSystem } from './turn-steps.ts';
 import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
 
 /** Conversations, logs and contexts, as workers read them. */
-export function openContextReader(redis: Redis, keyspace: Keyspace) {
+function openContextReader(redis: Redis, keyspace: Keyspace) {
   return {
     readConversation: async (conversation: ConversationRef): Promise<ConversationState | undefined> => {
       const fields = await RecordFields.read(redis, keyspace.key(conversation, 'c'));
@@ -48,8 +48,18 @@ export function openContextStore(redis: Redis, keyspace: Keyspace) {
   return {
     ...openContextReader(redis, keyspace),
     append: bind(appendScript),
-    listVersions: (conversation: ConversationRef) => listVersionRecords(redis, keyspace, conversation),
-    readVersion: (conversation: ConversationRef, number: number) => readVersion(redis, keyspace, conversation, number),
+    /** Oldest first. Version 0, which is the whole log, is never stored. */
+    listVersions: async (conversation: ConversationRef): Promise<Version[]> => {
+      const key = keyspace.key(conversation, 'ver');
+      const texts = Object.entries(await callStore(() => redis.hgetall(key)));
+      const versions = await eventLoopShare.run(decodeInSlices(key, texts));
+      return versions.toSorted((a, b) => a.number - b.number);
+    },
+    readVersion: async (conversation: ConversationRef, number: number): Promise<Version | undefined> => {
+      const place = { key: keyspace.key(conversation, 'ver'), field: String(number) };
+      const text = await callStore(() => redis.hget(place.key, place.field));
+      return text === null ? undefined : decodeVersion(place, text);
+    },
     /** By key. A summary whose text is lost is left out. */
     readShownSummaries: (conversation: ConversationRef, version: Version) =>
       readSummaries(redis, keyspace.key(conversation, 'txt'), version),
@@ -201,14 +211,6 @@ async function readSummaries(redis: Redis, key: string, version: Version): Promi
   );
 }
 
-/** Oldest first. Version 0, which is the whole log, is never stored. */
-async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<Version[]> {
-  const key = keyspace.key(conversation, 'ver');
-  const texts = Object.entries(await callStore(() => redis.hgetall(key)));
-  const versions = await eventLoopShare.run(decodeInSlices(key, texts));
-  return versions.toSorted((a, b) => a.number - b.number);
-}
-
 /** Yields after each version. There may be 200 of them, with thousands of segments each. */
 function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Interruptible<Version[]> {
   const versions: Version[] = [];
@@ -217,15 +219,4 @@ function* decodeInSlices(key: string, texts: readonly (readonly [string, string]
     yield;
   }
   return versions;
-}
-
-async function readVersion(
-  redis: Redis,
-  keyspace: Keyspace,
-  conversation: ConversationRef,
-  number: number,
-): Promise<Version | undefined> {
-  const [key, field] = [keyspace.key(conversation, 'ver'), String(number)];
-  const text = await callStore(() => redis.hget(key, field));
-  return text === null ? undefined : decodeVersion({ key, field }, text);
 }

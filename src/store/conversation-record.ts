@@ -248,8 +248,8 @@ function readAnswered(fields: RecordFields): Pick<ConversationState, 'answeredVe
 
 export function encodeBackoff(backoff: Backoff): string {
   const { nothingBelowTokens, gainlessPasses, noGainBelowTokens, appendsBelowMessageTokens } = backoff;
-  const numbers = [nothingBelowTokens, gainlessPasses, noGainBelowTokens];
-  return [...numbers, ...(appendsBelowMessageTokens === undefined ? [] : [appendsBelowMessageTokens])].join(' ');
+  const numbers = [nothingBelowTokens, gainlessPasses, noGainBelowTokens, appendsBelowMessageTokens];
+  return numbers.filter((number) => number !== undefined).join(' ');
 }
 
 function readBackoff(fields: RecordFields): Backoff {

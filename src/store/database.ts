@@ -8,7 +8,7 @@ import { checkEviction, checkServerVersion } from './redis/server-checks.ts';
 import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-export interface DatabaseSettings {
+interface DatabaseSettings {
   readonly shards: number;
   readonly prefix?: string | undefined;
 }

@@ -82,7 +82,7 @@ async function readFailed(
   }
 }
 
-export interface FailedEntry {
+interface FailedEntry {
   readonly member: string;
   readonly conversation: ConversationRef;
   readonly turn: string;

@@ -6,7 +6,7 @@ import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
-import { NAMES_PER_SCRIPT, readRows, type ShardPage, walkShards } from './shard-walk.ts';
+import { decodePage, NAMES_PER_SCRIPT, type PageReply, type ShardPage, walkShards } from './shard-walk.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 /** The order never changes while a caller pages through the list: by shard, then by name. */
@@ -78,7 +78,6 @@ type ListConversationsRow = readonly [
   last: string,
   isForking: number,
 ];
-type ListConversationsReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListConversationsRow[]];
 
 interface ListQuery<Position> {
   readonly tenant?: string | undefined;
@@ -126,10 +125,7 @@ const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>],
     state,
     idContains,
   ],
-  decode: (reply) => {
-    const [last, examined, isEnd, ...rows] = reply as ListConversationsReply;
-    return { last, examined, isEnd: isEnd === 1, rows: readRows(rows, decodeConversationRow) };
-  },
+  decode: (reply) => decodePage(reply as PageReply<ListConversationsRow>, decodeConversationRow),
 };
 
 function encodeListedName({ tenant, id }: ConversationRef): string {
@@ -152,13 +148,7 @@ function decodeConversationRow([
   last,
   isForking,
 ]: ListConversationsRow): ListedConversation {
-  const fields = new RecordFields(
-    name,
-    new Map([
-      ['head', head],
-      ['turns', turns],
-    ]),
-  );
+  const fields = RecordFields.ofValues(name, ['head', 'turns'], [head, turns]);
   const [ended, settledAt] = last.split(' ');
   return {
     ...nameConversation(readName(name)),
@@ -182,7 +172,6 @@ function decodeConversationRow([
 const PAGE_BYTES = 1_000_000;
 
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
-type ListWaitingReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListWaitingRow[]];
 
 export interface WaitingPosition {
   readonly conversation: ConversationRef;
@@ -220,10 +209,7 @@ const listWaitingScript: ScriptDefinition<[ShardQuery<WaitingQuery>], ShardPage<
     kind ?? '',
     PAGE_BYTES,
   ],
-  decode: (reply) => {
-    const [last, examined, isEnd, ...rows] = reply as ListWaitingReply;
-    return { last, examined, isEnd: isEnd === 1, rows: readRows(rows, decodeWaitingRow) };
-  },
+  decode: (reply) => decodePage(reply as PageReply<ListWaitingRow>, decodeWaitingRow),
 };
 
 function nameOfWaiting({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {

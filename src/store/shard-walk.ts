@@ -7,12 +7,14 @@ export interface ShardPage<Row> {
   readonly isEnd: boolean;
 }
 
+export type PageReply<Row> = readonly [last: string, examined: number, isEnd: number, ...rows: Row[]];
+
 /** A corrupt row is left out, so that the others are still listed. */
-export function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
-  rows: readonly Row[],
+export function decodePage<Row extends readonly [name: string, ...unknown[]], Item>(
+  [last, examined, isEnd, ...rows]: PageReply<Row>,
   decode: (row: Row) => Item,
-): { readonly name: string; readonly item: Item }[] {
-  return rows.flatMap((row) => {
+): ShardPage<Item> {
+  const decoded = rows.flatMap((row) => {
     try {
       return [{ name: row[0], item: decode(row) }];
     } catch (error) {
@@ -20,6 +22,7 @@ export function readRows<Row extends readonly [name: string, ...unknown[]], Item
       throw error;
     }
   });
+  return { last, examined, isEnd: isEnd === 1, rows: decoded };
 }
 
 interface ShardWalk<Row> {

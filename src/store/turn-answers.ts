@@ -5,7 +5,7 @@ import { type AnswerKind, describeDecision, type RecordedDecision } from '../dom
 import type { ScriptDefinition } from './script.ts';
 
 /** Tool result for an answer that was accepted but never used. */
-export interface UnusedAnswer extends Weight {
+interface UnusedAnswer extends Weight {
   /** JSON `{content, isError?}`. Absent: the result is the JSON of the answer itself. */
   readonly json?: string;
 }

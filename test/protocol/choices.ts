@@ -1,7 +1,7 @@
+import { listConversations, readDueTimes } from '../store/stored-conversation.ts';
 import { type HeldCall, nameCall } from './held-calls.ts';
 import { watch } from './invariants.ts';
 import { listOwners, textOfDatabase } from './snapshot.ts';
-import { listConversations, readDueTimes } from './stored-conversation.ts';
 import { ID_MARK } from './templates.ts';
 import { openProcess, type World } from './world.ts';
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type Reply, Status } from '../../src/store/embedded/reply.ts';
 import type { EmbeddedRedis } from '../../src/store/embedded/server.ts';
+import { textOf } from '../store/stored-conversation.ts';
 
 /** Methods of ioredis whose results are not the replies of Redis. */
 const RESULTS: Readonly<Record<string, (reply: unknown) => unknown>> = {
@@ -34,11 +35,4 @@ function decode(reply: Reply): unknown {
   if (typeof reply === 'string') return textOf(reply);
   if (reply instanceof Status) return reply.text;
   return Array.isArray(reply) ? reply.map(decode) : reply;
-}
-
-const IS_ASCII = /^[\0-\x7F]*$/;
-
-/** Reads the bytes of a value as UTF-8. */
-export function textOf(bytes: string): string {
-  return IS_ASCII.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString();
 }

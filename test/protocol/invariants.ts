@@ -3,9 +3,14 @@ import { isSettled, type TurnState } from '../../src/domain/turn.ts';
 import type { Database } from '../../src/store/embedded/database.ts';
 import { readyMember, scheduledMember } from '../../src/store/keys.ts';
 import type { PassLease } from '../../src/store/pass-record.ts';
+import {
+  listConversations,
+  readConversation,
+  readDueTimes,
+  type StoredConversation,
+} from '../store/stored-conversation.ts';
 import type { HeldCall } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
-import { listConversations, readConversation, readDueTimes, type StoredConversation } from './stored-conversation.ts';
 
 /** The sweeper pushes a `ready` entry out by at most this time, in ms, if the conversation has no owner. */
 const LAST_PUSH_MS = 60_000;

@@ -1,9 +1,9 @@
 import type { ClientPorts } from '../../src/api/client/ports.ts';
 import { isTurnfoldError, TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { readDueTimes } from '../store/stored-conversation.ts';
 import { type HeldCall, type Process, settle } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
-import { readDueTimes } from './stored-conversation.ts';
 import { openProcess, World, type WorldOptions } from './world.ts';
 
 /** Resolves once the condition is true. */

@@ -5,6 +5,7 @@ import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { Summarizer } from '../../src/domain/summarizer.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/providers/scripted.ts';
+import { readConversation, type StoredPass } from '../store/stored-conversation.ts';
 import {
   answer,
   approve,
@@ -20,7 +21,6 @@ import {
 } from './clients.ts';
 import type { WorldClock } from './clock.ts';
 import type { KillScenario, Until } from './kill-run.ts';
-import { readConversation, type StoredPass } from './stored-conversation.ts';
 import { brief, halfDown, LONG, SMALL, summarizing, TOOLS } from './surroundings.ts';
 import { ref, type World } from './world.ts';
 

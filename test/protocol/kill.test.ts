@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../setup/random.ts';
+import { readDueTimes } from '../store/stored-conversation.ts';
 import { CALL_FAULTS, type CallFault, type KillRun, type KillScenario, runWithFaults } from './kill-run.ts';
 import { KILL_SCENARIOS } from './kill-scenarios.ts';
 import { normalize, normalizeOutcome } from './normal-form.ts';
-import { readDueTimes } from './stored-conversation.ts';
 import type { World } from './world.ts';
 
 const PAIRS = 60;

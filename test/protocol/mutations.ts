@@ -2,9 +2,9 @@ import type { TurnLease } from '../../src/domain/lease.ts';
 import type { Database } from '../../src/store/embedded/database.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import type { PassLease } from '../../src/store/pass-record.ts';
+import { KEYSPACE, readConversation } from '../store/stored-conversation.ts';
 import type { Faults } from './choices.ts';
 import type { Mutate } from './shared.ts';
-import { KEYSPACE, readConversation } from './stored-conversation.ts';
 import { ref } from './world.ts';
 
 /** A store with one defect, and a scenario in which the named invariant must notice the defect. */

@@ -1,31 +1,38 @@
 import type { Message } from '../../src/domain/message.ts';
-import { toText } from './snapshot.ts';
 import {
   listConversations,
   readConversation,
   readDueTimes,
+  type StoredPass,
   type StoredSummary,
   type StoredTurn,
-} from './stored-conversation.ts';
+} from '../store/stored-conversation.ts';
+import { toText } from './snapshot.ts';
 import { ref, type World } from './world.ts';
 
 /** Everything that a run leaves behind, except ids, times, epochs and attempts. Two runs that differ in these alone are equal. */
 export function normalize({ db, jobs }: World) {
   const found = readConversation(db, ref);
   if (found === undefined) throw new Error('nothing was written');
-  const { log, versions, summaries, state, pass, mailbox, turnRecords, summaryRecords } = found;
+  const { log, versions, texts, state, pass, mailbox, turnRecords, summaryRecords } = found;
   const copies = listConversations(db).filter((one) => one.ref.id !== ref.id);
   return {
     log: sortRounds(log.map(({ message }) => message)),
     weights: log.at(-1)?.total,
     turns: [...turnRecords.values()].map(normalizeTurn),
     versions: [...versions.values()].map((one) => ({ ...one, at: 0, durationMs: 0 })),
-    summaryTexts: [...summaries],
+    summaryTexts: [...texts.summaries],
     summaries: new Map([...summaryRecords].map(([hash, one]) => [hash, isClaim(one) ? 'claim' : one])),
     decisions: found.decisions,
     copies: copies.map((copy) => ({ log: copy.log.map(({ message }) => message), isOpen: copy.fork?.isOpen })),
     settled: found.events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields),
-    left: { pass, mailbox, openCalls: state.openCalls, ready: readDueTimes(db), jobs: jobs.all.map(({ id }) => id) },
+    left: {
+      pass: pass && normalizePass(pass),
+      mailbox,
+      openCalls: state.openCalls,
+      ready: readDueTimes(db),
+      jobs: jobs.all.map(({ id }) => id),
+    },
     version: state.size.version,
     passed: state.passed,
     backoff: state.backoff,
@@ -46,6 +53,10 @@ export function normalizeOutcome(world: World): unknown {
     copies,
     left,
   };
+}
+
+function normalizePass({ passId, owner, leaseUntil, parkedUntil, isProposed }: StoredPass) {
+  return { passId, owner, leaseUntil, parkedUntil, isProposed };
 }
 
 function isClaim(one: StoredSummary): boolean {

@@ -1,5 +1,6 @@
 import { isSettled } from '../../src/domain/turn.ts';
 import { scriptedModel } from '../../src/providers/scripted.ts';
+import { listConversations, readConversation, readDueTimes } from '../store/stored-conversation.ts';
 import {
   answer,
   append,
@@ -17,7 +18,6 @@ import { NO_TIMERS } from './clock.ts';
 import { type Exploration, playOut } from './explore.ts';
 import type { Mutate } from './shared.ts';
 import { toText } from './snapshot.ts';
-import { listConversations, readConversation, readDueTimes } from './stored-conversation.ts';
 import { brief, halfDown, LONG, SMALL, say, summarizing, TOOLS } from './surroundings.ts';
 import { ref, type Surroundings, World } from './world.ts';
 
@@ -108,7 +108,7 @@ function checkCopy({ db }: World): void {
   const wanted = plan.version === 0 ? [] : original?.versions.get(plan.version)?.segments;
   const segments = copy.versions.get(1)?.segments ?? [];
   if (toText(segments) !== toText(wanted)) throw new Error('the copy differs from its original');
-  if (segments.some((segment) => segment.kind === 'summary' && !copy.summaries.has(segment.summaryKey))) {
+  if (segments.some((segment) => segment.kind === 'summary' && !copy.texts.summaries.has(segment.summaryKey))) {
     throw new Error('the copy lacks the text of a summary');
   }
 }

@@ -3,9 +3,9 @@ import { EmbeddedRedis } from '../../src/store/embedded/server.ts';
 import type { Store } from '../../src/store/open-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { TokenCounter } from '../../src/wire/tokens/token-counter.ts';
+import { KEYSPACE } from '../store/stored-conversation.ts';
 import { connectDirectly } from './direct-connection.ts';
 import { MemoryJobs } from './memory-jobs.ts';
-import { KEYSPACE } from './stored-conversation.ts';
 
 /** The stores and queues that all actors of a world share. */
 export interface Shared {

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/store/embedded/database.ts';
-import { listConversations } from './stored-conversation.ts';
+import { listConversations } from '../store/stored-conversation.ts';
 import { ID_MARK } from './templates.ts';
 
 /** JSON with maps and sets as lists. Equal values give equal texts. */

@@ -1,13 +1,8 @@
 import type { Clock } from '../../src/domain/clock.ts';
 import type { ConversationState } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { LogEntry } from '../../src/domain/message.ts';
-import type { Version } from '../../src/domain/version.ts';
-import { Keyspace } from '../../src/store/keys.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/open-embedded-store.ts';
-import type { KeptTexts } from '../../src/store/version-record.ts';
-
-type Fields = Readonly<Record<string, string>>;
+import { KEYSPACE, readConversation, readDueTimes, readHash, type StoredConversation } from './stored-conversation.ts';
 
 /** Commands that read a whole value, by its type. */
 const READS = {
@@ -19,36 +14,9 @@ const READS = {
   stream: ['XRANGE', '-', '+'],
 } as const;
 
-/** The compaction pass of a conversation. */
-export interface StoredPass {
-  readonly passId: string;
-  readonly reasons: readonly string[];
-  readonly wake?: string | undefined;
-  readonly owner?: string | undefined;
-  readonly leaseUntil?: number | undefined;
-  readonly attempts: number;
-  readonly parked?: { readonly job: string; readonly untilMs: number };
-  readonly plan?: unknown;
-}
-
-/** Records of a conversation, as tests read them. */
-export interface StoredConversation extends ConversationState {
-  readonly log: readonly LogEntry[];
-  readonly versions: ReadonlyMap<number, Version>;
-  readonly texts: KeptTexts;
-  /** Worker of the running turn. */
-  readonly owner?: string | undefined;
-  readonly attempts: number;
-  readonly wake?: string | undefined;
-  readonly pass?: StoredPass;
-  readonly mailbox: readonly string[];
-  /** Hashes of the sequences that have a claim, a part or a summary. */
-  readonly summaries: readonly string[];
-}
-
 /** A store in this process, whose clock a test controls. */
 export class TestDatabase {
-  readonly keyspace = new Keyspace(1);
+  readonly keyspace = KEYSPACE;
   readonly store: EmbeddedStore['store'];
   readonly redis: EmbeddedStore['redis'];
   #aheadMs = 0;
@@ -84,16 +52,13 @@ export class TestDatabase {
   }
 
   /** Reads a hash. Empty if there is none. */
-  hash(key: string): Fields {
-    return Object.fromEntries(pairs(this.run('HGETALL', key)));
+  hash(key: string): Readonly<Record<string, string>> {
+    return Object.fromEntries(readHash(this.redis.database, key).withPrefix(''));
   }
 
   /** Entries that the sweeper inspects, with the times at which it does. */
   get ready(): ReadonlyMap<string, number> {
-    const found = [this.keyspace.ready(0), this.keyspace.idle(0)].flatMap((key) =>
-      pairs(this.run('ZRANGE', key, 0, -1, 'WITHSCORES')),
-    );
-    return new Map(found.map(([member, at]) => [member, Number(at)]));
+    return readDueTimes(this.redis.database);
   }
 
   /** All keys with their values. */
@@ -106,49 +71,8 @@ export class TestDatabase {
     );
   }
 
-  async find(ref: ConversationRef): Promise<StoredConversation | undefined> {
-    const state = await this.store.readConversation(ref);
-    if (state === undefined) return undefined;
-    const { owner, attempts = '0', wake } = this.hash(this.keyspace.key(ref, 'c'));
-    const pass = this.hash(this.keyspace.key(ref, 'pass'));
-    const prefix = this.keyspace.summary(ref, '');
-    return {
-      ...state,
-      log: await this.store.readLog(ref, state.head === 0 ? [] : [{ from: 1, to: state.head }]),
-      versions: new Map((await this.store.listVersions(ref)).map((version) => [version.number, version])),
-      texts: await this.store.readTexts(ref, '0'),
-      owner,
-      attempts: Number(attempts),
-      wake,
-      ...('passId' in pass && { pass: readPass(pass) }),
-      mailbox: texts(this.run('LRANGE', this.keyspace.key(ref, 'mb'), 0, -1)),
-      summaries: this.redis.database
-        .keys()
-        .flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : [])),
-    };
+  async find(ref: ConversationRef): Promise<(StoredConversation & ConversationState) | undefined> {
+    const found = readConversation(this.redis.database, ref);
+    return found && { ...found.state, ...found };
   }
-}
-
-function readPass({ passId = '', reasons = '', attempts = '0', ...pass }: Fields): StoredPass {
-  const { wake, owner, lease, parked, parkedUntil, plan } = pass;
-  return {
-    passId,
-    reasons: reasons.split(',').filter(Boolean),
-    wake,
-    owner,
-    leaseUntil: lease === undefined ? undefined : Number(lease),
-    attempts: Number(attempts),
-    ...(parked !== undefined && { parked: { job: parked, untilMs: Number(parkedUntil) } }),
-    ...(plan !== undefined && { plan: JSON.parse(plan) as unknown }),
-  };
-}
-
-/** Names and values in turn, as pairs. */
-function pairs(reply: unknown): [string, string][] {
-  const flat = texts(reply);
-  return flat.flatMap((name, at): [string, string][] => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : []));
-}
-
-function texts(reply: unknown): string[] {
-  return (reply as readonly string[]).map((bytes) => Buffer.from(bytes, 'latin1').toString());
 }

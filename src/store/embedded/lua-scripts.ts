@@ -3,7 +3,7 @@ import { unpack } from 'msgpackr';
 import { encodeJson, GLOBALS, LUA, LuaModule, type Pointer, pushJson, REGISTRY } from './lua-module.ts';
 import { type Reply, ReplyError, Status } from './reply.ts';
 
-export type RunCommand = (name: string, args: string[]) => Reply;
+type RunCommand = (name: string, args: string[]) => Reply;
 
 /** As Redis does: no libraries of files and processes, and no global variables besides those that are here. */
 const SANDBOX = [

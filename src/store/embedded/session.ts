@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { encodeReply, OK, type Reply, ReplyError, Status } from './reply.ts';
 
-export interface SessionServer {
+interface SessionServer {
   readonly run: (name: string, args: string[]) => Reply;
   readonly hasRun: () => void;
 }

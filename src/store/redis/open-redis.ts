@@ -29,7 +29,7 @@ import {
 import { prepareServers } from './server-connections.ts';
 import { makeTlsOptions } from './tls.ts';
 
-export interface ConnectionTerms {
+interface ConnectionTerms {
   readonly name?: string;
   /** True: a command fails at once while Redis is away. False: it waits. */
   readonly failsFast: boolean;

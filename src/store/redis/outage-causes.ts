@@ -1,5 +1,5 @@
 /** Why Redis cannot be used now, in the words that callers and operators see. */
-export interface OutageCause {
+interface OutageCause {
   readonly words: string;
   readonly remedy: string;
   /** True if the server answers reads and refuses writes. */

@@ -114,7 +114,6 @@ export function readField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }
 
-const SLOTS = 16_384;
 /** Of CRC-16/XMODEM, with which Redis Cluster maps keys to slots. */
 const POLYNOMIAL = 0x1021;
 

@@ -167,7 +167,7 @@ it('a summarization job writes nothing into a conversation that was erased and c
   await world.append(FIVE_SEQUENCES);
   release();
   expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
-  expect((await world.db.find(ref))?.summaries).toEqual([]);
+  expect((await world.db.find(ref))?.summaryRecords).toEqual(new Map());
 });
 
 it('a summarization job that lost its claim still records its paid summary while its compaction pass is in progress', async () => {
@@ -190,14 +190,14 @@ it('a summarization job returns a failure for an agent that this worker does not
   await world.request('manual');
   const child = { ...knowing.child, passId: (await world.db.find(ref))?.pass?.passId ?? '' };
   expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
-  expect((await world.db.find(ref))?.summaries).toEqual([]);
+  expect((await world.db.find(ref))?.summaryRecords).toEqual(new Map());
 });
 
 it('a summarization job whose summarizer throws fails and releases its claim, so that the next attempt asks the summarizer again', async () => {
   const opened = await openChild({ summarizers: [throwing(), brief()] });
   const { world, child } = opened;
   await expect(world.summarize(child)).rejects.toThrow('overloaded');
-  expect((await world.db.find(ref))?.summaries).toEqual([]);
+  expect((await world.db.find(ref))?.summaryRecords).toEqual(new Map());
   expect(world.eventsOf('summary_ended')).toEqual([]);
   expect(world.timers.pending).toBe(0);
 });
@@ -215,7 +215,7 @@ it('a summarization job whose only summarizer throws on the last attempt ends as
   const { world, child } = opened;
   expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
   expect(await readRecord(opened), 'a failure is no refusal').toBeUndefined();
-  expect((await world.db.find(ref))?.summaries).toEqual([]);
+  expect((await world.db.find(ref))?.summaryRecords).toEqual(new Map());
   world.summarizers = [brief()];
   expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
 });
@@ -246,7 +246,7 @@ it('a provider’s rate limit delays a summarization job until the limit ends, a
   const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
   world.summarizers = [limited(retryAt), brief()];
   expect(await world.summarize(child)).toEqual({ status: 'limited', retryAt });
-  expect((await world.db.find(ref))?.summaries).toEqual([]);
+  expect((await world.db.find(ref))?.summaryRecords).toEqual(new Map());
   expect(world.eventsOf('summary_ended')).toEqual([]);
   expect(world.eventsOf('worker_failed')).toEqual([]);
   expect(world.timers.pending).toBe(0);

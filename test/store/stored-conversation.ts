@@ -1,8 +1,7 @@
 import type { ConversationState } from '../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { LogEntry } from '../../src/domain/message.ts';
-import type { StepRecord, TurnFailure, TurnState, Waiting } from '../../src/domain/turn.ts';
-import { TURN_STATES } from '../../src/domain/turn.ts';
+import { type StepRecord, TURN_STATES, type TurnFailure, type TurnState, type Waiting } from '../../src/domain/turn.ts';
 import type { Summary, Version } from '../../src/domain/version.ts';
 import { decodeConversation } from '../../src/store/conversation-record.ts';
 import type { Database } from '../../src/store/embedded/database.ts';
@@ -10,9 +9,9 @@ import { type ConversationKey, Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log.ts';
 import { RecordFields } from '../../src/store/records.ts';
 import { decodeStep, decodeWaiting, readTurnFailure } from '../../src/store/turn-record.ts';
-import { textOf } from './direct-connection.ts';
+import type { KeptTexts } from '../../src/store/version-record.ts';
 
-/** All conversations of a world are in one shard. */
+/** All conversations of a test are in one shard. */
 export const KEYSPACE = new Keyspace(1);
 
 export interface StoredTurn {
@@ -34,9 +33,15 @@ export interface StoredTurn {
 
 export interface StoredPass {
   readonly passId: string;
+  readonly reasons: readonly string[];
+  readonly wake?: string | undefined;
   readonly owner?: string | undefined;
   readonly leaseUntil?: number | undefined;
+  readonly attempts: number;
+  /** Job that alone may claim the pass until `parkedUntil`. */
+  readonly parked?: string | undefined;
   readonly parkedUntil?: number | undefined;
+  readonly plan?: unknown;
   readonly isProposed: boolean;
 }
 
@@ -50,19 +55,22 @@ export interface StoredFork {
 /** A claim, a record of a summary or a refusal, or the text of a part. */
 export type StoredSummary = { readonly status: string; readonly owner?: string } | string;
 
-/** All that the keys of a conversation say, as far as the checks need it. */
+/** What the keys of a conversation say, as far as tests need it. */
 export interface StoredConversation {
   readonly ref: ConversationRef;
   readonly state: ConversationState;
   readonly epoch: number;
+  /** Worker of the running turn. */
   readonly owner?: string | undefined;
   readonly leaseUntil?: number | undefined;
+  readonly attempts: number;
+  readonly wake?: string | undefined;
   readonly fork?: StoredFork | undefined;
   readonly mailbox: readonly string[];
   /** Oldest first. */
   readonly log: readonly LogEntry[];
   readonly versions: ReadonlyMap<number, Version>;
-  readonly summaries: ReadonlyMap<string, Summary>;
+  readonly texts: KeptTexts;
   /** In the order in which the turns were accepted. */
   readonly turnRecords: ReadonlyMap<string, StoredTurn>;
   readonly pass?: StoredPass | undefined;
@@ -95,6 +103,7 @@ export function readConversation(db: Database, ref: ConversationRef): StoredConv
   const record = readHash(db, keyOf('c'));
   if (record.isEmpty) return undefined;
   const state = decodeConversation(record);
+  const texts = readHash(db, keyOf('txt'));
   const names = [...(db.get(keyOf('ix'), 'hash')?.keys() ?? [])];
   const keysOf = (prefix: string, keyNamed: (name: string) => string): NamedKey[] =>
     names
@@ -110,19 +119,20 @@ export function readConversation(db: Database, ref: ConversationRef): StoredConv
     epoch: record.count('epoch') ?? 0,
     owner: record.text('owner'),
     leaseUntil: record.count('lease'),
+    attempts: record.count('attempts') ?? 0,
+    wake: record.text('wake'),
     fork: readFork(record),
-    mailbox: [...(db.get(keyOf('mb'), 'list') ?? [])],
+    mailbox: (db.get(keyOf('mb'), 'list') ?? []).map(textOf),
     log: readLog(db, keyOf('log')),
     versions: new Map(
       readHash(db, keyOf('ver'))
         .withPrefix('')
         .map(([number, text]) => [Number(number), JSON.parse(text) as Version]),
     ),
-    summaries: new Map(
-      readHash(db, keyOf('txt'))
-        .withPrefix('k:')
-        .map(([key, text]) => [key, JSON.parse(text) as Summary]),
-    ),
+    texts: {
+      summaries: new Map(texts.withPrefix('k:').map(([key, text]) => [key, JSON.parse(text) as Summary])),
+      byHash: new Map(texts.withPrefix('x:')),
+    },
     turnRecords: new Map(turns.map(([turn, key]) => [turn, readTurn(turn, readHash(db, key), state.head)])),
     pass: readPass(readHash(db, keyOf('pass'))),
     events: readEvents(db, keyOf('ev')),
@@ -147,7 +157,14 @@ function readTexts<Value>(
   );
 }
 
-function readHash(db: Database, key: string): RecordFields {
+const IS_ASCII = /^[\0-\x7F]*$/;
+
+/** Reads the bytes of a value as UTF-8. */
+export function textOf(bytes: string): string {
+  return IS_ASCII.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString();
+}
+
+export function readHash(db: Database, key: string): RecordFields {
   const fields = [...(db.get(key, 'hash') ?? [])];
   return new RecordFields(key, new Map(fields.map(([field, value]) => [textOf(field), textOf(value)])));
 }
@@ -193,8 +210,13 @@ function readPass(fields: RecordFields): StoredPass | undefined {
   if (fields.isEmpty) return undefined;
   return {
     passId: fields.needText('passId'),
+    reasons: (fields.text('reasons') ?? '').split(',').filter(Boolean),
+    wake: fields.text('wake'),
     owner: fields.text('owner'),
     leaseUntil: fields.count('lease'),
+    attempts: fields.count('attempts') ?? 0,
+    plan: fields.has('plan') ? (JSON.parse(fields.needText('plan')) as unknown) : undefined,
+    parked: fields.text('parked'),
     parkedUntil: fields.count('parkedUntil'),
     isProposed: fields.has('proposal'),
   };
