@@ -110,18 +110,11 @@ function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach | und
     answered.add(callId);
     if (endsSlice(index)) yield;
   }
-  for (const [index, { path, id }] of calls.entries()) {
-    if (!LEGAL_ID.test(id)) yield illegalId(path);
+  const ids = [...calls, ...results.map(({ path, callId }) => ({ path, id: callId }))];
+  for (const [index, { path, id }] of ids.entries()) {
+    if (!LEGAL_ID.test(id)) yield { path, message: 'the tool call id does not match [a-zA-Z0-9_-]{1,64}' };
     if (endsSlice(index)) yield;
   }
-  for (const [index, { path, callId }] of results.entries()) {
-    if (!LEGAL_ID.test(callId)) yield illegalId(path);
-    if (endsSlice(index)) yield;
-  }
-}
-
-function illegalId(path: string): Breach {
-  return { path, message: 'the tool call id does not match [a-zA-Z0-9_-]{1,64}' };
 }
 
 /** Wire rule A6: no text is blank, and a final assistant text does not end with white space. */

@@ -2,7 +2,7 @@ import { fieldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { joinPartTexts } from '../../domain/parts.ts';
 import { clipText } from '../../domain/thrown.ts';
-import type { MessageDraft } from './message-draft.ts';
+import type { MessageDraft, ReadResult } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 import { openDocument, readCitations } from './sources.ts';
 import { type Block, idOf, toText } from './values.ts';
@@ -226,13 +226,8 @@ function readUiTool(block: Block, { draft }: BlockTarget): void {
   }
 }
 
-export interface ReadContents {
-  readonly content: string;
-  readonly parts?: readonly unknown[];
-}
-
 /** Reads a text, a list of blocks, or any other value as JSON. */
-export function readContents(value: unknown): ReadContents {
+export function readContents(value: unknown): Pick<ReadResult, 'content' | 'parts'> {
   if (value === undefined || value === null) return { content: '' };
   if (typeof value === 'string') return { content: value };
   if (!Array.isArray(value) || !value.every(isReadableBlock)) return { content: JSON.stringify(dropEncrypted(value)) };

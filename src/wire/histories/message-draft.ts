@@ -44,12 +44,16 @@ interface DraftCall {
   readonly arguments: string;
 }
 
-interface DraftResult {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
+/** The content of a result. */
+export interface ReadResult {
   readonly content: string;
   readonly parts?: readonly unknown[] | undefined;
   readonly isError?: boolean | undefined;
+}
+
+interface DraftResult extends ReadResult {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 type Speech = 'system' | 'user' | 'assistant';
@@ -78,19 +82,19 @@ export class MessageDraft {
   }
 
   addText(text: string, part?: unknown): void {
-    this.#endStep();
+    this.endStep();
     this.#content = joinPartTexts([this.#content, text]);
     if (text !== '') this.#parts.push(part ?? { type: 'text', text });
   }
 
   addPart(part: unknown): void {
-    this.#endStep();
+    this.endStep();
     this.#parts.push(part);
     this.#hasMedia = true;
   }
 
   addReasoning(item: RawItem): void {
-    this.#endStep();
+    this.endStep();
     this.#items.push(item);
   }
 
@@ -101,24 +105,20 @@ export class MessageDraft {
   }
 
   addResult({ id, name, content, parts, isError }: DraftResult): void {
-    const toolCallId = id ?? this.#context.callNames.nameResult(name);
-    this.#results.push({
-      role: 'tool',
-      content,
-      ...(toolCallId !== undefined && { toolCallId }),
-      ...(parts !== undefined && { parts: [...parts] }),
-      ...(isError === true && { isError }),
-    });
+    this.#results.push(resultOf(id ?? this.#context.callNames.nameResult(name), { content, parts, isError }));
   }
 
   /** A call that follows is not parallel to those before. */
   endStep(): void {
-    this.#endStep();
+    if (this.#results.length === 0) return;
+    if (this.#hasContent) this.#flush();
+    this.#messages.push(...this.#results);
+    this.#results = [];
   }
 
   /** @param isKept keep an empty message */
   finish(isKept = true): Message[] {
-    this.#endStep();
+    this.endStep();
     const isFirst = this.#messages.length === 0;
     if (this.#hasContent || (isFirst && isKept)) this.#flush();
     return this.#messages;
@@ -126,13 +126,6 @@ export class MessageDraft {
 
   get #hasContent(): boolean {
     return this.#content !== '' || this.#parts.length > 0 || this.#calls.length > 0 || this.#items.length > 0;
-  }
-
-  #endStep(): void {
-    if (this.#results.length === 0) return;
-    if (this.#hasContent) this.#flush();
-    this.#messages.push(...this.#results);
-    this.#results = [];
   }
 
   #flush(): void {
@@ -146,4 +139,14 @@ export class MessageDraft {
     });
     [this.#content, this.#parts, this.#hasMedia, this.#calls, this.#items] = ['', [], false, [], []];
   }
+}
+
+export function resultOf(toolCallId: string | undefined, { content, parts, isError }: ReadResult): Message {
+  return {
+    role: 'tool',
+    ...(toolCallId !== undefined && { toolCallId }),
+    content,
+    ...(parts !== undefined && { parts: [...parts] }),
+    ...(isError === true && { isError }),
+  };
 }

@@ -22,7 +22,6 @@ const MOST_NOTES = 1_000;
 export class HistoryNotes {
   readonly #notes = new Map<string, HistoryNote>();
   readonly #isStrict: boolean;
-  #count = 0;
 
   /** @param options `isStrict`: a repair is an error */
   constructor({ isStrict = false }: { readonly isStrict?: boolean } = {}) {
@@ -34,16 +33,11 @@ export class HistoryNotes {
     return [...this.#notes.values()];
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** @throws invalid_input with the path, for a repair of a strict reader */
   add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
     if (this.#isStrict && kind === 'repaired') {
       throw fieldError('invalid_input', at, `not valid: ${what}. A reader that is not strict repairs it`);
     }
-    this.#count += count;
     const key = `${kind} ${what}`;
     const known = this.#notes.get(key);
     if (known !== undefined) this.#notes.set(key, { ...known, count: (known.count ?? 1) + count });

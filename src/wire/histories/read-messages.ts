@@ -17,7 +17,7 @@ import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { jsonSchema, MAX_CALLS, type Message, messageSchema } from '../../domain/message.ts';
 import { isMapping, joinPath, parseInput } from '../../domain/parse.ts';
 import { holdsCallBlock, readBlock, readContents, readInvocation, writeArguments } from './blocks.ts';
-import { CallNames, MessageDraft, type ReadingContext } from './message-draft.ts';
+import { CallNames, MessageDraft, type ReadingContext, resultOf } from './message-draft.ts';
 import {
   IGNORED,
   isOwnMessage,
@@ -279,14 +279,8 @@ class ForeignMessage {
       this.#context.notes.add('repaired', `${this.#at}.content`, 'a result without content is empty');
     if (content === undefined) throw fieldError('invalid_input', `${this.#at}.content`, NO_CONTENT);
     const toolCallId = idOf(id) ?? this.#context.callNames.nameResult(idOf(name) ?? idOf(tool));
-    const { parts, ...read } = readContents(content);
-    return {
-      role: 'tool',
-      ...read,
-      ...(parts !== undefined && { parts: [...parts] }),
-      ...(toolCallId !== undefined && { toolCallId }),
-      ...((isError === true || is_error === true || status === 'error') && { isError: true }),
-    };
+    const isFailed = isError === true || is_error === true || status === 'error';
+    return resultOf(toolCallId, { ...readContents(content), isError: isFailed });
   }
 }
 

@@ -45,8 +45,7 @@ function readContents(records: readonly FileRecord[]): ForeignConversation {
   const { list, at, system } = findContents(records) ?? { list: [], at: '', system: undefined };
   if (isMapping(system))
     addAll(readGeminiParts('system', system['parts'], 'systemInstruction'), 'systemInstruction', messages);
-  for (const [index, content] of list.entries()) {
-    const place = `${at}[${index}]`;
+  for (const { value: content, at: place } of membersOf(list, at)) {
     const { role, parts } = isMapping(content) ? content : {};
     addAll(readGeminiParts(toText(role) || 'user', parts, place), place, messages);
   }

@@ -1,11 +1,12 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type ReadContents, readContents, writeArguments } from '../blocks.ts';
+import { readContents, writeArguments } from '../blocks.ts';
+import type { ReadResult } from '../message-draft.ts';
 import { type Block, toText } from '../values.ts';
 
 interface ItemCall {
   readonly name: string;
   readonly arguments: string;
-  readonly result?: ReadContents & { readonly isError?: boolean };
+  readonly result?: ReadResult;
 }
 
 const OWN: ReadonlySet<string> = new Set(
@@ -84,27 +85,33 @@ function readOwnResult(type: string, item: Block, field: string): NonNullable<It
 }
 
 /** A shell has a list of outputs, a computer a screenshot. */
-export function readItemOutput(item: Block): ReadContents & { readonly isError: boolean } {
+export function readItemOutput(item: Block): ReadResult {
   const output = item['output'] ?? item['tools'] ?? item['result'];
   const isError = item['status'] === 'failed' || (isMapping(output) && output['success'] === false);
-  if (!isMapping(output)) return { ...readContents(named(output)), isError };
+  if (!isMapping(output)) return { ...readContents(nameInputs(output)), isError };
   if (output['type'] === 'computer_screenshot') return { content: '', parts: [screenshotPart(output)], isError };
   // Old versions of Codex write the text and its success.
   const { content, success } = output;
   return { ...readContents(content !== undefined && success !== undefined ? content : output), isError };
 }
 
-function named(output: unknown): unknown {
-  if (!Array.isArray(output)) return output;
-  return output.map((part: unknown) =>
-    isMapping(part) && (part['type'] === 'input_text' || part['type'] === 'output_text')
-      ? { type: 'text', text: part['text'] }
-      : isMapping(part) && part['type'] === 'input_image'
-        ? { type: 'image_url', image_url: { url: part['image_url'] ?? part['file_id'] } }
-        : isMapping(part) && part['type'] === 'input_file'
-          ? { ...part, type: 'file' }
-          : part,
-  );
+function nameInputs(output: unknown): unknown {
+  return Array.isArray(output) ? output.map(nameInput) : output;
+}
+
+function nameInput(part: unknown): unknown {
+  if (!isMapping(part)) return part;
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+      return { type: 'text', text: part['text'] };
+    case 'input_image':
+      return { type: 'image_url', image_url: { url: part['image_url'] ?? part['file_id'] } };
+    case 'input_file':
+      return { ...part, type: 'file' };
+    default:
+      return part;
+  }
 }
 
 function screenshotPart({ image_url: url, file_id: file }: Block): Block {

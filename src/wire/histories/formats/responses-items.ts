@@ -2,7 +2,7 @@ import { fieldError } from '../../../domain/errors.ts';
 import type { Message } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
 import { readBlock } from '../blocks.ts';
-import { CallNames, MessageDraft, type ReadingContext } from '../message-draft.ts';
+import { CallNames, MessageDraft, type ReadingContext, resultOf } from '../message-draft.ts';
 import type { HistoryNotes } from '../notes.ts';
 import { type Block, idOf, toText } from '../values.ts';
 import { isCallItem, isResultItem, readItemCall, readItemOutput } from './responses-calls.ts';
@@ -130,7 +130,7 @@ export class ItemReader {
     answer.hasCalls = true;
     if (result === undefined) return;
     this.#endAnswer();
-    this.#addResult(named, result, at);
+    this.#read.push({ message: resultOf(named, result), at });
   }
 
   #readOutput(item: Block, at: string): void {
@@ -141,7 +141,7 @@ export class ItemReader {
       idOf(item['id']) ??
       this.#context.callNames.nameResult(undefined);
     if (id === undefined) throw fieldError('invalid_input', `${at}.call_id`, 'expected the id of a call');
-    this.#addResult(id, readItemOutput(item), at);
+    this.#read.push({ message: resultOf(id, readItemOutput(item)), at });
   }
 
   /** A call that the provider ran, and its result, may have only ids of their own. */
@@ -149,21 +149,6 @@ export class ItemReader {
     const type = toText(given).replace(/(?:_call)?_output$/, '');
     const at = this.#unnamed.findIndex((call) => call.type === type);
     return at < 0 ? undefined : this.#unnamed.splice(at, 1)[0]?.id;
-  }
-
-  #addResult(
-    toolCallId: string,
-    { content, parts, isError }: { content: string; parts?: readonly unknown[]; isError?: boolean },
-    at: string,
-  ): void {
-    const message: Message = {
-      role: 'tool',
-      toolCallId,
-      content,
-      ...(parts !== undefined && { parts: [...parts] }),
-      ...(isError === true && { isError }),
-    };
-    this.#read.push({ message, at });
   }
 
   #openAnswer(at: string): OpenAnswer {
