@@ -27,7 +27,6 @@ import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
 import { fingerprintPrefix, legalToolName, sendTools } from './tools.ts';
 import { type ArrangedItem, NO_ORIGIN, type Origin, type WireCall, type WireRequest } from './wire-request.ts';
 
-/** Text of the first user message, if the history starts with another role (wire rule X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
 
 export interface ArrangedSystem {
@@ -147,18 +146,12 @@ function arrangeCall(call: ToolCall, ids: CallIds, toolNames: ReadonlySet<string
   return { id: ids.sentOf(call.id) ?? call.id, name: legalToolName(call.name, toolNames), ...readCallArguments(call) };
 }
 
-/**
- * A later system message stays in its place, as a user message. At the start, it would void the prompt cache and all
- * thinking (wire rule A8).
- */
+/** At the start, a later system message would void the prompt cache and all thinking (wire rule A8). */
 function writeAsUser({ origin, text }: Extract<ArrangedItem, { kind: 'system' }>): ArrangedItem {
   return { kind: 'user', origin, parts: [textPart(`<system_message>\n${text}\n</system_message>`)] };
 }
 
-/**
- * Wire rule A1: Anthropic takes a run of system messages between a user message or results and an answer, or at the
- * end. Others become user messages.
- */
+/** Wire rule A1: Anthropic takes system messages between a user message or results and an answer, or at the end. */
 export function placeLaterSystem(items: readonly ArrangedItem[]): readonly ArrangedItem[] {
   const placed: ArrangedItem[] = [];
   for (let start = 0; start < items.length; ) {

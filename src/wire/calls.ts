@@ -97,7 +97,6 @@ export class CallIds {
   /** Last number of each stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
   readonly #numbers = new Map<string, number>();
 
-  /** @param form form that the provider requires beyond its format */
   constructor(messages: readonly Message[], format: RawFormat, form?: CallIdForm) {
     this.#form = form;
     this.#legal = form === 'nine' ? NINE : LEGAL_IDS[format];

@@ -7,7 +7,6 @@ export function isSigned({ signature }: { readonly signature?: unknown }): boole
   return isFilledText(signature);
 }
 
-/** Thinking that is valid only in its own context (wire rule A8). */
 export function isBound(item: { readonly type?: unknown; readonly signature?: unknown }): boolean {
   return isThinking(item) && (item.type !== 'thinking' || isSigned(item));
 }

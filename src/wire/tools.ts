@@ -29,10 +29,7 @@ export function sendTools(
   return hasCalls ? [NO_TOOLS] : tools;
 }
 
-/**
- * Replaces illegal characters in a name that the model invented. The name of a real tool never changes, because the
- * model's answer has to use it.
- */
+/** A name that the model invented gets legal characters. The name of a real tool never changes. */
 export function legalToolName(name: string, tools: ReadonlySet<string>): string {
   return tools.has(name) ? name : name.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH);
 }

@@ -21,8 +21,8 @@ export const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
 /**
- * Lists the calls with their outcomes, in order. Read-only ones are left out first. A list by a model could be wrong:
- * the agent might repeat an action, or believe that it was done.
+ * Code lists the calls, because a model's list could be wrong, and the agent repeat an action. Read-only calls go
+ * first.
  */
 export function listEffects(counter: TokenCounter, messages: readonly Message[], maxTokens: number): string[] {
   const newestFirst = readCalls(messages).toSorted((a, b) => b.position - a.position);

@@ -18,15 +18,12 @@ export interface EvidenceLine {
 interface EvidenceRequest {
   readonly maxTokens: number;
   readonly range: SeqRange;
-  /** Text that the agent gets in any case. */
   readonly said?: string;
-  /** Only rendered lines are counted. */
   readonly render: (line: EvidenceLine) => string;
 }
 
 const MAX_TERMS = 4;
 const MARK_TOKENS = 3;
-/** Mean of recorded conversations. */
 const TOKENS_A_BYTE = 0.28;
 /** Factor on the room for estimated tokens. Exact counts then decide. */
 const SPARE = 1.3;

@@ -19,9 +19,7 @@ export interface SummaryTask {
   readonly maxTokens: number;
 }
 
-/**
- * Models obey word limits better than token limits. A word has about 1.3 tokens in English, and more in most languages.
- */
+/** Models obey word limits better than token limits. A word has about 1.3 tokens in English, and more elsewhere. */
 const WORDS_A_TOKEN = 0.6;
 
 const ROLE = [
@@ -43,7 +41,6 @@ export function renderSystem(prompt: string | undefined): string {
   return [ROLE, RULES, ...(prompt === undefined ? [] : [prompt])].join('\n\n');
 }
 
-/** Tags, because a model translates headings. */
 function renderOutline(mark: string): string {
   const sections = ASKED_SECTIONS.map((section) => {
     const { asks } = SECTIONS[section] as { readonly asks: string };

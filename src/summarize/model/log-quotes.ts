@@ -7,7 +7,6 @@ import type { SummaryRequest } from '../../domain/summarizer.ts';
 import { foldLine, foldRecord } from '../structural/text.ts';
 import { describeAttachments } from './pictures.ts';
 
-/** A person, the system, the agent, or a program that the agent called. */
 export type Speaker = 'user' | 'system' | 'agent' | 'call' | 'result';
 
 const WHOLE_CHARS = 600;
@@ -71,9 +70,7 @@ export class LogQuotes {
     return `${message}.${partIndex}`;
   }
 
-  /**
-   * Writes records of one place in a line, with their owners. Words of a person come with all that stands around them.
-   */
+  /** Writes records of one place in a line, with their owners, and words of a person with their surroundings. */
   write(...indexes: readonly [number, ...number[]]): string {
     const { message } = this.#fragment(indexes[0]);
     const speaker = this.speakerOf(indexes[0]);
@@ -121,7 +118,6 @@ function wordEnd(text: string, at: number): number {
   return space === -1 ? at : at + space;
 }
 
-/** The whole text, unless it is long. */
 function quoteAround(text: string, records: readonly Pick<Fragment, 'start' | 'end'>[]): string {
   if (text.length <= WHOLE_CHARS) return foldLine(text);
   const stretches: { readonly from: number; to: number }[] = [];

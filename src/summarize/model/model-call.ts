@@ -171,10 +171,7 @@ function limitCall({ isStreamed = true, ...size }: TimedInput, callTimeoutMs: nu
   return { totalMs, silenceMs: totalMs };
 }
 
-/**
- * A model may be user code, which throws anything.
- * @throws ModelError if the call fails
- */
+/** A model may be user code, which throws anything. */
 async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {
   try {
     return await call();
@@ -201,7 +198,6 @@ class CallDeadline {
   readonly #ended = new AbortController();
   readonly #total: NodeJS.Timeout;
   readonly #silence: NodeJS.Timeout;
-  /** The limit that ended the call. */
   #passedMs: number | undefined;
 
   constructor({ totalMs, silenceMs }: SummaryCallLimits) {

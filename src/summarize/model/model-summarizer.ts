@@ -18,10 +18,7 @@ interface ModelSummarizerOptions {
   readonly tracing?: Tracing | undefined;
   /** Instructions of the policy, appended to the built-in ones. */
   readonly prompt?: string | undefined;
-  /**
-   * Silence after which a model is given up. A model that keeps sending also gets the time of its output limit. Default
-   * 90,000.
-   */
+  /** A model that keeps sending also gets the time of its output limit. Default 90,000. */
   readonly callTimeoutMs?: number | undefined;
   /** The agent's own model, whose provider may have the conversation in its cache. */
   readonly isAgentsModel?: boolean;

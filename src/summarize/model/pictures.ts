@@ -2,7 +2,6 @@ import type { Message, ToolCall } from '../../domain/message.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { type Part, readParts } from '../../domain/parts.ts';
 
-/** Providers and tools put the name of a file there. */
 const NAME_FIELDS = ['filename', 'file_name', 'name', 'title', 'path'];
 const ENDING = /\.(?:png|jpe?g|gif|webp|svg|bmp|tiff?|heic|pdf|mp[34]|wav|csv|docx?|xlsx?)\b/i;
 const NO_FILE_NAME = /[\s"'<>|*?]/;

@@ -167,7 +167,6 @@ class WordIndex {
     return found.toSorted((a, b) => a - b);
   }
 
-  /** The newest of several equal records. */
   #findBest(words: ReadonlySet<Word>, isAllowed: (record: number) => boolean) {
     const rare = [...words].filter(({ records }) => records.length <= MAX_RECORDS_OF_WORD);
     const candidates = new Set((rare.length === 0 ? [...words] : rare).flatMap(({ records }) => records));

@@ -46,14 +46,10 @@ const THINKING_TOKENS = 4_096;
 const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
-/** Maximum shares of the summary's limit and of the input. */
 const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
 /** Maximum share of the input. Above, the summarizer reads the original messages instead. */
 const MAX_EARLIER_SHARE = 0.25;
-/**
- * Times the messages to summarize. Reading the cache costs about a tenth. If it expired, the call costs up to this
- * factor more.
- */
+/** Times the messages to summarize. The cache costs about a tenth. If it expired, a call costs this factor more. */
 const MAX_PREFIX_FACTOR = 2;
 
 export class RecordWriting {
@@ -131,7 +127,6 @@ export class RecordWriting {
     return written.status === 'written' ? { ...written, isUpdate } : undefined;
   }
 
-  /** A merge gets evidence from the whole range. */
   async #prepare(
     task: Pick<SummaryTask, 'messages' | 'records' | 'maxTokens'>,
     maxTokens: number,
@@ -143,7 +138,6 @@ export class RecordWriting {
     return { ...task, userRequest: request.userRequest, evidence: lines };
   }
 
-  /** All, or none if they would take too much of the input. */
   async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierSummary[]; tokens: number }> {
     const { counter, request } = this.#options;
     const records = (request.earlier ?? []).map(withoutFacts);
@@ -191,7 +185,6 @@ export class RecordWriting {
     return this.#writeOne(await this.#prepare(merge, evidenceTokens), earlier.length > 0);
   }
 
-  /** An earlier attempt may have stored this part. */
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
     const { model, system, request } = this.#options;
     const key = hashTexts(model.profile.id, system, renderTask(task).content);

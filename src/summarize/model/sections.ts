@@ -121,7 +121,6 @@ export function orderSections(bodies: ReadonlyMap<Section, string>): Sections {
   return new Map(read.filter(([, written]) => written !== ''));
 }
 
-/** Reads a stored summary, without the sections that code wrote. */
 export function readSections(text: string): Sections {
   const bodies = new Map<Section, string>();
   let section: Section | undefined;
@@ -140,9 +139,7 @@ export function renderSections(sections: Sections): string {
     .join('\n');
 }
 
-/**
- * The section with the fewest tokens so far gives the next line, so that one long list does not displace the others.
- */
+/** Sections take turns by their tokens, so that one long list does not displace the others. */
 export function fitSections(
   counter: Pick<TokenCounter, 'countSync'>,
   sections: ReadonlyMap<Section, readonly string[]>,

@@ -210,7 +210,6 @@ const REFUSALS = [
   /^(?:申し訳|すみません)/,
 ];
 
-/** @returns undefined if the answer may be a summary */
 export function findAnswerFault(
   { content, toolCalls, end }: ModelAnswer,
   answerTokens: number,

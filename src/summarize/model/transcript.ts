@@ -12,7 +12,6 @@ export interface TranscriptMessage {
   readonly close: string;
 }
 
-/** turnfold's own tags, which a message cannot open or close. */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request|evidence)\b)/gi;
 
 /** @param firstSeq log number of the first message. The numbers have no gaps */
@@ -79,7 +78,6 @@ interface Counted {
   readonly tokens: number;
 }
 
-/** Line breaks around a message, and tokens that joining may add. */
 const SEAM_TOKENS = 4;
 /** From the start of a clipped message. The end usually has the error. */
 const HEAD_SHARE = 0.6;

@@ -14,10 +14,7 @@ const WORD_CHARS = 7;
 const CHARS_PER_NEXT_TOKEN = 6;
 const CHARS_PER_CAPITALS_TOKEN = 2.6;
 
-/**
- * Estimates tokens at a tenth of the cost of a count. On recorded conversations, sums are within 12 %. Chosen lines are
- * counted exactly afterwards.
- */
+/** A tenth of the cost of a count. On recorded conversations, sums are within 12 %. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   for (let at = 0; at < text.length; ) {

@@ -38,9 +38,7 @@ const MIN_FILL = 0.96;
 /** Share of the room for a repeated try. */
 const AIM = 0.985;
 const MAX_GROWTH = 2;
-/** Before the first fragment of a message. */
 const MARK_TOKENS = 2;
-/** With the blank before it, and one to spare. */
 const GAP_TOKENS = 3;
 const LONGEST_LINE_TOKENS = 2_000;
 /** Share of the room for calls that changed something or failed. */
@@ -88,7 +86,6 @@ async function countUpTo(counter: Counter, messages: readonly Message[], limit: 
   return tokens;
 }
 
-/** @throws the signal's reason */
 async function runInTurns<Result>(work: Interruptible<Result>, signal: AbortSignal): Promise<Result> {
   for (;;) {
     const slice = work.next();

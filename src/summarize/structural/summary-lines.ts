@@ -47,7 +47,6 @@ function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: b
   const { part, owner, status, person } = first;
   const text = line.trimStart();
   if (continues && !MARK.test(text)) return line;
-  // Only the start of a call names its tool.
   const mark = part === 'call' && owner >= 0 ? `${SPEAKER_MARKS.call}${GAP} ` : (person?.mark ?? SPEAKER_MARKS[part]);
   if (!continues && person?.isCutBefore === true) return `${mark}${GAP} ${text}`;
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;

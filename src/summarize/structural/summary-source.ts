@@ -105,7 +105,6 @@ const MIN_REPEATED_CHARS = 24;
 /** `key: value` in the agent's words. A longer value is a sentence. */
 const STATED_VALUE =
   /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
-/** In a result: `"status":`, `status: `, `status=`. */
 const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
 /** Most lines have none, and match neither pattern. */
 const SEPARATOR = /[:=：]/;
@@ -198,7 +197,6 @@ function findSubjects(messages: readonly Message[]): Map<number, string> {
   return subjects;
 }
 
-/** @returns '' if the arguments name nothing */
 function describeSubject({ arguments: text }: ToolCall): string {
   const names = Object.values(parseObject(text) ?? {})
     .map(String)

@@ -6,7 +6,6 @@ import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isToolUse, joinTextBlocks } from './layout.ts';
 
-/** The fields of a complete answer that turnfold reads, as in the SDK's `Message`. */
 export interface AnthropicAnswer {
   readonly content: readonly { readonly type: string }[];
   readonly stop_reason: string | null;
@@ -14,9 +13,7 @@ export interface AnthropicAnswer {
   readonly inputs?: readonly string[];
 }
 
-/**
- * How an answer ended, by `stop_reason`. Others mean `complete`. After `pause_turn`, the provider's tools are not done.
- */
+/** Others mean `complete`. After `pause_turn`, the provider's tools are not done. */
 const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   max_tokens: 'cut_off',
   model_context_window_exceeded: 'cut_off',
@@ -24,9 +21,7 @@ const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   refusal: 'refusal',
 };
 
-/**
- * Reads an answer. A call keeps invalid arguments as written, but its verbatim block gets valid JSON (wire rule X7).
- */
+/** A call keeps invalid arguments as written. Its verbatim block gets valid JSON (wire rule X7). */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
   const uses = read.filter(({ item }) => isToolUse(item));

@@ -3,7 +3,6 @@
 /** The provider may cache the request up to and including the block with this mark (wire rule A9). */
 export interface CacheControl {
   readonly type: 'ephemeral';
-  /** Absent: five minutes. */
   readonly ttl?: '1h';
 }
 
@@ -71,7 +70,6 @@ export type AnthropicBlock =
 
 export type AnthropicMessage =
   | { readonly role: 'user' | 'assistant'; readonly content: AnthropicBlock[] }
-  /** A system message behind a user message. Only some models take it. */
   | { readonly role: 'system'; readonly content: TextBlock[] };
 
 export interface AnthropicTool {

@@ -18,19 +18,13 @@ export interface AnthropicOptions
   extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning' | 'takesLaterSystem'> {
   /** Absent: the request has none, and the model thinks as by default. */
   readonly thinking?: AnthropicThinking;
-  /**
-   * How to turn thinking off. `omit`: no setting, since the model thinks only if asked. `never`: not possible. Default
-   * `omit`.
-   */
+  /** `omit`: without a setting, the model does not think. `never`: it always thinks. Default `omit`. */
   readonly off?: 'omit' | 'disabled' | 'between_tools' | 'never';
   /** Cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
-/**
- * Renders a request for Anthropic's Messages API by wire rules A1–A12.
- * @throws orphan_result or duplicate_call if the messages are not a valid history
- */
+/** Renders by wire rules A1–A12. @throws as `arrangeInSlices` */
 export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},

@@ -23,7 +23,6 @@ export interface AnthropicView extends BodyView {
   /** Index of the message after the last user message without tool results. */
   readonly loopStart: Position;
   readonly blocks: readonly PlacedBlock[];
-  /** The type is `enabled`: every answer starts with thinking. */
   readonly requiresThinking: boolean;
   readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
   readonly cacheMarks: readonly string[];
@@ -205,7 +204,6 @@ export function isMarked({ cache_control }: { readonly cache_control?: unknown }
   return cache_control !== undefined && cache_control !== null;
 }
 
-/** @returns undefined for a value that is no block, or lacks fields of its type */
 export function readBodyBlock(value: unknown): BodyBlock | undefined {
   if (isKnownKind(value)) return knownSchema.safeParse(value).data;
   const { type: kind, ...rest } = otherSchema.safeParse(value).data ?? {};

@@ -15,10 +15,7 @@ interface BlockTarget {
 
 type BlockReader = (block: Block, target: BlockTarget) => void;
 
-/**
- * By the type of a block, in Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. A type
- * of one format means the same in the others, or does not exist there.
- */
+/** Types of Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. */
 const READERS: Readonly<Record<string, BlockReader>> = {
   text: readText,
   input_text: readText,
@@ -226,7 +223,6 @@ function readUiTool(block: Block, { draft }: BlockTarget): void {
   }
 }
 
-/** Reads a text, a list of blocks, or any other value as JSON. */
 export function readContents(value: unknown): Pick<ReadResult, 'content' | 'parts'> {
   if (value === undefined || value === null) return { content: '' };
   if (typeof value === 'string') return { content: value };

@@ -15,7 +15,6 @@ export interface HistoryOptions {
 }
 
 export interface ForeignHistory {
-  /** In formats that `readMessagesInSlices` reads. */
   readonly messages: readonly unknown[];
   /** In its file. Default: `messages[0]` and so on. */
   readonly places?: readonly string[];

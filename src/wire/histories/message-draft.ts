@@ -17,7 +17,6 @@ export class CallNames {
   #open: { readonly id: string; readonly name: string }[] = [];
   readonly #taken = new Set<string>();
 
-  /** Reserves an id of the history. */
   take(id: string): void {
     this.#taken.add(id);
   }
@@ -30,7 +29,6 @@ export class CallNames {
     return id;
   }
 
-  /** @returns undefined if no such call is open */
   nameResult(name: string | undefined): string | undefined {
     const call = this.#open.find((open) => open.name === name) ?? this.#open[0];
     this.#open = this.#open.filter((open) => open !== call);
@@ -44,7 +42,6 @@ interface DraftCall {
   readonly arguments: string;
 }
 
-/** The content of a result. */
 export interface ReadResult {
   readonly content: string;
   readonly parts?: readonly unknown[] | undefined;

@@ -18,7 +18,6 @@ export const IGNORED: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Only turnfold's format has these. */
 export const OWN_FIELDS = ['toolCalls', 'toolCallId', 'raw', 'summary'] as const;
 
 const FOREIGN_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'toolInvocations', 'name'] as const;

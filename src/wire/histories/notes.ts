@@ -16,14 +16,12 @@ export interface HistoryNote {
   readonly count?: number;
 }
 
-/** Different notes that are listed. */
 const MOST_NOTES = 1_000;
 
 export class HistoryNotes {
   readonly #notes = new Map<string, HistoryNote>();
   readonly #isStrict: boolean;
 
-  /** @param options `isStrict`: a repair is an error */
   constructor({ isStrict = false }: { readonly isStrict?: boolean } = {}) {
     this.#isStrict = isStrict;
   }

@@ -37,7 +37,6 @@ const MAX_PARTS = 10_000;
 
 const blocksSchema = boundedList(jsonSchema, MAX_PARTS);
 
-/** A given message may have become several. */
 export interface ReadMessages {
   readonly messages: Message[];
   readonly places: string[];
@@ -100,7 +99,6 @@ const KNOWN: ReadonlySet<string> = new Set([
 const NO_CONTENT = 'expected a string or a list of content parts';
 const UNKNOWN_KEY = 'turnfold does not know this key of a message. Remove the key';
 
-/** Say nothing to a model. */
 const CALL_FIELDS: ReadonlySet<string> = new Set(
   'id type index function custom name args arguments input error status requestor'.split(' '),
 );

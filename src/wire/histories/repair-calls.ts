@@ -46,9 +46,7 @@ const SECOND_RESULT = 'a second result of a call was left out';
 
 class CallRepair {
   readonly #options: RepairOptions;
-  /** Without results. */
   readonly #others: RepairedMessage[] = [];
-  /** By the index of their message. */
   readonly #calls = new Map<number, Call[]>();
   /** Open calls under each of their ids. An empty list: all have results. */
   readonly #open = new Map<string, Call[]>();

@@ -1,7 +1,6 @@
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
-/** The fields of a complete answer that turnfold reads, as in a choice of the SDK's `ChatCompletion`. */
 interface ChatAnswer {
   readonly finish_reason: string | null;
   readonly message: {
@@ -29,7 +28,6 @@ function readEnd(reason: string): AnswerParts['end'] {
   return ENDS.find(([name]) => name.test(reason))?.[1] ?? 'complete';
 }
 
-/** The text of a refusal becomes the text of the answer. */
 export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerParts {
   const { content, refusal, tool_calls } = message;
   const end = finish_reason === null ? 'cut_off' : readEnd(finish_reason);

@@ -110,7 +110,6 @@ export function plainText(parts: readonly ChatPart[]): string | undefined {
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
 }
 
-/** Fields that are compared with the logged message, to detect an edit. */
 const ownSchema = z.object({
   content: z.string().nullish(),
   tool_calls: boundedList(

@@ -13,8 +13,8 @@ const NOT_RECORDED = '(not recorded)';
 const ANY_SIGNATURE = 'skip_thought_signature_validator';
 
 /**
- * Wire rule C7: keeps the reasoning that the server wants back, for most servers that of the tool loop. DeepSeek, Kimi
- * and Qwen refuse a request without the reasoning of all answers with calls.
+ * Wire rule C7: DeepSeek, Kimi and Qwen refuse a request without the reasoning of all answers with calls. Most servers
+ * want only that of the tool loop.
  */
 export function keepReasoning(
   laid: readonly LaidMessage[],

@@ -8,23 +8,17 @@ import { type LaidMessage, layMessages, plainText } from './layout.ts';
 import { keepReasoning } from './reasoning.ts';
 
 export interface ServerOptions extends ProviderHabits {
-  /**
-   * Role of the system prompt: `developer` for OpenAI's reasoning models. Default `system`, which every server accepts.
-   */
+  /** OpenAI's reasoning models call it `developer`. Default `system`, which every server accepts. */
   readonly systemRole?: 'system' | 'developer';
   /** The server's chat template requires user and assistant messages to alternate. Default false. */
   readonly isStrict?: boolean;
 }
 
 export interface ChatOptions extends ServerOptions {
-  /** Default `max_completion_tokens`. */
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }
 
-/**
- * Renders a request for OpenAI's Chat Completions API by wire rules C1–C7.
- * @throws orphan_result or duplicate_call if the messages are not a valid history
- */
+/** Renders by wire rules C1–C7. @throws as `arrangeInSlices` */
 export function* renderChatInSlices(
   request: WireRequest,
   options: ChatOptions = {},
@@ -67,10 +61,7 @@ function writeTool({ name, description, parameters }: ToolDescription): ChatTool
 const BETWEEN_ANSWERS = '(go on)';
 const BEHIND_RESULTS = '(the results are noted)';
 
-/**
- * Wire rule C5: merges neighbouring user messages and fills gaps with placeholders, for a strict chat template. Calls
- * and their results need not alternate.
- */
+/** Wire rule C5, for a strict chat template. Calls and their results need not alternate. */
 function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
   const laid: LaidMessage[] = [];
   let openCalls = 0;

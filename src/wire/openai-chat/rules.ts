@@ -67,7 +67,6 @@ function* leavesContentOutBesideCallsOnly({ chat }: ChatView): Generator<Breach>
   }
 }
 
-/** Wire rule C4: the arguments of a tool call are a string of JSON. */
 function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> {
   for (const path of untextedCalls) yield { path, message: 'the arguments of the tool call are not a string' };
 }

@@ -5,7 +5,6 @@ import { completeCalls } from '../answer-calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isFunctionCall, joinOutputTexts } from './layout.ts';
 
-/** The fields of a complete answer that turnfold reads, as in the SDK's `Response`. */
 export interface ResponsesAnswer {
   readonly status?: string | null;
   readonly incomplete_details?: { readonly reason?: string | null } | null;
@@ -15,7 +14,6 @@ export interface ResponsesAnswer {
 /** Fields of the SDK, or of answers only. The API refuses them in a request. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
 
-/** The text of a refusal becomes the text of the answer. */
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   const received = response.output.map(readItem);
   const toolCalls = completeCalls(

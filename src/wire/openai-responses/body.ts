@@ -45,10 +45,7 @@ interface FunctionOutputItem {
   readonly output: string | ResponsesPart[];
 }
 
-/**
- * Items that go back verbatim may have other types: reasoning (wire rules R2–R6), compactions (wire rule R8) and calls
- * of the provider's own tools.
- */
+/** Items that go back verbatim may have other types: reasoning, compactions, calls of the provider's own tools. */
 export type ResponsesItem = UserItem | AssistantItem | FunctionCallItem | FunctionOutputItem;
 
 export interface ResponsesTool {

@@ -78,7 +78,6 @@ function writePart(part: SentPart): ResponsesPart {
   }
 }
 
-/** Types of items that the server accepts without their id. */
 const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
 /**
@@ -170,10 +169,7 @@ function isMessage({ type, role }: RawItem): boolean {
   return type === 'message' || role === 'assistant';
 }
 
-/**
- * False for calls whose outputs the log does not have (wire rule R1), and compactions behind the first item (wire rule
- * R8).
- */
+/** False for calls whose outputs the log does not have (R1), and compactions behind the first item (R8). */
 function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
   if (isMessage(item)) return !isBlank(textOfContent(item.content));

@@ -14,10 +14,7 @@ export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds' | 'take
 /** Smallest `max_output_tokens` that the API accepts. */
 const MIN_OUTPUT_TOKENS = 16;
 
-/**
- * The server stores nothing: each request sends the whole history (R7), with encrypted reasoning (R6).
- * @throws orphan_result or duplicate_call if the messages are not a valid history
- */
+/** Renders by wire rules R1–R9. @throws as `arrangeInSlices` */
 export function* renderResponsesInSlices(
   request: WireRequest,
   { isReasoning = true, callIds, takesLaterSystem = true }: ResponsesOptions = {},
@@ -49,10 +46,7 @@ function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undef
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
 }
 
-/**
- * The server's default for `strict` is true. It refuses a schema without `properties`, even for a tool without
- * parameters.
- */
+/** The default of `strict` is true. A schema without `properties` is refused, even without parameters. */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', name, description, parameters: schema, strict: false };

@@ -95,10 +95,7 @@ function nearestForeign(items: readonly ViewedItem[]): number[] {
   });
 }
 
-/**
- * Wire rule R6: shows only whether `encrypted_content` is empty, and whether a stateless request names reasoning by its
- * id.
- */
+/** Wire rule R6: `encrypted_content` is not empty, and a stateless request names no reasoning by its id alone. */
 function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generator<Breach> {
   for (const { path, type, encrypted_content, content } of items) {
     if (type !== 'reasoning') continue;
@@ -147,7 +144,6 @@ function findNextCompactions(items: ResponsesView['items']): (number | undefined
   return next;
 }
 
-/** Wire rule R9: the ids of the input items are unique. */
 function* hasUniqueIds({ items }: ResponsesView): Generator<Breach> {
   const seen = new Set<string>();
   for (const { path, id } of items) {

@@ -18,7 +18,6 @@ const contentSchema = z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_EN
 
 /** A field that a rule checks itself is `unknown` here. */
 const itemSchema = z.object({
-  /** An item without a type is a message, as in the API. */
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
   id: z.string().nullish(),

@@ -8,7 +8,6 @@ export const NO_POSITION: Position = -1;
 
 export type Author = 'system' | 'user' | 'assistant' | 'result';
 
-/** In the Responses format, one input item. */
 export interface ViewedMessage {
   readonly path: string;
   readonly author: Author;
@@ -55,7 +54,6 @@ export interface BodyView {
   readonly calls: readonly ViewedCall[];
   readonly results: readonly ViewedResult[];
   readonly texts: readonly ViewedText[];
-  /** Lists that must not be empty, but are. */
   readonly emptyLists: readonly string[];
   readonly tools: readonly ViewedTool[];
   /** Characters of a tool call id. */

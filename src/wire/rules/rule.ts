@@ -2,7 +2,6 @@ import type { Interruptible } from '../../domain/interruptible.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import type { Violation } from '../wire-request.ts';
 
-/** Facts that the rules need, and the body does not show. */
 export interface RuleContext {
   /**
    * True for a body with an extra user message at its end, which checks a context before its commit. Rules for the last
@@ -25,7 +24,6 @@ export type Breach = Omit<Violation, 'rule'>;
 /** Yields each violation, and undefined where the caller may pause. */
 export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
-/** By rule code. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Interruptible<Violation[]> {

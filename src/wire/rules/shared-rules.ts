@@ -94,7 +94,6 @@ function batches(calls: readonly ViewedCall[]): Iterable<readonly ViewedCall[]> 
   return Map.groupBy(calls, ({ answer }) => answer).values();
 }
 
-/** Wire rule X3: no text and no list is empty. */
 function* holdsNothingEmpty({ texts, emptyLists }: BodyView): Generator<Breach | undefined> {
   for (const [index, { path, text }] of texts.entries()) {
     if (text.trim() === '') yield { path, message: 'the text is empty or blank' };
@@ -168,10 +167,7 @@ function* startsWithUser({ messages }: BodyView): Generator<Breach> {
 
 const LEGAL_NAME = /^[a-zA-Z0-9_-]+$/;
 
-/**
- * Wire rule X6: a request with calls has tools, each with one legal name. A call may name another, because a model may
- * invent one.
- */
+/** Wire rule X6: calls need tools, each with one legal name. A model may invent the name of a call. */
 function* describesTools(view: BodyView): Generator<Breach> {
   const { calls, tools, maxNameLength = Number.POSITIVE_INFINITY } = view;
   const described = new Set<string>();
@@ -191,7 +187,6 @@ function* describesTools(view: BodyView): Generator<Breach> {
   }
 }
 
-/** Wire rule X7: the arguments of a tool call are a JSON object. */
 function* hasObjectArguments({ calls }: BodyView): Generator<Breach> {
   for (const call of calls) {
     if ('input' in call && !isMapping(call.input))

@@ -122,7 +122,6 @@ export function* checkThinking(
 }
 
 interface Place {
-  /** A function, because only a violation needs the path. */
   readonly path: () => string;
   readonly place: number;
   readonly index: number;
@@ -130,7 +129,6 @@ interface Place {
 
 /** Characters that are searched between two yields, in less than 5 ms. */
 const SLICE_CHARACTERS = 1_000_000;
-/** Cost of searching a short text, in characters. */
 const MIN_SEARCHED = 50;
 
 /** Wire rule X13: compaction changes no pinned message. Paths refer to `before`. */

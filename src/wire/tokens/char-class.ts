@@ -53,10 +53,7 @@ const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
 
 const symbol = CHAR_CLASSES.indexOf('symbol');
 
-/**
- * Classes by code point, filled in on first use. 0 means unknown: call `classify`. Reserves 1.1 MB, of which the system
- * allocates only the used pages.
- */
+/** By code point, filled in on first use. 0 means unknown: call `classify`. Uses only a few pages of its 1.1 MB. */
 export class CharClassTable {
   readonly classes = new Uint8Array(0x110000);
 

@@ -10,8 +10,7 @@ interface Waiting {
 /**
  * Limits the token counting of a whole process in one iteration of the event loop. A limit for each task would not
  * help. 1,000 short counts in a row never leave the microtask queue, and ten long ones all resume in one iteration.
- * Waiting tasks run in turn for a millisecond each. Every second one goes to new tasks, so that a short count need not
- * wait for long ones.
+ * Tasks run in turn for a millisecond each. Every second one goes to new tasks, so that short counts need not wait.
  */
 export class EventLoopShare {
   readonly #fresh: Waiting[] = [];
@@ -78,5 +77,4 @@ export class EventLoopShare {
   }
 }
 
-/** Shared, because a process has only one event loop. */
 export const eventLoopShare = new EventLoopShare();

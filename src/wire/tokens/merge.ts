@@ -10,8 +10,8 @@ export interface BytePiece {
 }
 
 /**
- * Merges a long piece in O(n log n), with a linked list of parts and a heap of merges. A changed rank marks an outdated
- * entry. Takes 28 bytes of memory per byte.
+ * O(n log n), with a linked list of parts and a heap of merges. A changed rank marks an outdated entry. 28 bytes per
+ * byte.
  */
 export function* mergeLong(
   vocabulary: Vocabulary,
@@ -127,9 +127,7 @@ export const SHORT_BYTES = 128;
 export class ShortMerge {
   readonly ids = new Int32Array(SHORT_BYTES + 1);
   readonly #vocabulary: Vocabulary;
-  /** The last entry is the end of the piece. */
   readonly #starts = new Int32Array(SHORT_BYTES + 2);
-  /** Rank of the token of part i and part i + 1. */
   readonly #ranks = new Int32Array(SHORT_BYTES + 2);
 
   constructor(vocabulary: Vocabulary) {

@@ -12,20 +12,13 @@ interface CountedMessage {
 /** A page of a PDF: its text (Anthropic 1,500 to 3,000), and a picture of it. */
 const PAGE_TOKENS = 3_000 + PICTURE_TOKENS;
 
-/**
- * Assumed if the pages cannot be counted: bytes of a page, and pages of a PDF by its URL. The provider's own count
- * replaces this after the first request.
- */
+/** For pages that cannot be counted. The provider's own count replaces this after the first request. */
 const PAGE_BYTES = 50_000;
 const UNKNOWN_PAGES = 10;
 
-/** Role and delimiters of a message. */
 const WRAPPER_TOKENS = 4;
 
-/**
- * Counts text, images, files, role and delimiters.
- * @param formula how the provider counts images. Default: one that suits most providers
- */
+/** @param formula how the provider counts images. Default: one that suits most providers */
 export async function countMessage(
   counter: Pick<BpeTokenCounter, 'count'>,
   message: CountedMessage,

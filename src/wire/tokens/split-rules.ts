@@ -188,10 +188,8 @@ export class SplitTables {
   }
 }
 
-/** Hash of the last complete piece. */
 export class PieceSplitter {
   start = 0;
-  /** Hash of the last complete piece. */
   hash = FNV_OFFSET;
   readonly #tables: SplitTables;
   readonly #bytes: Uint8Array;

@@ -87,13 +87,8 @@ export interface TokenCounter {
   /** A text of n tokens has at most n times this many bytes. */
   readonly longestTokenBytes: number;
   count(text: string): Promise<number>;
-  /** For short texts only. */
   countSync(text: string): number;
-  /**
-   * Returns the longest start with at most `maxTokens`, without splitting a character. The cost grows with `maxTokens`,
-   * not with the text.
-   */
+  /** Never splits a character. The cost grows with `maxTokens`, not with the text. */
   clipStart(text: string, maxTokens: number): Promise<string>;
-  /** Returns the longest end. */
   clipEnd(text: string, maxTokens: number): Promise<string>;
 }

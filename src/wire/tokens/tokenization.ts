@@ -21,12 +21,10 @@ import { type BytePiece, mergeLong, SHORT_BYTES, type ShortMerge } from './merge
 import { PieceSplitter, type SplitTables } from './split-rules.ts';
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
-/** Between two yields: half a millisecond at worst. */
 const BYTES_A_SLICE = 8_192;
 /** UTF-16 units that are encoded as UTF-8 between two yields. */
 const UNITS_A_SLICE = 1 << 20;
 
-/** Shared by all tokenizations of an encoding. */
 export interface EncodingTables {
   readonly vocabulary: Vocabulary;
   readonly split: SplitTables;

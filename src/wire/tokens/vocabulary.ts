@@ -1,6 +1,5 @@
 import type { Encoding } from '../../domain/model.ts';
 
-/** Larger than every token id. */
 export const NO_TOKEN = 0x7fffffff;
 
 /**
@@ -12,7 +11,6 @@ export class Vocabulary {
   #size = 0;
   #longest = 0;
   readonly #bytes: Uint8Array;
-  /** Token i is bytes[offsets[i]…offsets[i + 1]). */
   readonly #offsets: Int32Array;
   /** Open addressing: a hash and id + 1 in each slot. Free: 0. */
   readonly #slots: Int32Array;
@@ -33,7 +31,6 @@ export class Vocabulary {
     return this.#size;
   }
 
-  /** In bytes. */
   get longest(): number {
     return this.#longest;
   }
@@ -64,7 +61,6 @@ export class Vocabulary {
     return this.findHashed(hashBytes(bytes, start, end), bytes, start, end);
   }
 
-  /** For bytes whose hash is known. */
   findHashed(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     for (let slot = fold(hash) & this.#mask; ; slot = (slot + 1) & this.#mask) {
@@ -74,7 +70,6 @@ export class Vocabulary {
     }
   }
 
-  /** In bytes. */
   lengthOf(id: number): number {
     return (this.#offsets[id + 1] as number) - (this.#offsets[id] as number);
   }
@@ -155,7 +150,6 @@ function countTokens(ranks: string): number {
   return tokens;
 }
 
-/** One base64 digit (A–Z a–z 0–9 + /). */
 function sextet(char: number): number {
   if (char >= 0x61) return char - 0x47;
   if (char >= 0x41) return char - 0x41;

@@ -86,7 +86,6 @@ function readPiMessage(message: Block): unknown {
   }
 }
 
-/** Names blocks as Anthropic does. */
 function readPiContent(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((block: unknown) => {
@@ -99,7 +98,6 @@ function readPiContent(content: unknown): unknown {
   });
 }
 
-/** The output of `opencode export`. */
 export const opencode: HistoryFormat = {
   name: 'opencode',
   title: 'a session of opencode',

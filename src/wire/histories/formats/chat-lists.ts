@@ -14,7 +14,6 @@ import { listFormat, partTypes } from './message-lists.ts';
 
 const ANTHROPIC_PART = /^(?:tool_use|tool_result|thinking|redacted_thinking|server_tool_use|.+_tool_result)$/;
 
-/** Bodies of requests, and lists of their messages. */
 export const anthropic: HistoryFormat = listFormat({
   name: 'anthropic',
   title: 'messages of Anthropic',

@@ -35,9 +35,7 @@ const ANSWER = /^(?:\[(\w+)(?!\w)[^\n]*\] Result:|Tool \[(\w+)\] was not execute
 const DETAILS = '<environment_details>';
 
 class TaskReader {
-  /** Summaries whose messages are in the file. */
   readonly #condensed: ReadonlySet<unknown>;
-  /** Calls of the answer before. */
   #calls: readonly Block[] = [];
 
   constructor({ messages }: MessageList) {

@@ -16,7 +16,6 @@ export interface ForeignConversation extends ForeignHistory {
 }
 
 export interface HistoryFormat {
-  /** Option `--from`. */
   readonly name: string;
   /** With its article: `a Claude Code session`. */
   readonly title: string;
@@ -53,7 +52,6 @@ export class ForeignMessages {
     this.#places.push(at);
   }
 
-  /** Counts a kind of record that is no message. */
   leaveOut(what: string, at: string): void {
     this.notes.add('left_out', at, `${what} are not part of the conversation`);
   }

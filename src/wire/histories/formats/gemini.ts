@@ -101,8 +101,7 @@ class SessionRecords {
   }
 
   /**
-   * After masking results, or after a summary, a line repeats all messages. The messages of the file are whole, so only
-   * new ones are added.
+   * After masking or a summary, a line repeats all messages. Those of the file are whole, so only new ones are added.
    */
   #enterAll(listed: readonly unknown[], at: string): void {
     const records = membersOf(listed, placeIn(at, '$set.messages'));

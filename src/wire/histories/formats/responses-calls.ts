@@ -30,7 +30,6 @@ export function isCallItem(type: string): boolean {
   return type.endsWith('_call') || type === 'program';
 }
 
-/** True for a call whose result is an item of its own. */
 export function isOpenCall(type: string): boolean {
   return isCallItem(type) && RESULT_FIELDS[type] === undefined;
 }

@@ -40,9 +40,7 @@ interface OpenAnswer {
   hasCalls: boolean;
 }
 
-/**
- * Reads items one by one. An answer's reasoning, text and parallel calls are separate items, and become one message.
- */
+/** An answer's reasoning, text and parallel calls are separate items, and become one message. */
 export class ItemReader {
   readonly #context: ReadingContext;
   readonly #read: ItemMessage[] = [];

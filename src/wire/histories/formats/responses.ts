@@ -36,7 +36,6 @@ function isItemOrMessage(value: unknown): boolean {
   return isResponsesItem(value) || (isMapping(value) && typeof value['role'] === 'string');
 }
 
-/** No list of messages has these types. */
 function isResponsesItem(value: unknown): boolean {
   if (!isMapping(value)) return false;
   const type = toText(value['type']);

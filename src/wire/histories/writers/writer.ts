@@ -19,7 +19,6 @@ export type Written = Record<string, unknown>;
 export interface HistoryWriter {
   /** Value of the option `--to`. */
   readonly name: string;
-  /** @returns a JSON document */
   readonly write: (messages: readonly Message[]) => unknown;
 }
 
@@ -117,13 +116,11 @@ export function isPlain(message: Message): boolean {
   return exportedParts(message).every(({ kind }) => kind === 'text');
 }
 
-/** Other JSON stands under the key `input`. */
 export function inputOf({ arguments: text }: ToolCall): Written {
   const value = readJsonText(text);
   return isMapping(value) ? { ...value } : { input: value ?? text };
 }
 
-/** As far as it was recorded in this format. */
 export function thinkingOf(message: Message, format: RawFormat): RawItem[] {
   const raw = readRawItems(message);
   return raw?.format === format ? raw.items.filter(isThinking) : [];
