@@ -9,7 +9,6 @@ import { findSequences, type Run } from './sequences.ts';
 import {
   type CappedSequence,
   type CapRules,
-  capBetweenUsers,
   capFolds,
   HARD_SOURCE_SHARE,
   maxSummaryTokens,
@@ -62,7 +61,7 @@ function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): In
     const division = divideBudget(room, policy, available);
     if (scope === 'prefix') return { sequences: capFolds(sequences, policy, division), isWaiting: false, division };
     if (division.users < available.users || division.summaries < available.minSummaries) continue;
-    return { sequences: capBetweenUsers(sequences, policy, division), isWaiting: false, division };
+    return { sequences: capFolds(sequences, policy, { summaries: division.summaries }), isWaiting: false, division };
   }
   const division = divideBudget(room, policy, measureBeside(layout, policy, { tail, sequences: [] }));
   return { sequences: [], isWaiting: false, division };
@@ -115,7 +114,7 @@ function roomOf(budget: number, taken: number): number {
   return Math.max(0, budget - taken);
 }
 
-/** What each part could use before the tail is known: the tail could use everything. */
+/** Before the tail is known, it could use everything. */
 function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Available {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
   groupWeights.forEach((weight, group) => {
@@ -131,7 +130,7 @@ function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRu
   return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };
 }
 
-/** What each part could use once the tail and the sequences before it are known. */
+/** Once the tail is known, it has what stays behind and between the sequences. */
 function measureBeside(
   { items, groupOf, protections }: Layout,
   policy: CapRules,

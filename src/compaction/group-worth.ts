@@ -7,8 +7,8 @@ import type { Layout } from './layout.ts';
 const GROUPS_A_SLICE = 512;
 
 /**
- * Orders groups by what their loss costs: the value of the terms that no other group shows, per token. Of equals, the
- * oldest comes first, summaries last. Each removal makes other copies of its terms more valuable, so a group is weighed
+ * Orders groups by what their loss costs: the value of the terms that no other group shows, per token. Among equals,
+ * the oldest comes first, summaries last. Each removal makes other copies of its terms more valuable, so a group is weighed
  * again at the top.
  */
 export function* orderByWorth(

@@ -104,8 +104,8 @@ function writeNote(message: Message, call: ToolCall, names: readonly string[]): 
 const MAX_COUNTED_CHARS = 4_000;
 
 /**
- * After a provider refused the size of a request: providers limit number and size of pictures. Those of the floor stay,
- * unless no others are left. The last user message keeps its own.
+ * After a provider refused the size of a request: providers limit number and size of pictures. Pictures of the floor
+ * stay, unless no others are left. The last user message keeps its own.
  */
 export function* maskOldPictures(
   { items, groupOf, protections }: Layout,

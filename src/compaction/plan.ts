@@ -39,7 +39,7 @@ export type Explanation =
  * 5. Groups can be evicted or clipped: `evict`.
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
  *
- * The way through: `Ladder` takes the steps on a copy of the context, `chooseSequences` divides the budget, and
+ * The way through: `Ladder` takes the steps on a copy of the context. `chooseSequences` divides the budget.
  * `keepsSummaries` tries the settlement with summaries of their largest size.
  */
 export function* planInSlices(request: PlanRequest): Interruptible<PassPlan> {
@@ -131,12 +131,12 @@ function listChanges(before: readonly ContextItem[], after: readonly ContextItem
     while ((after[at]?.from ?? from) < from) at += 1;
     return after[at]?.from === from ? after[at] : undefined;
   });
-  const evict = joinRanges(before, (_, position) => left[position] === undefined);
-  const shorten = joinRanges(before, (item, position) => left[position] !== undefined && left[position] !== item);
+  const evict = rangesWhere(before, (_, position) => left[position] === undefined);
+  const shorten = rangesWhere(before, (item, position) => left[position] !== undefined && left[position] !== item);
   return shorten.length === 0 ? { evict } : { evict, shorten };
 }
 
-function joinRanges(
+function rangesWhere(
   items: readonly ContextItem[],
   isListed: (item: ContextItem, position: number) => boolean,
 ): SeqRange[] {

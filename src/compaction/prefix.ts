@@ -1,6 +1,7 @@
 import type { Weight } from '../domain/message.ts';
 import type { ContextItem } from '../domain/version.ts';
 import { mostItemTokens, type PlanRequest } from './budget.ts';
+import { weighItems } from './context.ts';
 import { findLastModelSeq, type Landmarks } from './layout.ts';
 
 /** Start of a context that a new version leaves. Providers read only an unchanged start from their cache. */
@@ -19,10 +20,10 @@ export function measurePrefix(
   let end = 0;
   while (end < before.length && before[end] === after[end]) end += 1;
   const windowStart = Math.max(0, before.length - retentionWindow);
-  const room = sumTokens(after) - sumTokens(before.slice(windowStart));
+  const room = weighItems(after).tokens - weighItems(before.slice(windowStart)).tokens;
   return {
-    kept: weigh(before.slice(0, end)),
-    cheapest: weigh(before.slice(0, Math.max(end, Math.min(windowStart, countWithin(before, room))))),
+    kept: weighItems(before.slice(0, end)),
+    cheapest: weighItems(before.slice(0, Math.max(end, Math.min(windowStart, countWithin(before, room))))),
   };
 }
 
@@ -56,7 +57,7 @@ export function findPrefixEnd(
       position === lastUser ||
       position >= lastModel,
   );
-  const room = budget - sumTokens(lastModel < 0 ? items : fixed);
+  const room = budget - weighItems(lastModel < 0 ? items : fixed).tokens;
   return items[countWithin(items, keepPrefix * room) - 1]?.to ?? 0;
 }
 
@@ -68,12 +69,4 @@ function countWithin(items: readonly ContextItem[], maxTokens: number): number {
     count += 1;
   }
   return count;
-}
-
-function sumTokens(items: readonly ContextItem[]): number {
-  return items.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-function weigh(items: readonly ContextItem[]): Weight {
-  return { tokens: sumTokens(items), bytes: items.reduce((sum, { bytes }) => sum + bytes, 0) };
 }

@@ -18,7 +18,7 @@ export interface RestoredParts {
   /** Segments over seqs target.base + 1…log.head. */
   readonly newer: readonly Segment[];
   readonly log: LogEnd;
-  /** Of a request, besides its messages. */
+  /** Weight of a request besides its messages. */
   readonly outside: Weight;
   readonly explained: readonly string[];
   readonly now: number;

@@ -1,4 +1,5 @@
 import { addWeights, NO_WEIGHT } from '../domain/message.ts';
+import { findFirst } from '../domain/seq-ranges.ts';
 import type { ContextItem, ItemSegment, Segment, SeqRange, Version } from '../domain/version.ts';
 import { hasPictures, isMaskable } from './mask.ts';
 
@@ -60,18 +61,6 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     else joined.push({ kind: segment.kind, from, to, text });
   }
   return joined.map(({ kind, from, to, text }) => `${kind} ${from}-${to} ${text}`);
-}
-
-/** Binary search, because a plan may describe 10,000 ranges. */
-function findFirst(segments: readonly Segment[], seq: number): number {
-  let low = 0;
-  let high = segments.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((segments[middle] as Segment).to < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The key of a summary, a note, or the length of a clip. '' for other segments. */

@@ -13,12 +13,15 @@ const MAX_TRIES = 8;
 /** A shorter clip would be useless. */
 const MIN_CLIP_CHARS = 40;
 
-export interface ShortenRequest {
-  readonly items: readonly ContextItem[];
+interface SizeRequest {
   readonly candidates: readonly ContextItem[];
   readonly excess: Weight;
   /** No message is shortened below this size. */
   readonly minTokens: number;
+}
+
+export interface ShortenRequest extends SizeRequest {
+  readonly items: readonly ContextItem[];
   readonly evidence: ContextEvidence;
   readonly weigh: Weigh;
 }
@@ -29,10 +32,7 @@ export interface ShortenRequest {
  */
 export function* shortenLargest(request: ShortenRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
   const { items, excess, minTokens, evidence, weigh } = request;
-  const candidates = request.candidates
-    .filter(({ tokens }) => tokens > minTokens)
-    .toSorted((a, b) => b.tokens - a.tokens || a.from - b.from);
-  const level = findCommonSize(candidates, excess, minTokens);
+  const { candidates, level } = planSizes(request);
   const large = new Set(candidates.filter((item) => item.tokens > level && isText(item)));
   const texts = large.size === 0 ? large : new Set(items.filter((item) => large.has(item)));
   const shortened = new Map<ContextItem, ContextItem>();
@@ -56,15 +56,8 @@ export function* shortenLargest(request: ShortenRequest): Interruptible<Readonly
   return shortened;
 }
 
-export function estimateShortened({
-  excess,
-  minTokens,
-  ...request
-}: Omit<ShortenRequest, 'evidence' | 'weigh'>): ReadonlyMap<ContextItem, ContextItem> {
-  const candidates = request.candidates
-    .filter(({ tokens }) => tokens > minTokens)
-    .toSorted((a, b) => b.tokens - a.tokens || a.from - b.from);
-  const level = findCommonSize(candidates, excess, minTokens);
+export function estimateShortened(request: SizeRequest): ReadonlyMap<ContextItem, ContextItem> {
+  const { candidates, level } = planSizes(request);
   const shortened = new Map<ContextItem, ContextItem>();
   for (const item of candidates) {
     if (item.tokens <= level || !canClip(item, MIN_CLIP_CHARS)) continue;
@@ -74,6 +67,14 @@ export function estimateShortened({
     shortened.set(item, { from, to, message, ...weight, segment, logged });
   }
   return shortened;
+}
+
+/** Candidates above the smallest size, the largest first, and the size to which the largest are shortened. */
+function planSizes({ candidates, excess, minTokens }: SizeRequest) {
+  const ranked = candidates
+    .filter(({ tokens }) => tokens > minTokens)
+    .toSorted((a, b) => b.tokens - a.tokens || a.from - b.from);
+  return { candidates: ranked, level: findCommonSize(ranked, excess, minTokens) };
 }
 
 /** The item shows its own message, which can be shortened from the log. */

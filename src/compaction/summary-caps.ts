@@ -43,20 +43,11 @@ export function minSummaryTokens(maxTokens: number): number {
   return Math.min(LEAST_TOKENS, maxTokens);
 }
 
-/** For sequences between user messages, which stay in place. */
-export function capBetweenUsers(
-  runs: readonly Run[],
-  policy: CapRules,
-  { summaries }: Pick<BudgetDivision, 'summaries'>,
-): CappedSequence[] {
-  return capFolds(runs, policy, { summaries, users: 0 });
-}
-
-/** For sequences with user messages inside. Each gets as much as its source holds. */
+/** Each sequence gets as much as its source holds. Without `users`, user messages stay between the sequences. */
 export function capFolds(
   runs: readonly Run[],
   policy: CapRules,
-  { summaries, users }: Pick<BudgetDivision, 'summaries' | 'users'>,
+  { summaries, users = 0 }: Pick<BudgetDivision, 'summaries'> & { readonly users?: number },
 ): CappedSequence[] {
   const texts = divide(
     runs.map((run) => maxSummaryTokens(run, policy)),

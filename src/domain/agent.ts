@@ -105,8 +105,8 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   /** Gives the model a tool `recall` (default off), which searches the log and reads clipped results in full. */
   readonly recall?: boolean;
   /**
-   * Returns an image or a file that messages name by `reference`: its bytes, a URL that the provider can read, or
-   * undefined if it is gone. Called for each model request. A reference comes from a caller, so check that it belongs
+   * Returns an image or a file that messages name by `reference`: its bytes, or a URL that the provider can read.
+   * Undefined if it is gone. Called for each model request. A reference comes from a caller, so check that it belongs
    * to the tenant. A thrown error suspends the turn for a retry.
    */
   loadContent?(content: ContentReference, context: LoadContext): Promise<Uint8Array | string | undefined>;

@@ -2,7 +2,6 @@ import type { LogEntry } from './message.ts';
 import { joinRanges } from './seq-ranges.ts';
 import type { Segment, SeqRange, Summary, Version } from './version.ts';
 
-/** What a context is built from. */
 export interface ContextSource {
   readonly version: Version;
   readonly head: number;

@@ -1,3 +1,4 @@
+import type { PassOutcome } from './pass.ts';
 import type { TurnUsage, WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
@@ -8,16 +9,7 @@ import type { Version } from './version.ts';
 export const EVENT_LIMITS = { keptMs: 86_400_000, kept: 500 } as const;
 
 /** `superseded`: a restore or a rollback replaced the version that the pass worked on. */
-export type PassEndKind =
-  | 'committed'
-  | 'approved'
-  | 'rejected'
-  | 'expired'
-  | 'none'
-  | 'no_gain'
-  | 'infeasible'
-  | 'failed'
-  | 'superseded';
+export type PassEndKind = Exclude<PassOutcome['kind'], 'no_reason' | 'thinking'> | 'superseded';
 
 /** Why turnfold could not carry out an approval. */
 export type ApprovalRefusalCode = 'invalid_input' | 'proposal_stale' | 'conversation_busy';

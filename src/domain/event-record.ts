@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { boundedList } from './bounded-schemas.ts';
-import type { ConversationEvent, EventBody } from './conversation-event.ts';
+import type { ApprovalRefusalCode, ConversationEvent, EventBody, PassEndKind } from './conversation-event.ts';
 import { readJsonText, STORED_JSON_BOUNDS } from './json-text.ts';
 import { MAX_CALLS } from './message.ts';
-import type { PassOutcome } from './pass.ts';
-import type { ApprovalRefusal, Proposal, Verdict } from './proposal.ts';
+import type { Proposal, Verdict } from './proposal.ts';
 import { type CallToWaitFor, type RecordedCall, WAIT_KINDS, waitingCallSchema } from './turn.ts';
 import { joinUsage, NO_USAGE } from './usage.ts';
 import { type Version, versionSchema } from './version.ts';
@@ -33,13 +32,13 @@ const OUTCOMES = {
   infeasible: 'infeasible',
   failed: 'failed',
   superseded: 'superseded',
-} as const satisfies { readonly [Kind in Exclude<PassOutcome['kind'], 'no_reason' | 'thinking'> | 'superseded']: Kind };
+} as const satisfies { readonly [Kind in PassEndKind]: Kind };
 
 const REFUSALS = {
   invalid_input: 'invalid_input',
   proposal_stale: 'proposal_stale',
   conversation_busy: 'conversation_busy',
-} as const satisfies { readonly [Code in ApprovalRefusal['code']]: Code };
+} as const satisfies { readonly [Code in ApprovalRefusalCode]: Code };
 
 const versionReport = {
   reasons: list,

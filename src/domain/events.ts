@@ -1,6 +1,7 @@
 import type { DatabaseLoss } from './database-loss.ts';
 import type { ErrorCode } from './errors.ts';
 import type { NamedConversation } from './ids.ts';
+import type { Lost } from './lease.ts';
 import type { PackedLog } from './log-packing.ts';
 import type { LeaveCause } from './message.ts';
 import type { ModelErrorKind } from './model.ts';
@@ -117,7 +118,7 @@ type ModelEvent =
 type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
-  readonly why?: 'fenced' | 'gone' | 'canceled' | 'unclaimed' | 'expired';
+  readonly why?: Lost['status'] | 'expired';
 };
 
 /** Writes that a worker keeps in memory and repeats while Redis refuses writes. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export const MAX_ID_CHARACTERS = 128;
 
-/** Of conversations, turns, agents, tenants and operations. The caller chooses an id, or turnfold makes a ULID. */
+/** Ids of conversations, turns, agents, tenants and operations. The caller chooses an id, or turnfold makes a ULID. */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'must match [A-Za-z0-9_.-]{1,128}');
 
 export interface ConversationRef {

@@ -126,7 +126,7 @@ export function buildLog(
 }
 
 /**
- * Of a call that was unanswered when its turn ended. Tokens are counted here, because a Redis script cannot count them.
+ * Answers a call whose turn ended. Tokens are counted here, because a Redis script cannot count them.
  */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. The call may have taken effect.',

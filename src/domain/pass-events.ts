@@ -1,5 +1,6 @@
 import type { PassOutcome, Reason } from './pass.ts';
 import type { ApprovalRefusal } from './proposal.ts';
+import type { Version } from './version.ts';
 
 export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'superseded'] as const;
 export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
@@ -26,7 +27,7 @@ export type PassFallback = (typeof PASS_FALLBACKS)[number];
 export interface PassMeasure {
   /** `proposed`: the pass waits for a person's decision. */
   readonly outcome: PassOutcome['kind'] | 'proposed';
-  readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
+  readonly strategy: Version['strategy'];
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly summaries: number;
@@ -46,7 +47,7 @@ export type PassEvent =
       readonly type: 'pass_ended';
       readonly outcome: PassOutcome['kind'] | 'superseded';
       readonly code?: string;
-      readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
+      readonly strategy: Version['strategy'];
       readonly reasons: readonly Reason[];
       /** From the request to the end or the proposal. Absent if no pass ran, or no worker ended it. */
       readonly durationMs?: number;

@@ -34,17 +34,13 @@ export function examinePolicy(value: unknown, at = ''): PolicyExamination {
     // Only the size is checked here. Later checks report other problems with the name of the setting.
     const written = writeBoundedJson(value, POLICY_BOUNDS);
     if (written.status === 'refused' && written.code === 'message_too_large') {
-      return { policy: {}, warnings: [], problems: [refusal(joinPath(at, written.path) || 'policy', written.why)] };
+      return refusePolicy(joinPath(at, written.path) || 'policy', written.why);
     }
     return examineValue(value, at);
   } catch (error) {
     // A policy from a JavaScript module may have a getter that throws, or may contain itself.
     const field = joinPath(at, findUnreadable(value)) || 'policy';
-    return {
-      policy: {},
-      warnings: [],
-      problems: [refusal(field, `cannot be read: reading it threw ${describeThrown(error).name}`)],
-    };
+    return refusePolicy(field, `cannot be read: reading it threw ${describeThrown(error).name}`);
   }
 }
 
@@ -141,6 +137,10 @@ function spellAs(problem: TurnfoldError, spellings: Spellings): TurnfoldError {
 
 function joinKeys(at: string, key: string): string {
   return at === '' ? key : `${at}.${key}`;
+}
+
+function refusePolicy(at: string, why: string): PolicyExamination {
+  return { policy: {}, warnings: [], problems: [refusal(at, why)] };
 }
 
 function refusal(at: string, why: string): TurnfoldError {

@@ -24,6 +24,17 @@ export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange
   return left;
 }
 
+/** First of ascending ranges that ends at or after a seq. Binary search, because a plan may describe 10,000 ranges. */
+export function findFirst(ranges: readonly SeqRange[], seq: number): number {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle] as SeqRange).to < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** @throws RangeError for a range that begins before message 1 */
 export function checkRanges(ranges: readonly SeqRange[]): void {
   const wrong = ranges.find(({ from }) => from < 1);

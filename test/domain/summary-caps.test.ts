@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../src/compaction/sequences.ts';
-import { capBetweenUsers, capFolds, maxSummaryTokens } from '../../src/compaction/summary-caps.ts';
+import { capFolds, maxSummaryTokens } from '../../src/compaction/summary-caps.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { planLine } from './passes.ts';
 
@@ -62,14 +62,14 @@ describe('token caps of summaries', () => {
 
   test('sequences between user messages have no tokens for users, unless an earlier summary may hold their words', () => {
     const sequences = [runWith({ tokens: 1_000 }), runWith({ tokens: 1_000, newTokens: 500 })];
-    const [fresh, merged] = capBetweenUsers(sequences, structural, { summaries: 9_000 });
+    const [fresh, merged] = capFolds(sequences, structural, { summaries: 9_000 });
     expect(fresh).toMatchObject({ maxTokens: 500, userTokens: 0 });
     expect(merged).toMatchObject({ maxTokens: 750, userTokens: 125 });
   });
 
   test('a larger source gets a larger cap', () => {
     const sequences = [runWith({ tokens: 3_000 }), runWith({ tokens: 1_000 })];
-    const capped = capBetweenUsers(sequences, structural, { summaries: 1_000 });
+    const capped = capFolds(sequences, structural, { summaries: 1_000 });
     expect(capped.map(({ maxTokens }) => maxTokens)).toEqual([750, 250]);
   });
 });

@@ -25,7 +25,7 @@ interface OpenLine {
 
 /**
  * A result belongs to the call above it. A line without a mark belongs to the next line above with a mark or less
- * indentation, or to the first line under that if it is repeated.
+ * indentation. If that line is repeated, it belongs to the first one under it.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;

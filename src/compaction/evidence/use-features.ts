@@ -37,7 +37,7 @@ export const FEATURES = {
 export type Feature = keyof typeof FEATURES;
 export const FEATURE_NAMES = Object.keys(FEATURES) as readonly Feature[];
 
-/** Of a term's own value, and of the mean of its peers. */
+/** Weights of a term's own value, and of the mean of its peers. */
 export interface FeatureWeights {
   readonly own: number;
   readonly peers: number;

@@ -1,4 +1,5 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
+import { findFirst } from '../../domain/seq-ranges.ts';
 import type { Segment, SeqRange, Version } from '../../domain/version.ts';
 import { nameSegment } from '../segments.ts';
 import type { EntryState } from './names.ts';
@@ -96,14 +97,4 @@ export function passFates(fates: readonly EntryFate[], first: number): (seq: num
     const fate = fates[position];
     return fate !== undefined && fate.from <= seq ? fate : undefined;
   };
-}
-
-function findFirst(fates: readonly EntryFate[], seq: number): number {
-  let [low, high] = [0, fates.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((fates[middle] as EntryFate).to < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

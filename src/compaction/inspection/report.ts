@@ -18,7 +18,7 @@ import type { IdentifierFates } from './identifiers.ts';
 export interface ContextCount {
   /** A summary is one. */
   readonly messages: number;
-  /** Of a whole request, counted when the version was made. */
+  /** Size of a whole request, counted when the version was made. */
   readonly tokens: number;
 }
 

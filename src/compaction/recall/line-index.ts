@@ -27,7 +27,7 @@ export interface LineMatches {
   readonly count: number;
   /** The lines are no longer in the context, or appear there in shortened form. */
   readonly areArchived: boolean;
-  /** Of each query word. Rare words weigh more. */
+  /** By query word. Rare words weigh more. */
   readonly weights: readonly number[];
 }
 

@@ -38,7 +38,7 @@ export function canonical(text: string): string {
   return text.normalize('NFC').toWellFormed();
 }
 
-/** Of the same length: one of both letters has a longer lower case, the other one that depends on its neighbours. */
+/** Keeps the length. The lower case of `İ` is longer, and that of `Σ` depends on its neighbours. */
 export function fold(text: string): string {
   return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

@@ -11,7 +11,7 @@ const MAX_JOINED_CHARS = 65_536;
 const END = '\n';
 const MAX_ONE_BYTE_UNIT = 255;
 
-/** Of the last hashed word. Two numbers make equal hashes of different words nearly impossible. */
+/** Hashes of the last word. Two numbers make equal hashes of different words nearly impossible. */
 const hashes = new Uint32Array(2);
 
 /** Numbers words from 0, in the order in which they are added. Finds a word, or all words that contain a text. */
