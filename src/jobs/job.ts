@@ -4,7 +4,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from './ports.ts';
 import { DEFAULT_PRIORITY, QUEUES, type QueueName } from './queues.ts';
 
-/** What the queue knows of a kind of job. */
+/** The queue knows no more of a kind of job. */
 export interface JobDefinition<Task> {
   readonly name: string;
   readonly queue: QueueName;
@@ -47,7 +47,6 @@ const payloadFields = {
 /** Says "look at this conversation". All state is in Redis. */
 export interface WakeTask {
   readonly conversation: ConversationRef;
-  /** Of the caller that requested the work. */
   readonly traceParent?: TraceParent | undefined;
 }
 

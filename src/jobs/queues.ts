@@ -12,7 +12,6 @@ export const INBOX_LIMITS = {
   /** Fits a message of 1 MiB, also if each character is escaped as \\uXXXX. */
   dataCharacters: 8_388_608,
   maxDepth: 40,
-  /** A day. */
   keptSeconds: 86_400,
   keptJobs: 1_000,
 } as const;
@@ -25,9 +24,8 @@ export function queuePrefix(shard: number, prefix = DEFAULT_PREFIX): string {
 /** A lower number runs first. Every job has a priority, because BullMQ runs jobs without one before all others. */
 export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
-/** Of work that a dead or stopped worker had begun. */
+/** A dead or stopped worker had begun this work. */
 export const BEGUN_PRIORITY = DEFAULT_PRIORITY - 1;
-/** The largest that BullMQ accepts. */
 export const LOWEST_PRIORITY = 2_097_151;
 
 /** The job of a killed worker is delivered again within `lockMs` + `stalledCheckMs`. */

@@ -32,7 +32,6 @@ interface GatesOptions {
  */
 export class Gates {
   readonly #options: GatesOptions;
-  /** As far as this process knows. */
   readonly #limited = new Set<string>();
   /** Callers by gate, whose places this process renews. */
   readonly #inside = new Map<string, Set<string>>();
@@ -126,7 +125,6 @@ export class Gates {
     }
   }
 
-  /** Undefined: the caller chooses the time. */
   async #reportRefusal(
     { name, waiter, model, held }: Caller,
     refusal: ModelError,

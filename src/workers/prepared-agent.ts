@@ -28,7 +28,6 @@ export interface PreparedAgent {
   /** System prompt and pins, as sent. If a function writes the prompt, only the pins. */
   readonly system: string;
   readonly limits: Limits;
-  /** By the model's current calibration factor. */
   readonly overhead: RequestOverhead;
   /** For readers that do not know the agent. */
   readonly facts: RequestFacts;
@@ -183,7 +182,7 @@ function writeList(items: readonly unknown[]): string {
 }
 
 /**
- * Of the last turn's prompt, because a pass belongs to no turn. Before the first turn, a prompt of a function is empty.
+ * A pass belongs to no turn, so it has the last turn's prompt. Before the first turn, a prompt of a function is empty.
  */
 export async function prepareAsLastTurn(
   contexts: Pick<ContextReader, 'readSystem'>,
@@ -195,7 +194,6 @@ export async function prepareAsLastTurn(
   return system === undefined ? prepared : await prepared.withSystem(system);
 }
 
-/** Every supported provider accepts such names. */
 const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** Most providers refuse a request if a tool's schema has such a keyword at its top level. */

@@ -18,7 +18,7 @@ export interface QuarantinePorts {
 
 /**
  * Sets an unreadable record aside (I12). If workers cannot create it again, its conversation's entry of due work is set
- * aside: otherwise every sweep would wake a worker that can only fail. The operator who repairs the record puts it
+ * aside. Otherwise every sweep would wake a worker that can only fail. The operator who repairs the record puts it
  * back.
  * @returns true if `error` reports an unreadable record
  */

@@ -30,7 +30,6 @@ export class Shutdown {
     return this.#cutOff;
   }
 
-  /** @param deadlineMs ms until the process ends */
   begin(deadlineMs: number, timers: Timers): void {
     if (this.#begun.signal.aborted) return;
     const handBackMs = Math.min(HAND_BACK_MAX_MS, deadlineMs * HAND_BACK_SHARE);

@@ -22,7 +22,6 @@ export interface DeliveryListeners {
 
 /** Handles other conversations within a job. */
 export interface Lanes {
-  /** Resolves when the job is to end. */
   work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
 }
 

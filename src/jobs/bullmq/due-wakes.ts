@@ -25,7 +25,6 @@ export interface DueWake {
   readonly wake: string;
 }
 
-/** A queue of BullMQ, or a worker of it. */
 interface QueueKeys {
   toKey(type: string): string;
 }
@@ -88,7 +87,6 @@ const FIND = [
   'return 0',
 ].join('\n');
 
-/** Added by `defineCommand` of ioredis. */
 interface DueCommands {
   putDueWakes(...keysAndArgs: (string | number)[]): Promise<number>;
   takeDueWakes(...keysAndArgs: (string | number)[]): Promise<[number, ...string[]]>;

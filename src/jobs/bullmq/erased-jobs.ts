@@ -9,7 +9,6 @@ import type { QueueSet } from './queue-set.ts';
 
 const ENDED = ['completed', 'failed'] as const satisfies JobType[];
 const ALL = ['wait', 'prioritized', 'delayed', 'waiting-children', ...ENDED] as const satisfies JobType[];
-/** Jobs or events of one command. */
 const BATCH = 200;
 
 /**

@@ -74,7 +74,7 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
         backoff: { type: 'fixed', delay: backoffMs },
         removeOnComplete: true,
         removeOnFail: true,
-        // A child returns its failure. One that nevertheless fails counts as ended, so that its parent continues.
+        // A child returns its failure. A child that nevertheless fails counts as ended, so that its parent continues.
         ignoreDependencyOnFailure: true,
       },
     })),

@@ -41,7 +41,6 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
   return connection;
 }
 
-/** BullMQ's blocking commands take at most ten seconds. */
 const BLOCKED_MS = 12_000;
 
 class QueueRedis extends Redis {

@@ -14,7 +14,6 @@ export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-c
 export interface StateCount {
   readonly queue: QueueName;
   readonly state: (typeof STATES)[number];
-  /** In all shards. */
   readonly count: number;
 }
 
@@ -96,7 +95,7 @@ export interface QueueHour {
   readonly failed: readonly number[];
 }
 
-/** What the workers of all processes count. */
+/** The workers of all processes count together. */
 export async function readHour(queues: QueueSet, now: number): Promise<QueueHour[]> {
   return await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -128,9 +127,7 @@ export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now
 export interface InboxReport {
   /** Not taken yet, or delivered again after a delay. */
   readonly waiting: number;
-  /** ms since the oldest waiting job was added. */
   readonly waitMs: number | undefined;
-  /** Those that are still kept. */
   readonly failed: number;
   readonly lastCode: string | undefined;
   readonly isPaused: boolean;

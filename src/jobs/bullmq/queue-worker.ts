@@ -159,7 +159,6 @@ export class Intake {
     return this.room > 0;
   }
 
-  /** Further jobs that the worker could run now. */
   get room(): number {
     return this.#concurrency - this.#inFlight;
   }
@@ -187,7 +186,6 @@ export class Intake {
 const PARSED: readonly unknown[] = ['opts', 'progress', 'parent', 'stacktrace', 'returnvalue'];
 /** turnfold writes a few hundred characters. */
 const MOST_CHARACTERS = 65_536;
-/** Commands whose reply contains the worker's next job. */
 const TAKING: ReadonlySet<string> = new Set(['moveToActive', 'moveToFinished']);
 /** A job that its delivery refuses, and that is not kept. */
 const WITHOUT_DATA = ['data', 'null', 'opts', '{"removeOnComplete":true,"removeOnFail":true}'];

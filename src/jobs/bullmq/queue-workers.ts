@@ -14,7 +14,7 @@ import { TurnLanes } from './turn-lanes.ts';
 
 export interface QueueRole<Handler> {
   readonly handler: Handler;
-  /** Of this process, divided among the shards. Each shard gets at least one. */
+  /** Divided among the shards. Each shard gets at least one. */
   readonly concurrency: number;
 }
 
@@ -31,9 +31,7 @@ export interface QueueWorkersOptions extends RedisLocation {
   /** The job was removed, because its data cannot be read. */
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
   readonly onTaken?: (delivery: InboxDelivery) => void;
-  /** The worker of a job died or lost its lock. */
   readonly onReclaim?: (queue: QueueName) => void;
-  /** ms that `close` waits for jobs in flight. */
   readonly deadlineMs: number;
 }
 
@@ -47,7 +45,6 @@ export interface QueueWorkers {
   close(): Promise<CloseOutcome>;
   /** Started, not closing, and all take jobs. */
   isRunning(): boolean;
-  /** One for each shard of each queue. */
   readonly intakes: readonly Intake[];
 }
 

@@ -86,7 +86,6 @@ async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[
   return heads;
 }
 
-/** @param scored ids, each followed by its score */
 function pickBelow(scored: readonly string[], limit: number): string[] {
   return scored.filter((_, index) => index % 2 === 0 && Number(scored[index + 1]) < limit);
 }
@@ -114,7 +113,7 @@ interface JobDate {
 }
 
 /**
- * A job that no worker has taken has waited since it was added. One that came back from children, a delay or a dead
+ * A job that no worker has taken has waited since it was added. A job that came back from children, a delay or a dead
  * worker stores no exact time, but the queue's events have it.
  *
  * Two roads were not taken. A process cannot remember when it first saw an id: `doctor` has just started, and processes

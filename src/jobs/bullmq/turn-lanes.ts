@@ -5,7 +5,6 @@ import { type DueWake, type DueWakes, TickBatch } from './due-wakes.ts';
 import { describeWakeJob } from './queue-set.ts';
 import type { Intake } from './queue-worker.ts';
 
-/** Between two looks for wakes. */
 const LOOK_MS = 250;
 
 /** A job that waited longer was in a crowded queue. If clocks differ, the worker looks later. */
@@ -15,7 +14,6 @@ const CROWDED_MS = 10;
  */
 const LANE_MS = 30_000;
 
-/** Taken at once. */
 const MOST_WAKES = 500;
 
 export interface TurnLanesOptions {

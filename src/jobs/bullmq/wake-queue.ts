@@ -28,19 +28,13 @@ export interface WakeQueueOptions extends RedisLocation {
 }
 
 export interface OpenWakeQueue extends WakeQueue {
-  /** For gauges, within a second. */
   countJobs(): Promise<StateCount[]>;
-  /** For gauges and readiness checks, within a second. */
   readShardWaits(): Promise<ShardWait[]>;
-  /** For `doctor`, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
-  /** Within a second. */
   readHour(): Promise<QueueHour[]>;
-  /** For `doctor`, within ten seconds. */
   reportInbox(): Promise<InboxReport>;
   /** Waits at most a second for the first connect. Without it, calls of `listQueues` may fail. */
   connect(): Promise<void>;
-  /** For a dashboard. They close with this object. */
   listQueues(): BoardQueue[];
   close(): Promise<void>;
 }

@@ -110,7 +110,7 @@ async function parkPass(run: RunningPass, { job, children, sequences }: PassStat
 const OUTPUT_FACTOR = 2;
 const THINKING_TOKENS = 4_096;
 
-/** What the slowest job may need for its model calls. */
+/** Includes the model calls of the slowest job. */
 function parkTime({ summarizer }: Policy, children: PassState<'park'>['children']): number {
   if (typeof summarizer === 'string') return PASS_LIMITS.parkMs;
   const times = children.map(({ sequence: { tokens, maxTokens } }) => {
@@ -253,7 +253,6 @@ function refuse(edits: Edits, message: string): ApprovalRefusal {
     : { code: 'proposal_stale', field: 'proposal', message };
 }
 
-/** Messages behind the version, as one unchanged segment. */
 function segmentBehind({ base }: Proposal['version'], head: number, items: readonly ContextItem[]): readonly Segment[] {
   if (head <= base) return [];
   return [{ kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) }];

@@ -14,12 +14,11 @@ interface VersionInput {
   readonly settled: SettledContext;
   readonly reasons: readonly Reason[];
   readonly live: Version;
-  /** By summary key. */
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly hashes: PreparedAgent['hashes'];
   /** Size of the log up to and including `head`. */
   readonly baseTotal: Weight;
-  /** Of system prompt and tool schemas. */
+  /** System prompt and tool schemas. */
   readonly overheadBytes: number;
   /** Since the pass was requested. */
   readonly durationMs: number;
@@ -56,7 +55,6 @@ export function buildVersion(parts: VersionInput): Version {
   };
 }
 
-/** @param version the new version, if the pass made one */
 export function backoffAfter(
   { state, prepared }: Pick<PassSnapshot, 'state' | 'prepared'>,
   outcome: PassOutcome,
@@ -74,7 +72,6 @@ export function backoffAfter(
   return backOffAppends(next, { tokens, messageTokens, calibration, hardTokens });
 }
 
-/** Without the messages behind it. */
 function sizeOf({ number, weight, baseTotal }: Version): SizeRecord {
   return { version: number, weight, baseTotal, headTotal: baseTotal };
 }

@@ -14,10 +14,9 @@ import type { PassLease, PassLost } from '../../store/pass-record.ts';
 import type { PassStore } from '../../store/passes.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** What a pass decides by. The state was read after the reasons. */
+/** The facts by which a pass decides. The state was read after the reasons. */
 export interface PassSnapshot {
   readonly state: ConversationState;
-  /** Of all callers so far. */
   readonly requested: readonly Reason[];
   /** Upper bound of a request that the provider refused as too long. */
   readonly refusedTokens: number | undefined;
@@ -30,7 +29,7 @@ export interface PassSnapshot {
 
 export type SnapshotResult = { readonly status: 'read'; readonly snapshot: PassSnapshot } | PassLost;
 
-/** Reads the reasons first. One that is added later keeps the pass from ending by an outdated snapshot. */
+/** Reads the reasons first. A reason that is added later then keeps the pass from ending by an outdated snapshot. */
 export async function readSnapshot(
   { passes, contexts }: { readonly passes: PassStore; readonly contexts: Pick<ContextReader, 'readConversation'> },
   lease: PassLease,
@@ -50,7 +49,7 @@ export async function readSnapshot(
 /** Hold because a caller stated them, whatever the state and the policy. */
 const ASSERTED: ReadonlySet<Reason> = new Set(['overflow', 'manual']);
 
-/** Reasons that hold now. Those of the request may no longer hold. */
+/** Reasons that hold now. A requested reason may no longer hold. */
 export function evaluateRequest(
   prepared: Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>,
   conversation: ConversationState,
@@ -68,7 +67,7 @@ export function evaluateRequest(
   return hasHardReason(reasons) || !findBackoffCause(conversation.backoff, tokens) ? reasons : [];
 }
 
-/** What a plan depends on, besides the context. */
+/** A plan depends on these facts, besides the context. */
 export interface PassFindings {
   readonly firstUserSeq: number | undefined;
   readonly refusedTokens?: number | undefined;

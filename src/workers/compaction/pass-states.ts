@@ -18,7 +18,6 @@ import type { RefusedVersion } from './plan-and-settle.ts';
 export type ChildJobs =
   | {
       readonly plans: 'any' | 'new';
-      /** The queue job whose children they become. */
       readonly job: string;
     }
   | { readonly plans: 'none' };
@@ -27,7 +26,6 @@ export type ReplanCause = 'reasons_added' | 'version_changed';
 export type PassReview = NonNullable<ClaimedPass['review']>;
 type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['children'];
 
-/** What a delivery carries from state to state. */
 export interface PassProgress {
   readonly childJobs: ChildJobs;
   /** When the worker claimed the pass. A new plan can add reasons. */
@@ -45,7 +43,6 @@ interface Working {
 
 export interface Evaluated extends Working {
   readonly snapshot: PassSnapshot;
-  /** Those that hold for the state in the snapshot. */
   readonly reasons: readonly Reason[];
 }
 
@@ -54,7 +51,6 @@ interface Planned extends Working {
 }
 
 export interface Recorded extends Planned {
-  /** When the plan was made. */
   readonly conversation: ConversationState;
 }
 
@@ -80,7 +76,6 @@ interface Settled extends Evaluated, Planned {
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-/** Of a pass that ended without a version. */
 export interface PassSizes {
   readonly sequences?: number;
   readonly tokensBefore?: number;
@@ -107,7 +102,6 @@ interface States {
   check_approval: Reviewed & { readonly edits: Edits };
   commit_approved: Reviewed;
   refuse_approval: Working & { readonly refusal: ApprovalRefusal };
-  /** Final: this delivery ended the pass. */
   ended: Working & {
     readonly outcome: PassOutcome['kind'];
     readonly snapshot: PassSnapshot;

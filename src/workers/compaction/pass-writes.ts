@@ -238,7 +238,7 @@ function findUsedSummaries({ texts, settled }: PassState<'commit' | 'propose'>):
   return new Map([...texts].filter(([key]) => settled.summaryKeys.includes(key)));
 }
 
-/** What is worse in the version than in its plan. */
+/** Lists how the version is worse than its plan. */
 function findFallbacks(
   { kind }: PassPlan,
   { strategy, explained, isFloorRelaxed }: SettledContext,

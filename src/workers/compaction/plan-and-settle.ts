@@ -24,7 +24,6 @@ interface PlanInput {
   readonly snapshot: PassSnapshot;
   readonly reasons: readonly Reason[];
   readonly source: ContextSource;
-  /** Built from the log entries in `source`. */
   readonly context: Context;
   readonly firstUserSeq: number | undefined;
 }
@@ -74,7 +73,6 @@ function* withoutViolations(): Interruptible<Violation[]> {
   return [];
 }
 
-/** Why a version must not be committed. */
 export interface VersionRefusal {
   /** Ids of broken rules, or `quarantined` if the provider refused the same segments before. */
   readonly codes: readonly string[];
@@ -95,7 +93,6 @@ export interface RefusedVersion {
 
 interface Sendability {
   readonly quarantine: Quarantine | undefined;
-  /** Rules that a request over the new context would break. */
   readonly check: (settled: SettledContext) => Interruptible<readonly Violation[]>;
   readonly onRefusal?: (refusal: VersionRefusal) => void;
 }

@@ -11,9 +11,7 @@ import type { CompactionPorts } from './pass-writes.ts';
 import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
-/**
- * What a pass now would achieve with the summaries that exist. A turn fails as too large only after this count (I14).
- */
+/** Plans a pass for now, with the summaries that exist. A turn fails as too large only after this count (I14). */
 export async function recountContext(
   { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,
   conversation: ConversationRef,

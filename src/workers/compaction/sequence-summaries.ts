@@ -72,7 +72,6 @@ export function childId(passId: string, owner: string, key: string): string {
 
 export interface AcceptedSummaries {
   readonly summaries: readonly AcceptedSummary[];
-  /** By `summaryKey`. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 

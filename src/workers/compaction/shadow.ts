@@ -21,7 +21,6 @@ export interface MeasuredPass extends PassSnapshot {
   readonly source: ContextSource;
   readonly firstUserSeq: number | undefined;
   readonly outcome: PassMeasure['outcome'];
-  /** What the pass committed or proposed. */
   readonly settled: SettledContext | undefined;
 }
 
@@ -45,7 +44,6 @@ export interface Shadow {
 
 export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
-  /** Prepared with the shadow policy. */
   readonly agents: PreparedAgents;
   /** They call no model, so that a measurement costs nothing. */
   readonly summarizers: SummarizationPorts['summarizers'];

@@ -15,7 +15,6 @@ import { evaluateRequest, type PassFindings } from './pass-snapshot.ts';
 import { planContext, settleContext, type VersionRefusal } from './plan-and-settle.ts';
 import { type AcceptedSummaries, findRecords, readAccepted, sequenceKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** A state in memory, on which a pass is tried. */
 interface TrialRequest extends PassFindings {
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
@@ -62,7 +61,7 @@ interface TrialPorts
   extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly conversation: ConversationRef;
   readonly prepared: PreparedAgent;
-  /** Of earlier trials, by the keys of their ranges. Receives the new ones. */
+  /** By the keys of their ranges, from earlier trials. Receives the new ones. */
   readonly written?: Map<string, SummaryRecord>;
 }
 

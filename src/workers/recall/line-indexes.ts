@@ -9,7 +9,9 @@ import { type Segment, type SeqRange, START_VERSION } from '../../domain/version
 import type { ContextReader, ContextStore } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 
-/** Of the indexes of a process. 10,000 recorded messages take about 5 MB, and most conversations are much shorter. */
+/**
+ * Shared by all conversations of a process. 10,000 recorded messages take about 5 MB, and most logs are much shorter.
+ */
 const MAX_BYTES = 64 * 1_048_576;
 
 export interface IndexedLog {
@@ -20,7 +22,7 @@ export interface IndexedLog {
 
 interface OpenIndex {
   readonly index: LineIndex;
-  /** Of the version that the model sees. */
+  /** The model sees these. */
   readonly segments: readonly Segment[];
   /** Messages that a rollback took out of the conversation. */
   readonly hidden: readonly SeqRange[];
@@ -51,7 +53,6 @@ interface Kept {
  * messages. Least recently used indexes are dropped first.
  */
 export class LineIndexes {
-  /** Least recently used first. */
   readonly #kept = new Map<string, Kept>();
   readonly #maxBytes: number;
   /** Memory of the last search, for the next one. */
@@ -73,7 +74,7 @@ export class LineIndexes {
     return matches;
   }
 
-  /** @throws the signal's reason once it is aborted. What was indexed until then is kept. */
+  /** @throws the signal's reason once it is aborted. The messages indexed until then are kept. */
   async open(log: IndexedLog, signal: AbortSignal): Promise<OpenIndex> {
     const kept = this.#use(log.conversation);
     const extended = kept.work.then(
@@ -96,7 +97,7 @@ export class LineIndexes {
 
   async #extend(kept: Kept, log: IndexedLog, signal: AbortSignal): Promise<void> {
     const from = Math.max(1, kept.index.head);
-    // Another entry in the place of the last one belongs to a conversation that was erased and created again.
+    // If the last entry is another one now, it belongs to a conversation that was erased and created again.
     let known = kept.last;
     for await (const entries of readRange(log, { from, to: Math.max(from, log.state.head) }, signal)) {
       if (known !== undefined && !isSame(known, entries[0])) {

@@ -17,7 +17,6 @@ const MAX_CALL_CHARS = 80;
 /** Each attempt counts the whole answer, so a part is made smaller still. */
 const SPARE_TOKENS = 8;
 
-/** @param room tokens, about */
 export type Compose = (room: number) => Promise<string>;
 
 /** The whole answer may have more tokens than its parts. The parts are then composed again with fewer. */
@@ -82,14 +81,12 @@ const REACH_SHARE = 1 / 8;
 
 export interface Found {
   readonly query: RecallQuery;
-  /** Best first. */
   readonly ranked: readonly RankedLine[];
   readonly messages: ReadonlyMap<number, MatchedMessage>;
   readonly calls: ReadonlyMap<string, ToolCall>;
   readonly count: number;
   /** An answer may be composed more than once. */
   readonly counts: Map<string, number>;
-  /** Sentences of the last line. */
   readonly notes: readonly string[];
 }
 
@@ -118,7 +115,6 @@ interface Block {
 }
 
 class ChosenLines {
-  /** Among the chosen lines. */
   matches = 0;
   readonly #found: Found;
   readonly #counter: TokenCounter;

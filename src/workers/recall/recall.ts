@@ -70,7 +70,6 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     this.#indexes = indexes;
   }
 
-  /** The tool for one conversation. It can read no other one. */
   open(place: RecallPlace): Tool {
     const { name, description } = this;
     const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> => {

@@ -14,7 +14,7 @@ import { postpone } from '../solo-lock.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
-/** Of a pass's waiting time, for a rate limit. The rest is for the call, and for the next summarizer. */
+/** A rate limit may take this share of a pass's waiting time. The rest is for the call, and for the next summarizer. */
 const WAIT_SHARE = 0.5;
 
 /** Each job summarizes one sequence, which it claims by content. Two jobs with the same content pay for one summary. */
@@ -49,7 +49,6 @@ interface TaskEnd {
   readonly report?: ChainReport;
 }
 
-/** Describes the chain of summarizers. */
 type ChainReport = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
 
 type EndedOutcome = Extract<SummarizationResult, { readonly status: 'ended' }>['outcome'];

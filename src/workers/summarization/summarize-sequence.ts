@@ -12,7 +12,6 @@ import type { SummarizationPorts } from '../worker-ports.ts';
 import { createRequest, type EarlierSummaries, findPlace, type PreparedRequest } from './summary-request.ts';
 
 export interface SummarizedConversation {
-  /** With the policy that applies to summaries now. */
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
 }
@@ -22,7 +21,6 @@ export interface ChainResult {
   readonly record?: PaidRecord;
   /** An earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;
-  /** Ids with reasons. Failures are not included. */
   readonly refusals: readonly string[];
 }
 

@@ -20,7 +20,6 @@ import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 const MIN_USER_TEXTS_TOKENS = 64;
 /** Kept for the summary itself, however long the copied user texts are. */
 const MIN_SUMMARY_TOKENS = 16;
-/** Messages after a sequence that its summarizer sees. */
 const MAX_LATER_MESSAGES = 64;
 /** In addition to the text of a message. */
 const MESSAGE_TOKENS = 4;
@@ -44,7 +43,7 @@ export interface PreparedRequest {
   readonly request: SummaryRequest;
   /** Copied user texts, before the summary. */
   readonly userTexts: string;
-  /** Of all model calls for this request so far. */
+  /** All model calls for this request so far. */
   readonly readUsage: () => TurnUsage;
 }
 
@@ -57,7 +56,6 @@ export interface RequestParts {
   readonly prepared: PreparedAgent;
   readonly entries: readonly LogEntry[];
   readonly place: SequencePlace;
-  /** Seq of the conversation's last message. */
   readonly head: number;
 }
 
@@ -161,7 +159,6 @@ export async function createRequest(
   return { status: 'prepared', request, userTexts, readUsage: () => usage };
 }
 
-/** A call without a report adds nothing. */
 function usageOf({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, cost = 0 }: SummaryCall): TurnUsage {
   return joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros: toMicros(cost) });
 }

@@ -8,7 +8,6 @@ const OPEN = '<users>';
 const CLOSE = '</users>';
 /** In a user's text. Escaped, so that the text cannot end the list `<users>`. */
 const OWN_TAG = /<(?=[\s/]*(?:users)\b)/gi;
-/** Stands for text that was left out. */
 const GAP = '…';
 
 /** A shorter piece would be useless. */
@@ -130,7 +129,6 @@ function render({ seq, text }: UserText): string {
   return `${seq}: ${text}`;
 }
 
-/** The start takes the room that the end leaves. */
 async function clip(counter: TokenCounter, { seq, text }: UserText, maxTokens: number): Promise<string> {
   const room = maxTokens - counter.countSync(`${seq}: `) - GAP_TOKENS;
   const records = await readAll(text);

@@ -1,7 +1,6 @@
 import type { DueEntry } from '../../store/due-work.ts';
 import type { Timers } from '../timers.ts';
 
-/** Entries that are handled at the same time. */
 const WIDTH = 16;
 /** After so many ms an entry counts as slow. Most take a small fraction. */
 const ENTRY_MS = 2_000;
@@ -51,7 +50,6 @@ export class EntryLanes {
       this.#inFlight.delete(name);
     });
     const { promise: late, resolve } = Promise.withResolvers<false>();
-    // With more entries in flight than lanes, some are slow.
     const ms = this.#inFlight.size > WIDTH ? HURRIED_MS : ENTRY_MS;
     const timer = this.#timers.after(ms, () => {
       givingUp = this.#timers.after(GIVEN_UP_MS, () => this.#inFlight.delete(name));

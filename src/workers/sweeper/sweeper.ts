@@ -21,7 +21,6 @@ export interface SweeperPorts {
   readonly onEvent: EventListener;
 }
 
-/** Entries that are read from one shard at a time. */
 const BATCH = 100;
 
 export interface Sweeper {
@@ -115,7 +114,6 @@ async function eraseJobs(wakes: WakeQueue, expired: ConversationRef[]): Promise<
   }
 }
 
-/** @returns true if all keys are erased */
 async function expire({ sweep, ids, onEvent }: SweeperPorts, { conversation }: DueEntry): Promise<boolean> {
   const result = await sweep.expire(conversation, ids.next());
   if (result.status === 'expired') {
@@ -124,7 +122,6 @@ async function expire({ sweep, ids, onEvent }: SweeperPorts, { conversation }: D
   return result.status === 'expired' || result.status === 'resumed';
 }
 
-/** @returns true if a wake was added */
 async function handleEntry(ports: SweeperPorts, entry: DueEntry, expired: ConversationRef[]): Promise<boolean> {
   const { conversation } = entry;
   if (entry.kind === 'idle') {
@@ -167,7 +164,6 @@ interface SweepShiftWork {
 
 /** Between two renewals of the lease, and between two attempts to take it. */
 const BEAT_MS = 500;
-/** Between two sweeps. */
 const BEATS = 2;
 /** Another process tries within one further beat, so it takes over after at most 1.3 s. */
 const LEASE_MS = 800;

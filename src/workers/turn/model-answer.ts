@@ -33,14 +33,12 @@ export interface JudgedRequest extends CountedRequest {
   readonly countFault?: CountFault;
 }
 
-/** The request that the model answered, as turnfold sent it. */
 export interface SentRequest extends JudgedRequest {
   readonly key: string;
   /** The ids of new tool calls are derived from it. */
   readonly head: number;
   /** The provider's count applies to this version and `fingerprint` only. */
   readonly version: number;
-  /** Hash of model, system prompt and tool schemas. */
   readonly fingerprint?: string | undefined;
 }
 
@@ -84,8 +82,8 @@ function findRepair(
 }
 
 /**
- * Compares the provider's count with turnfold's own. One that no tokenizer could give is reported and not used. If the
- * provider cuts requests without an error, a pass makes the context smaller than what it reads.
+ * Compares the provider's count with turnfold's own. A count that no tokenizer could give is reported and not used. If
+ * the provider cuts requests without an error, a pass makes the context smaller than the part that it reads.
  */
 async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: readonly Message[]): Promise<JudgedRequest> {
   const { journal, prepared, ports, ending } = run;
@@ -169,7 +167,6 @@ function readUsage(answer: ModelAnswer, profile: ModelProfile): Pick<StepOutcome
   return usage === undefined ? {} : { usage };
 }
 
-/** Later sizes are computed from this count. */
 function readAnchor(
   answer: ModelAnswer,
   request: SentRequest,

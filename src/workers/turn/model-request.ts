@@ -45,7 +45,7 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
       const asked = { version, isUnanswered: isUnanswered(journal.conversation, version) };
       return { ...result, ...asked, waits: journal.waitsOf(state.key), retryAfterMs, random: Math.random() };
     }
-    // The settlement refuses later pieces. Those of other steps may arrive later.
+    // The settlement refuses later pieces. Pieces of other steps may arrive later.
     if (result.answer.toolCalls.length === 0) await stream.end();
     return { ...result, sent };
   } finally {

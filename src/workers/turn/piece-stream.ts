@@ -11,9 +11,7 @@ import type { Timers } from '../timers.ts';
 export const FLUSH_MS = 50;
 /** So many characters are sent without a delay. Also the size of the largest batch. */
 export const FLUSH_CHARACTERS = 16_384;
-/** ms between two questions whether a client follows the turn. */
 export const ASK_MS = 250;
-/** ms before a batch that failed is sent again. */
 export const RETRY_MS = 1_000;
 
 export interface StreamedTurn {
@@ -26,9 +24,8 @@ export interface StreamedTurn {
 }
 
 interface StreamedStep {
-  /** Of the message in the log. */
+  /** Seq of the message in the log. */
   readonly seq: number;
-  /** Number of the model step, from 1. */
   readonly step: number;
 }
 
@@ -204,8 +201,8 @@ interface GrowingCall extends Growing {
 }
 
 /**
- * What one call has written so far. The text stays in memory until the call ends. So a late reader gets it from its
- * start, and a refused batch can be sent again.
+ * Keeps all that one call has written, until the call ends. So a late reader gets it from its start, and a refused
+ * batch can be sent again.
  */
 class CallPieces {
   readonly #text: Growing = { written: '', sent: 0 };
@@ -240,7 +237,6 @@ class CallPieces {
     return this.#reasoning.sent < this.#reasoning.written.length;
   }
 
-  /** @param most about so many characters */
   next(most: number): StreamPiece[] {
     const pieces: StreamPiece[] = [];
     let left = most;

@@ -120,7 +120,7 @@ function explainParts(recount: Recount | undefined): string {
 /** Messages before a turn in which turns without an answer are searched. */
 const SEARCHED_MESSAGES = 100;
 
-/** Those of this turn, and of canceled or failed turns directly before it: no model has answered them. */
+/** Messages of this turn, and of canceled or failed turns directly before it: no model has answered them. */
 export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<Leaving> {
   const { inputSeq, lease } = claimed;
   const earliest = Math.max(1, inputSeq - SEARCHED_MESSAGES);

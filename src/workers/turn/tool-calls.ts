@@ -35,7 +35,6 @@ export interface CallFacts {
   readonly tools: readonly Tool[];
   readonly steps: ReadonlyMap<string, StepRecord>;
   readonly answers: ClaimedTurn['answers'];
-  /** By call id. */
   readonly waits: ReadonlyMap<string, CallWait>;
   /** By the store's clock, as the deadlines. */
   readonly claimedAt: number;
@@ -49,8 +48,8 @@ export function indexWaits(waited: ClaimedTurn['waited']): CallFacts['waits'] {
 }
 
 /**
- * A call that has waited is decided by its record alone (I20), any other by the tool's definition. One that cannot run
- * is answered at once, without an approval. A tool without `run` ignores `needsApproval`: its result comes from
+ * A call that has waited is decided by its record alone (I20), any other by the tool's definition. A call that cannot
+ * run is answered at once, without an approval. A tool without `run` ignores `needsApproval`: its result comes from
  * outside.
  */
 export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
@@ -124,7 +123,6 @@ function beginWait(kind: AnswerKind, { id, name, arguments: text }: ToolCall, ch
   return { kind: 'wait', for: kind, call: { id, name, arguments: text, ...shown, waitMs } };
 }
 
-/** The turn was claimed for another call. */
 function waitOn(
   kind: AnswerKind,
   { until, decision: _, ...call }: WaitingCall,
@@ -151,7 +149,6 @@ export function waitForCalls(kind: AnswerKind, step: string, calls: readonly Cal
 
 type ReadInput =
   | { readonly status: 'valid'; readonly input: unknown }
-  /** Names the invalid field of the arguments. */
   | { readonly status: 'invalid'; readonly why: string };
 
 function readInput(tool: Tool, text: string): ReadInput {

@@ -65,7 +65,6 @@ function readObject(value: unknown): ToolAnswer {
   return { output: { content: written.json }, outcome: 'done' };
 }
 
-/** @param json a result that a caller sent to `resume` */
 export function readBroughtOutput(json: string): ToolAnswer {
   const value = readJsonText(json, STORED_JSON_BOUNDS);
   if (value === undefined) return errorAnswer('invalid_result', 'the result that the caller sent is not JSON');
@@ -81,7 +80,6 @@ export function readApproval(json: string): Approval {
   return parsed.success ? parsed.data : { approved: false, why: 'the decision on the approval could not be read' };
 }
 
-/** Default of `toolResultMaxTokens`. */
 export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
 export interface ClippedResult {

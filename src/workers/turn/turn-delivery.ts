@@ -110,7 +110,7 @@ export class TurnDelivery implements OpenDelivery {
     }
   }
 
-  /** A turn whose agent no worker has had for long is claimed all the same, and fails. */
+  /** A turn whose agent no worker has had for long is still claimed, and fails. */
   async #claim(): Promise<ClaimedTurn | undefined> {
     const { turns, ids, elsewhere } = this.ports;
     this.#postponed = undefined;

@@ -131,7 +131,6 @@ export function countModelSteps(steps: Steps): number {
   return countKeys(steps, /^model-/);
 }
 
-/** `maxSteps` limits this number. */
 export function countSteps(steps: Steps): number {
   return countKeys(steps, /^(model|tool)-/);
 }

@@ -14,7 +14,6 @@ import type { Calibrations } from '../calibrations.ts';
 import type { SoloLock } from '../solo-lock.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 
-/** Why a turn needs a smaller context. */
 export interface PassNeed {
   readonly reasons: readonly Reason[];
   /** Upper bound of the request that the provider refused as too long. */
@@ -61,12 +60,10 @@ export interface SuspectRunner {
 export interface TurnSettings {
   /** Turns of one delivery. Further turns get a wake, so that one conversation cannot occupy a worker. */
   readonly maxTurns: number;
-  /** ms after which a delivery claims no further turn. */
   readonly maxDeliveryMs: number;
   readonly stepTimeoutMs: number;
   readonly heartbeatMs: number;
   readonly leaseMs: number;
-  /** ms for which a model step waits for its provider. */
   readonly providerWaitMs: number;
 }
 

@@ -18,7 +18,6 @@ import type { PassNeed, Recount, TurnPorts, TurnSettings } from './turn-ports.ts
 /** A claimed turn that is not yet settled, suspended or handed back. */
 export interface RunningTurn {
   readonly claimed: ClaimedTurn;
-  /** The state `brief` adds the system prompt of this turn. */
   prepared: PreparedAgent;
   /** `{}` until the state `brief`. */
   turnContext: TurnContext;
@@ -46,7 +45,6 @@ export type TurnEnd =
       /** The answer matches the schema of the agent. */
       readonly isStructured?: boolean;
       readonly leaves?: Leaving | undefined;
-      /** Recorded by the settlement. */
       readonly step: StepOutcome;
     }
   | FailedEnd
@@ -166,18 +164,15 @@ interface FailedCall {
   readonly random: number;
 }
 
-/** What the machine decides by, for each state. */
 export interface TurnFacts {
   claimed: { readonly limit: TimeLimit | undefined };
   brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly why: string };
-  /** Its calls may be open. */
   resume: { readonly last: Answered | undefined };
   check:
     | { readonly status: 'stopping' }
     | {
         readonly status: 'checked';
         readonly key: string;
-        /** From 1. */
         readonly number: number;
         /** Model and tool calls so far. */
         readonly steps: number;
