@@ -53,8 +53,8 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - liveSize     tokens, bytes and base of the live version, then tokens and bytes of the log up to base
  * - points       restore points: versions that are never dropped
  * - anchor       size that a provider counted: seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
- * - facts        the last request: system, tools, pins, window, reserve, factor of the upper bound, maxTokens,
- *   tokenThreshold, ratioTokens and hardTokens (0 if unknown), then settings of the policy as JSON
+ * - facts        the last request: system, tools, pins, window, reserve, factor of the upper bound, then its limits:
+ *   maxTokens, tokenThreshold, ratioTokens, hardTokens (0 if unknown). Then settings of the policy as JSON
  * - undo         first and last seq of each range that the next turn removes from the context
  * - left         first seq, last seq and cause of the ranges that left the context when their turns were settled
  * - answered     newest version with which a model call succeeded

@@ -30,7 +30,7 @@ const COUNTED = 1_000;
 /** Backlog. Ages are in ms, 0 if nothing has that age. */
 export interface ShardMeasure {
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
-  /** Of turns, passes and scheduled turns. Erases are left out, because they may take long. */
+  /** Erases are left out, because they may take long. */
   readonly oldestOverdueMs: number;
   readonly openPasses: number;
   readonly oldestOpenPassMs: number;
@@ -58,7 +58,7 @@ const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
   },
 };
 
-/** @throws redis_unavailable if no shard answers. Those that do not are left out */
+/** Leaves out shards that do not answer. @throws redis_unavailable if none answers */
 export function bindMeasureShards(redis: Redis, keyspace: Keyspace): () => Promise<ShardMeasure> {
   const measure = scriptBinder(redis, keyspace)(measureShardScript);
   return async () => {

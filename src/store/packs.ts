@@ -1,11 +1,11 @@
 /**
- * Old messages of a log are packed: up to 32 kB of entries become one gzip of a JSON array, in a field of the hash
- * `pk:<id>` whose name lists their seqs. Each read of a log finds them here, so callers see no difference. On recorded
+ * Old messages of a log are packed: up to 32 kB of entries become one gzip of a JSON array. It is a field of the hash
+ * `pk:<id>`, whose name lists the seqs. Each read of a log finds them here, so callers see no difference. On recorded
  * conversations, packs and the rest of the log took 0.17 to 0.28 of the memory that the log took
  * (docs/explanation/performance.md).
  *
  * Two roads were not taken. Packs of 128 kB took 0.15 to 0.27 of the memory, but a read of one message unpacks a whole
- * pack. brotli and zstd at speeds like that of gzip came within 4 % of its size, and gzip has a checksum and is known
+ * pack. At speeds like that of gzip, brotli and zstd came within 4 % of its size. And gzip has a checksum and is known
  * to every tool.
  *
  * `pack-store.ts` decides which entries are due, and swaps them for a pack in one step. `PackReader` finds packed

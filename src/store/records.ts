@@ -66,8 +66,8 @@ const SET_ASIDE = ':bad:';
 const MOST_NAMES = 10_000;
 
 /**
- * Finds the key of the wrong type after a script failed on one: first among the conversation's own keys, in the order
- * of `Keyspace.conversation`, then among those that its index lists.
+ * Finds the key of the wrong type after a script failed on one. The search starts with the conversation's own keys, in
+ * the order of `Keyspace.conversation`. The keys that its index lists follow.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'hash', 'stream', 'string', 'zset'];

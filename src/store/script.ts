@@ -1,7 +1,7 @@
 /**
- * Each write of a conversation is one Lua script, so Redis does it whole or not at all, and a repeated call has no
- * further effect (I5). MULTI is no alternative: what a write does follows from what it reads, and a transaction cannot
- * read in between.
+ * Each write of a conversation is one Lua script: Redis does it whole or not at all. A repeated call has no further
+ * effect (I5). MULTI is no alternative: what a write does follows from what it reads, and a transaction cannot read in
+ * between.
  *
  * A definition has the file under `lua/`, the keys, the encoding of the arguments and the decoder of the reply. The
  * files of the nouns, such as `turn-claims.ts`, hold the definitions with their types. `scriptBinder` turns them into

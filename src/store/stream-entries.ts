@@ -1,7 +1,7 @@
 import { pairsOf } from './records.ts';
 /**
- * A piece of a model's answer. `at` counts the UTF-16 characters of the same kind before it in the call, by which a
- * reader notices a piece that is missing or comes twice.
+ * A piece of a model's answer. `at` counts the UTF-16 characters of the same kind before it in the call. By this count
+ * a reader notices a piece that is missing or comes twice.
  */
 export type StreamPiece =
   | { readonly kind: 'text' | 'reasoning'; readonly at: number; readonly text: string }
@@ -26,7 +26,7 @@ export interface ModelCallKey {
 
 export interface PieceBatch extends ModelCallKey {
   readonly pieces: readonly StreamPiece[];
-  /** Of the text among the pieces. Absent if a canceled turn keeps no text. Readers do not get it. */
+  /** Tokens of the text among the pieces. Absent if a canceled turn keeps no text. */
   readonly textTokens?: number;
 }
 

@@ -99,7 +99,7 @@ const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch]
   decode: decodeStatus,
 };
 
-/** What a turn has done since a position, as of one moment. */
+/** Changes of a turn since a position, as of one moment. */
 export interface StreamPage {
   readonly state: TurnState;
   /** Present if the turn waits. All waits of a step at the gate of its model are one. */

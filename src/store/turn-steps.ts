@@ -33,7 +33,7 @@ export interface StepOutcome {
   readonly expectedHead?: number;
   readonly opens: readonly OpenCall[];
   readonly closes: readonly string[];
-  /** Of clipped messages, by hash. */
+  /** Full texts of clipped messages, by hash. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: TurnUsage;
   /** The provider's count of the whole request, and the version that was sent. Another may be live by now. */

@@ -55,7 +55,7 @@ export interface StoredFork {
 /** A claim, a record of a summary or a refusal, or the text of a part. */
 export type StoredSummary = { readonly status: string; readonly owner?: string } | string;
 
-/** What the keys of a conversation say, as far as tests need it. */
+/** The keys of a conversation, as far as tests read them. */
 export interface StoredConversation {
   readonly ref: ConversationRef;
   readonly state: ConversationState;

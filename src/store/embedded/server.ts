@@ -2,9 +2,9 @@
  * A Redis in this process, for trials and tests. It runs the scripts of the store and of BullMQ as they are shipped.
  * So there is no second store that must be kept equal to the first, and the contract tests run over both.
  *
- * The scripts need Lua 5.1, the language of Redis. Lua in WebAssembly (`wasmoon-lua5.1`) is it. fengari is Lua 5.3 in
- * JavaScript, which writes numbers differently: a turn (accept, claim, settle) took 4.2 ms with it, and takes 0.8 ms
- * with this. With ioredis-mock, 500 of 514 contract tests failed (docs/contributing/dependencies.md).
+ * Redis runs scripts in Lua 5.1, and so does `wasmoon-lua5.1`, Lua in WebAssembly. fengari is Lua 5.3, which writes
+ * numbers differently. A turn (accept, claim, settle) took 4.2 ms with fengari, and takes 0.8 ms now. With
+ * ioredis-mock, 500 of 514 contract tests failed (docs/contributing/dependencies.md).
  *
  * Values are bytes, and a text here has one UTF-16 unit per byte (latin1), so lengths are those of Redis.
  *

@@ -20,7 +20,7 @@ function toNumbers(version: string): number[] {
   return (version.split('-', 1)[0] ?? '').split('.').map(Number);
 }
 
-/** @throws incompatible_store if a server is older than 7.0. One that forbids asking is accepted */
+/** A server that forbids asking is accepted. @throws incompatible_store if one is older than 7.0 */
 export async function checkServerVersion(redis: Redis): Promise<void> {
   const { answers } = await askMasters(redis, readVersion);
   const found = answers.find((version) => !isAtLeast(version, LEAST_REDIS));
@@ -70,7 +70,7 @@ function refuseEviction(servers: readonly MemoryState[]): void {
   }
 }
 
-/** Of the server that is nearest to its limit. Undefined if no server has a limit or every server forbids INFO. */
+/** The server that is nearest to its limit counts. Undefined without a limit, or if INFO is forbidden. */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   const { answers } = await askMasters(redis, readMemoryState);
   const limited = answers.filter(({ limitBytes }) => limitBytes > 0);
@@ -132,8 +132,8 @@ const ANSWER_MS = 600;
 /**
  * Checks for the readiness probe that every master answers, accepts writes and evicts no keys. All of these may have
  * changed since the process started.
- * @throws redis_unavailable, naming the silent node of a Cluster, and at once without a connection. redis_full if a
- * master refuses writes. incompatible_store if a master may evict keys.
+ * @throws redis_unavailable, naming the silent node of a Cluster. redis_full if a master refuses writes.
+ * incompatible_store if a master may evict keys.
  */
 export async function checkServer(redis: Redis): Promise<void> {
   // On a worker's connection, the question would wait until Redis is back.

@@ -111,7 +111,7 @@ export interface ServerLoad {
   readonly evictedKeys: number;
 }
 
-/** Of the fullest master, and evicted keys of all that answer. Undefined if every server forbids INFO. */
+/** Memory of the fullest master, evicted keys of all. Undefined if every server forbids INFO. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
   const { answers: servers } = await askMasters(redis, readMemoryState, MEASURED_MS);
   if (servers.length === 0) return undefined;

@@ -114,7 +114,7 @@ export function readField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }
 
-/** Of CRC-16/XMODEM, with which Redis Cluster maps keys to slots. */
+/** CRC-16/XMODEM, with which Redis Cluster maps keys to slots. */
 const POLYNOMIAL = 0x1021;
 
 /** Cluster slot of an ASCII key. The text in the first braces decides, or the whole key without braces. */
