@@ -43,8 +43,8 @@ export const answerMethods = {
 } satisfies Methods<ClientPorts>;
 
 /**
- * Validates answers before they are stored: a worker that found an invalid answer could only fail the turn.
- * @throws invalid_input, message_too_large above 1 MiB, with the field
+ * A worker that found an invalid answer could only fail the turn.
+ * @throws invalid_input, message_too_large
  */
 export async function readAnswers(
   counter: TokenCounter,

@@ -44,7 +44,6 @@ export const appendMethods = {
 
 /** How often an append is tried if other writers append first. With `expectedHead` there is one try. */
 const APPEND_TRIES = 5;
-/** Answers that the store gives before it checks the messages. */
 const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set(['known', 'other_payload', 'other_agent']);
 const NO_HEAD = -1;
 

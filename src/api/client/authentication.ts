@@ -76,10 +76,7 @@ export class Authenticator {
   }
 }
 
-/**
- * One round of SHA-256 is enough, because a caller cannot guess 256 random bits. A slow hash such as scrypt protects
- * chosen passwords.
- */
+/** A slow hash protects chosen passwords. A caller cannot guess 256 random bits. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }

@@ -6,18 +6,13 @@ import type { TurnState } from '../../domain/turn.ts';
 import type { Forking } from '../../store/conversation-record.ts';
 import { isRefusal } from '../../store/redis/errors.ts';
 
-/** Id with which a repeated call has no second effect. */
 export interface RepeatableCall {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
   readonly others?: Readonly<Record<string, string>>;
 }
 
-/**
- * Call this after adding the wake jobs: the write is in Redis, so workers must process it even though the caller gets
- * an error.
- * @throws accepted_unsure with the id in `details`, if too few replicas or disks confirmed a write
- */
+/** Comes after the wake jobs: the write is in Redis, so workers must process it despite the error. */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;
   const why =
@@ -26,11 +21,7 @@ export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, i
   throw fieldError('accepted_unsure', field, `${id}: ${why}`, { details: { ...others, [field]: id, ...shortfall } });
 }
 
-/**
- * Adds the id of a write to the error of a broken connection. The caller cannot know whether Redis executed the write,
- * and can repeat it under the id.
- * @throws redis_unavailable with the id in `details`
- */
+/** The caller cannot know whether Redis executed the write, and can repeat it under the id in the error. */
 export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
   try {
     return await write();

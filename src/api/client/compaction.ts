@@ -28,10 +28,7 @@ export const compactionMethods = {
     const conversation = readConversationName(name);
     return await request(ports, { conversation, reasons: ['manual'], ...namePass(ports) });
   },
-  /**
-   * Uses the window of the model if a worker recorded it.
-   * @throws not_found, invalid_policy for a policy that cannot work
-   */
+  /** @throws not_found, invalid_policy for a policy that cannot work */
   plan: async (ports, name, input = {}) => {
     const { policy: given } = parseInput(dryRunSchema, input);
     const { conversation, state, version } = await readInspected(ports, name, undefined);
@@ -66,10 +63,7 @@ export function namePass({ ids }: Pick<ClientPorts, 'ids'>): NewPass {
   return { passId: ids.next(), wake: ids.next() };
 }
 
-/**
- * Requests a threshold check after an append. Each check stores the context size at which the next one is due, and
- * below that size this requests nothing.
- */
+/** Each check stores the context size at which the next one is due. Below that size, this requests nothing. */
 export async function requestEvaluation(
   ports: ClientPorts,
   conversation: ConversationRef,
@@ -93,8 +87,7 @@ async function request(ports: ClientPorts, pass: PassRequest): Promise<string> {
 }
 
 /**
- * Estimates tokens from bytes. A plan over 10,000 messages weighs 16,000 shortened messages, and exact counts would
- * take longer than the rest of the plan.
+ * A plan over 10,000 messages weighs 16,000 shortened ones. Exact counts would take longer than the rest of the plan.
  */
 function estimateWeights(items: readonly ContextItem[]): (message: Message) => Weight {
   const { tokens, bytes } = weighItems(items);

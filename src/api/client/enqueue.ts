@@ -102,7 +102,6 @@ export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'
   readonly priority: number | undefined;
 }
 
-/** @throws the errors of enqueueTurn, and turn_not_failed if the turn to repeat has not failed */
 export async function acceptTurn(ports: EnqueuePorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
@@ -158,7 +157,6 @@ async function accept(ports: EnqueuePorts, turn: PreparedTurn): Promise<EnqueueA
   }
 }
 
-/** @throws the given error, if it is no TurnfoldError and so no refusal of this turn */
 function refused(error: unknown): EnqueueAnswer {
   if (isTurnfoldError(error)) return { status: 'refused', error };
   throw error;

@@ -107,10 +107,7 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
   return found;
 }
 
-/**
- * The version keeps segments and summary labels, so the model receives the same bytes. It does not keep why the
- * original was made.
- */
+/** The version keeps segments and summary labels, so the model receives the same bytes. */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
   const unmade = { strategy: 'none', archived: 0, durationMs: 0, tokensBefore: tokensAfter } as const;
@@ -170,7 +167,6 @@ async function copyBatch(
   return result.status === 'copied' ? result.head : batch.expectedHead;
 }
 
-/** Takes at least one entry. */
 function takeBytes(entries: readonly LogEntry[]): readonly LogEntry[] {
   const start = (entries[0]?.total.bytes ?? 0) - (entries[0]?.bytes ?? 0);
   const end = entries.findIndex(({ total }) => total.bytes - start > BATCH_BYTES);

@@ -52,7 +52,6 @@ function* checkWhole(messages: readonly Message[]): Interruptible<void> {
   adoptMessages(read, 1);
 }
 
-/** The caller set no expected length of the log, so the conflict is explained in terms of the import. */
 function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
   if (!isTurnfoldError(cause, 'conflict')) return cause;
   const { details = {} } = cause;
@@ -64,7 +63,7 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
   return fieldError('conflict', 'id', why, { details, cause });
 }
 
-/** Makes a repeated import the same operation, and an import of other messages a conflict. */
+/** A repeated import is the same operation, and an import of other messages a conflict. */
 function nameOperation(start: number, batch: readonly Message[]): string {
   const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
   return `import-${start}-${hash}`;

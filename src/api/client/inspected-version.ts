@@ -24,7 +24,6 @@ export interface ReportSource {
   readonly summaries: readonly { readonly segment: SummarySegment; readonly summary: Summary }[];
 }
 
-/** Ports with caches of what inspecting calls computed last. */
 export interface InspectionPorts extends ClientPorts {
   readonly recentContexts: RecentContexts;
   readonly recentFates: RecentValues<readonly EntryFate[]>;
@@ -59,7 +58,10 @@ export interface InspectedVersion {
   readonly key: string;
 }
 
-/** @param number absent: the live version @throws not_found, version_gone */
+/**
+ * @param number absent: the live version.
+ * @throws not_found, version_gone
+ */
 export async function readInspected(
   ports: ClientPorts,
   name: ConversationName,
@@ -84,7 +86,6 @@ class RecentValues<Value> {
     this.#most = most;
   }
 
-  /** A computation that fails is not kept. */
   async get(key: string, compute: () => Promise<Value>): Promise<Value> {
     const known = this.#kept.get(key);
     const value = known ?? compute();
@@ -134,7 +135,6 @@ export class RecentContexts {
     this.#ports = ports;
   }
 
-  /** @returns undefined if the version or the conversation is gone */
   async read(conversation: ConversationRef, state: Position, version: number): Promise<RecentContext | undefined> {
     const key = `${prefixOf(conversation)}${state.incarnation}/${version}`;
     const readKey = `${key}/${state.head}`;
@@ -152,7 +152,6 @@ export class RecentContexts {
     }
   }
 
-  /** Reads in flight are not kept. */
   forget(prefix: string): void {
     for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#drop(key);
     for (const key of this.#reading.keys()) if (key.startsWith(prefix)) this.#reading.delete(key);
@@ -210,7 +209,6 @@ export class RecentContexts {
   }
 }
 
-/** Prefix of a conversation's keys in these caches. */
 export function prefixOf({ tenant, id }: ConversationRef): string {
   return `${tenant}/${id}/`;
 }

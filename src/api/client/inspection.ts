@@ -124,7 +124,6 @@ async function readFates(
 /** A message may have 1 MiB, so only a small reply doubles the next read. */
 const FIRST_ENTRIES = 25;
 const SMALL_BYTES = 1_000_000;
-/** A page ends early once its messages have this many bytes. */
 const PAGE_BYTES = 8_000_000;
 
 async function readPage(
@@ -175,10 +174,7 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
 /** Longer texts are counted asynchronously, so that they do not block the event loop. */
 const LONG_CHARS = 20_000;
 
-/**
- * Keeps all counts, so a new message costs only its own. Long texts are counted in advance, because the sum cannot
- * pause inside a message.
- */
+/** All counts are kept. Long texts are counted in advance, because the sum cannot pause inside a message. */
 async function createCount(
   ports: InspectionPorts,
   counter: TokenCounter,

@@ -17,6 +17,19 @@ import { type ClientOptions, type ClientSettings, readClientOptions, readEncodin
 import { storePorts } from './ports.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
+/*
+ * A client is the functions of `client.ts` over a store, with two layers between them.
+ *
+ * The first retries each call while Redis is unreachable (`retryStore`). It may, because every write of the store has an
+ * id in its input and is idempotent (invariant I5). So it wraps operations of the store and not methods of the client: a
+ * fork in many batches repeats one batch, not the whole copy. The deadline starts with the outage, not with the call.
+ * An attempt in flight at the deadline may end 0.9 s later, or still later if Redis is busy.
+ *
+ * The second lets readers of one turn share their reads (`shareReads`). A notice wakes all of them at once, and most ask
+ * for the same page. 1,000 readers then cost one read a notice. At most 50 reads are in flight: 1,000 pages of up to
+ * some MB would exceed the timeout of a command, and the readers would repeat them.
+ */
+
 /** With `failFast`, a caller gets an error within a second. */
 const OPEN_MS = 900;
 
@@ -43,7 +56,6 @@ export async function openClient<Agents extends AnyAgents = AnyAgents>(
   return client as unknown as OpenClient<Agents>; // agent names and contexts exist only as types
 }
 
-/** For an interactive command: fails within a second if Redis is unreachable. */
 export async function openClientAtOnce(options: ClientOptions): Promise<OpenClient> {
   return await open(readClientOptions(options), 0);
 }
@@ -113,15 +125,9 @@ async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>)
 /** After it drops a connection, Redis usually accepts a new one within 50 ms. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
-/** A call notices a silent Redis after this time. */
 const COMMAND_MS = 900;
 
-/**
- * Retries a call while Redis is unreachable. Each write of the store is idempotent, because the ids in its input
- * identify it (invariant I5). An attempt in flight at the deadline may end 0.9 s later, or still later if Redis is
- * busy.
- * @throws redis_unavailable after the deadline, any other error and refusals that waiting does not cure at once
- */
+/** @throws redis_unavailable after the deadline, any other error and refusals that waiting does not cure at once */
 async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise<T> {
   let until: number | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
@@ -141,7 +147,6 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
   }
 }
 
-/** Makes each operation of a store retry while Redis is unreachable. */
 export function retryStore<Store extends object>(store: Store, deadlineMs: number): Store {
   const members = Object.entries(store).map(([name, member]: [string, unknown]) => {
     if (!isOperation(member)) return [name, member];
@@ -179,17 +184,9 @@ function reportLosses(database: DatabaseWatch, onError: (error: unknown) => void
   return () => clearInterval(timer);
 }
 
-/**
- * 1,000 readers at once would ask for 1,000 pages of up to some MB. The last ones would exceed the timeout of a
- * command, and repeat their reads.
- */
 const MAX_READS = 50;
 
-/**
- * A notice wakes all readers of a turn at once, and most ask for the same page. 1,000 readers then cost one read a
- * notice. The read is sent in the next turn of the event loop, and only calls before that moment share it. So a call
- * never gets a page that was read before the call.
- */
+/** A call shares a read that is not sent yet, so it never gets a page that was read before the call. */
 function shareReads(streams: StreamReader): StreamReader {
   const waiting = new Map<string, Promise<StreamPage | undefined>>();
   const places = new Places(MAX_READS);

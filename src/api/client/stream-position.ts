@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** How much a reader has of a message that may not be in the log yet. */
 export interface OpenMessage {
   text: number;
   reasoning: number;
@@ -12,16 +11,11 @@ export interface OpenMessage {
   hash: string;
 }
 
-/**
- * Place in a turn up to which a reader has everything. It counts the log, because pieces of the stream may be gone and
- * the log never changes.
- */
+/** Counts the log, because pieces of the stream may be gone and the log never changes. */
 export interface StreamPosition {
   readonly seq: number;
   readonly step: number;
-  /** The last context version that was reported, or 0. */
   readonly version: number;
-  /** The message after that entry, as far as the reader has it. */
   readonly open?: OpenMessage | undefined;
 }
 

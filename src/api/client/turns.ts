@@ -181,14 +181,12 @@ function readWaitingCursor(after: string): WaitingPosition {
   return { conversation: { tenant, id }, for: kind, turn };
 }
 
-/** @throws invalid_input for a text that no page returned as `next` */
 export function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
   const parts = schema.safeParse(after.split('/'));
   if (parts.success) return parts.data;
   throw fieldError('invalid_input', 'after', 'expected the value `next` that the previous page returned');
 }
 
-/** Inputs per read, and the characters after which no more are read. */
 const INPUT_BATCH = 20;
 const INPUT_CHARS = 4_000_000;
 

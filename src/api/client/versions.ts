@@ -83,10 +83,8 @@ export const versionMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** Tries if concurrent commits or appends make the new version out of date. */
 const TRIES = 5;
 
-/** Read in one snapshot. */
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;

@@ -38,8 +38,8 @@ export function checkBytes(text: string, field: string): void {
 }
 
 /**
- * Refuses pictures and files that no provider can read, because each later request would hold them.
- * @param at path of the message in the input, or '' if the input is the message
+ * Each later request would hold a picture or file that no provider can read.
+ * @param at path of the message, or ''
  */
 export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string): void {
   for (const [index, given] of parts.entries()) {
@@ -48,14 +48,13 @@ export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string
   }
 }
 
-/** More fields than a message of any format has. */
 const MAX_FIELDS = 100;
 
 const copySchema = boundedRecord(z.string(), z.union([z.string(), jsonSchema]), MAX_FIELDS);
 
 /**
- * Reads in slices, so that 5,000 messages do not block the event loop.
- * @throws invalid_input or message_too_large with the field
+ * Reads in slices: 5,000 messages must not block the event loop.
+ * @throws invalid_input, message_too_large
  */
 export function* readAppendedInSlices(given: readonly unknown[], notes: HistoryNotes): Interruptible<ReadMessages> {
   // Objects of callers may throw when they are read. The copies cannot.

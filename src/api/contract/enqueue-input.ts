@@ -19,39 +19,35 @@ export interface ForeignPart {
   readonly [field: string]: unknown;
 }
 
-export interface WebPart {
-  /** `image`, or `file` for a PDF. */
+type Named = {
+  /** `image`, or `file` for a PDF or a text file. */
   readonly type: 'image' | 'file';
-  /** Address of the content, http or https. */
-  readonly url: string;
   /** Name of the file, which the model may see. */
   readonly name?: string;
+};
+
+type Typed = Named & {
+  /** Type of the content, such as `image/png` or `application/pdf`. */
+  readonly mediaType: string;
+};
+
+export interface WebPart extends Named {
+  /** Address of the content, http or https. A file behind an address is a PDF. */
+  readonly url: string;
 }
 
 /** Its bytes are stored with the message. */
-export interface StoredPart {
-  /** `image`, or `file` for a PDF or a text file. */
-  readonly type: 'image' | 'file';
+export interface StoredPart extends Typed {
   /** The bytes, as such or as base64. */
   readonly data: Uint8Array | string;
-  /** Type of the content, such as `image/png` or `application/pdf`. */
-  readonly mediaType: string;
-  /** Name of the file, which the model may see. */
-  readonly name?: string;
 }
 
 /** turnfold stores only the name of its content. */
-export interface ReferencedPart {
-  /** `image`, or `file` for a PDF or a text file. */
-  readonly type: 'image' | 'file';
+export interface ReferencedPart extends Typed {
   /** Name of the content for `loadContent` of the agent. */
   readonly reference: string;
-  /** Type of the content, such as `image/png` or `application/pdf`. */
-  readonly mediaType: string;
   /** Size of the content in bytes (0). */
   readonly bytes?: number;
-  /** Name of the file, which the model may see. */
-  readonly name?: string;
 }
 
 const isShortList = (value: unknown): boolean => Array.isArray(value) && value.length <= MAX_INPUT_PARTS;
@@ -74,7 +70,6 @@ export const inputPartsSchema = z
 /** Ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
 const DELAY_MOST_MS = 315_360_000_000;
 
-/** A larger number is a mistake. */
 const TURN_TOKENS_MOST = 1_000_000_000;
 
 /** Values that act on one turn, which `busyTurn` may name. */

@@ -7,21 +7,17 @@ import { enqueueSchema, turnListSchema } from './enqueue-input.ts';
 import type { ConversationName } from './names.ts';
 import { CONVERSATION, listOf, type Operations, problemSchema, TURN } from './operation.ts';
 
-/** Methods of the client that accept turns. */
 export interface EnqueueMethods<Agents extends AnyAgents = AnyAgents> {
-  /**
-   * Stores a turn (one input to an agent) durably for the workers. A repeated call with the same `turn` id returns the
-   * turn's current state.
-   */
+  /** Stores a turn durably for the workers. A repeated call with the same `turn` id returns its current state. */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
   /**
-   * Stores up to 500 turns in about two round trips. Each turn has its own answer, in the order of the list: it is
-   * enqueued, or refused with the error that `enqueueTurn` would throw. Turns of one conversation keep their order.
+   * Stores up to 500 turns in about two round trips. Each has its own answer, in the order of the list. Turns of one
+   * conversation keep their order.
    */
   enqueueTurns(inputs: readonly EnqueueFor<Agents>[]): Promise<EnqueueAnswer[]>;
   /**
-   * Enqueues the input of a failed turn again, as a new turn behind all queued turns. A repeated call returns the same
-   * new turn. With a new `operation` id, the call creates another turn. To repeat a failed compaction, use `compact`.
+   * Enqueues the input of a failed turn again, as a new turn. A repeated call returns the same new turn, unless it has
+   * a new `operation` id.
    */
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
 }
@@ -31,31 +27,26 @@ export interface EnqueuedTurn extends NamedConversation {
   readonly turn: string;
   /** State of the turn at the moment the call returned. */
   readonly state: TurnState;
-  /**
-   * True if this call accepted the turn. False if the turn existed before, perhaps because the answer of an earlier
-   * attempt was lost.
-   */
+  /** False if the turn existed before, perhaps because the answer of an earlier attempt was lost. */
   readonly isNew: boolean;
 }
 
-/** Answer to one turn of `enqueueTurns`. */
 export type EnqueueAnswer =
   | ({ readonly status: 'enqueued' } & EnqueuedTurn)
-  /** The error that `enqueueTurn` would have thrown for this turn. */
   | { readonly status: 'refused'; readonly error: TurnfoldError };
 
 export const redriveSchema = z.strictObject({
-  /** Id that makes a repeated call return the same new turn. Without an id, a failed turn is re-driven at most once. */
+  /** Id of the repetition. Without an id, a failed turn is re-driven at most once. */
   operation: idSchema.optional(),
-  /** Context object of the new turn, because the context of the failed turn was erased when it settled. */
+  /** Context of the new turn. That of the failed turn was erased. */
   context: z.unknown().optional(),
-  /** Priority of the conversation in the queue: 1 is first. Turns of one conversation keep their order. */
+  /** Priority of the conversation in the queue, 1 is first. */
   priority: z.number().int().min(1).max(2_097_151).optional(),
 });
 
 export type RedriveInput = z.input<typeof redriveSchema>;
 
-/** Header of the answer to a new turn: its state. A repeated request gets the same body, but perhaps another state. */
+/** A repeated request gets the same body, but perhaps another state in this header. */
 export const STATE_HEADER = 'turnfold-turn-state';
 
 const enqueuedSchema = z

@@ -32,6 +32,15 @@ export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: Ht
   return client as unknown as HttpClient<Agents>; // agent names and contexts exist only as types
 }
 
+/*
+ * The methods of the client, over HTTP. Each follows from its row in the contract: `requests.ts` makes the request and
+ * takes out of the answer what the method returns. Written by hand are only methods whose answer has another form
+ * (below), that wait or send several turns (`turns.ts`), or that stream (`streams.ts`).
+ *
+ * `transport.ts` sends the requests, and repeats them while the server is away. Every write has an id: the caller's, a
+ * new one, or that of its turn or conversation. So a repeated request finds the write of the first.
+ */
+
 /** A method for each operation of the contract: one request, and what the row takes out of its answer. */
 const plainMethods = Object.fromEntries(
   Object.keys(operations).map((name) => [

@@ -19,13 +19,11 @@ const REQUEST_CODES: Readonly<Record<string, ErrorCode>> = {
 
 /** Options that are wrong if the error names no field. */
 const FIELDS: Partial<Record<ErrorCode, string>> = { access_denied: 'key', invalid_config: 'url' };
-/** Options that make the headers which problems name. */
 const HEADERS: Readonly<Record<string, string>> = { authorization: 'key', 'last-event-id': 'after' };
 
 /** The same request may succeed after these. */
 const PASSING_STATUSES = new Set([408, 429, 502, 503, 504]);
 
-/** Makes the error that a client over Redis throws. */
 export function readProblem(status: number, body: unknown): TurnfoldError {
   if (!isMapping(body) || typeof body['code'] !== 'string') return describeForeign(status);
   const { code: given, detail, field: named, details } = body;

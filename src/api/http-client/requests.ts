@@ -22,10 +22,7 @@ export interface OperationCall {
   readonly call: HttpCall;
 }
 
-/**
- * Makes the request of an operation from the arguments of its method.
- * @throws invalid_input for an invalid name, id or tenant, or for an input that is no object
- */
+/** @throws invalid_input for an invalid name, id or tenant, or for an input that is no object */
 export function writeRequest(name: OperationName, given: readonly unknown[]): OperationCall {
   const operation: Operation = operations[name];
   const names = listArguments(operation);
@@ -89,7 +86,6 @@ export async function callOperation<Name extends OperationName & keyof TurnfoldC
   given: readonly unknown[],
 ): Promise<Awaited<ReturnType<TurnfoldClient[Name]>>> {
   const { operation, call } = writeRequest(name, given);
-  // The server answers with what the method returns.
   return readAnswer(operation, await transport.send(call)) as Awaited<ReturnType<TurnfoldClient[Name]>>;
 }
 
@@ -99,7 +95,6 @@ interface CalledConversation {
   readonly tenant: string | undefined;
 }
 
-/** @throws invalid_input for an invalid tenant or id */
 export function readCalled(name: ConversationName, at?: string): CalledConversation {
   const { id, tenant } = readConversationName(name, at);
   const isNamed = typeof name === 'object' && name.tenant !== undefined;

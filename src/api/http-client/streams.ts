@@ -124,7 +124,6 @@ interface ConnectionEvent {
   readonly id?: string;
   readonly type: string;
   readonly data?: string;
-  /** False for what every connection begins with. */
   readonly isNews: boolean;
 }
 

@@ -34,10 +34,8 @@ export interface HttpAnswer<Body> {
 const LATE = 'no whole answer';
 const TENANT_HEADER = 'turnfold-tenant';
 
-/** The same call may succeed. */
 export class PassingFailure extends Error {
   readonly error: TurnfoldError;
-  /** Pause that the server asked for. */
   readonly pauseMs: number | undefined;
 
   constructor(error: TurnfoldError, pauseMs?: number) {
@@ -145,7 +143,6 @@ export class Transport {
     throw await this.#refusalOf(response);
   }
 
-  /** Calls in flight fail. */
   close(): void {
     this.#closing.abort();
   }
@@ -169,12 +166,10 @@ export class Transport {
   }
 }
 
-/** The request waited, and its connection broke or a gateway answered for the server. */
 function wasCut({ waitMs = 0 }: HttpCall, { error }: PassingFailure): boolean {
   return waitMs > 0 && error.code === 'server_unavailable' && !isUnconnected(error);
 }
 
-/** The request reached no server, or this client ended it. */
 function isUnconnected({ cause }: TurnfoldError): boolean {
   if (!(cause instanceof Error)) return false;
   const { cause: inner, message } = cause;

@@ -24,7 +24,6 @@ import { CutWait, type HttpAnswer, nameWrite, type Transport } from './transport
 /** Proxies often end a request after 30 or 60 s. */
 const LONGEST_WAIT_MS = 20_000;
 const SHORTEST_WAIT_MS = 1_000;
-/** A server that stops answers early. */
 const EARLY_PAUSE_MS = 100;
 
 export const httpTurnMethods = {
@@ -65,7 +64,6 @@ interface Decision {
   readonly input: ApprovalInput | RejectionInput;
 }
 
-/** A repeated request with the same operation returns the outcome so far. */
 async function decide(
   http: Transport,
   verdict: 'approve' | 'reject',
@@ -176,7 +174,6 @@ async function sendTurns(transport: Transport, sent: readonly SentTurn[]): Promi
 
 function readAnswer(answer: TurnAnswer, tenant: string, isNamed: boolean): EnqueueAnswer {
   if ('problem' in answer) return { status: 'refused', error: readProblem(answer.problem.status, answer.problem) };
-  // Only this call knows the id that it made. If the server knows the turn, an earlier attempt stored it.
   return { status: 'enqueued', tenant, ...answer, ...(!isNamed && { isNew: true }) };
 }
 

@@ -103,7 +103,6 @@ export function checkScopes({ scopes }: Caller, needed: readonly Scope[]): void 
 
 export interface Admitted {
   readonly caller: Caller;
-  /** They end once the caller loses its access. */
   readonly readers: Readers;
 }
 

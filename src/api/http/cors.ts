@@ -8,7 +8,6 @@ import { IDEMPOTENCY_HEADER } from './idempotency-key.ts';
 
 const REQUEST_HEADERS = [IDEMPOTENCY_HEADER, 'last-event-id', TENANT_HEADER];
 
-/** Empty if no page of another origin may send requests. */
 export function allowOrigins({ cors: origins }: Access, routes: readonly ProtocolRoute[]): MiddlewareHandler[] {
   if (origins.length === 0) return [];
   const ofProtocols = routes.flatMap(({ headers }) => Object.keys(headers?.shape ?? {}));

@@ -34,7 +34,6 @@ export interface ProblemContext {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answered as problem+json. */
 export class HttpProblem extends Error {
   readonly code: HttpCode;
   /** Field, time and headers of the answer. */
@@ -77,7 +76,6 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   redis_full: 503,
 };
 
-/** Seconds after which the same request may succeed. */
 const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   conversation_busy: 1,
   conversation_forking: 1,

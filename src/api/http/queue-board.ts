@@ -96,7 +96,6 @@ async function openBoard({ queues, allowsChanges, importPackages: load }: QueueB
   };
 }
 
-/** The policy forbids fonts of other servers. */
 const FOREIGN_LINKS = /<link href="https:[^<>]{0,300}>/g;
 
 async function importPackages() {

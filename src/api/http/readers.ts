@@ -72,7 +72,6 @@ const LOST_ACCESS: ReadonlySet<string> = new Set(['unauthorized', 'forbidden']);
 /** Checks in a row that may fail for another reason. Then the reader ends. */
 const MAX_FAILED_CHECKS = 15;
 
-/** Owns a timer while a reader is open. */
 class RequestReaders implements Readers {
   readonly #server: ServerReaders;
   readonly #checkAccess: () => Promise<unknown>;

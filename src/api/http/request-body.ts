@@ -32,7 +32,6 @@ export async function readJsonBody(request: Request, limits: BodyLimits): Promis
   return body;
 }
 
-/** Parsing a longer body takes milliseconds. */
 const LARGE_CHARACTERS = 65_536;
 
 const BYTE_ORDER_MARK = /^\uFEFF/;

@@ -14,7 +14,6 @@ export interface RouteServices {
   readonly readers: Readers;
   readonly streams: StreamLimits;
   readonly memory: AnswerMemory;
-  /** Without a slash at its end. */
   readonly basePath: string;
   readonly fleet?: HttpAppOptions['fleet'] | undefined;
   readonly onError: (error: unknown) => void;
@@ -30,17 +29,14 @@ export interface Call<Query = unknown, Body = unknown> extends RouteServices {
   readonly body: Body;
   readonly params: Readonly<Record<string, unknown>>;
   readonly param: (name: string) => string;
-  /** The conversation of the path, in the tenant of the caller. */
   readonly name: NamedConversation;
 }
 
-/** Every answer that is not a stream. */
 export interface JsonAnswer {
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An operation of the contract with the code that answers its requests. */
 export interface Route extends Operation {
   readonly operation: OperationName;
   readonly handle: (call: Call<never, never>) => Promise<JsonAnswer | Response>;
@@ -57,12 +53,10 @@ export type RouteHandlers = {
   ) => Promise<JsonAnswer | Response>;
 };
 
-/** `:turn` for `{turn}`. */
 export function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** Path for the header `Location`. */
 export function locate({ basePath }: RouteServices, ...segments: readonly string[]): string {
   return [`${basePath}/v1/conversations`, ...segments.map(encodeURIComponent)].join('/');
 }

@@ -18,6 +18,15 @@ import { answerJson } from './json-answer.ts';
 import { explainError, HttpProblem } from './problem.ts';
 import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } from './route.ts';
 
+/*
+ * The routes. Most operations need nothing here: `answerByClient` (`call-client.ts`) calls the method that the row
+ * names, and the row says how the answer differs from what the method returned.
+ *
+ * A handler does what a row cannot say. `enqueueTurn`, `redrive` and `fork` have headers, `result` and the streams wait
+ * as readers of the server, and a handler validates the position of a stream before its status is sent. Five have no
+ * method: `showTurn`, `exportConversation`, `importConversation`, `showAccess` and `showFleet`. The handlers in `contexts.ts` hold whole
+ * contexts, so they answer from a share of the server's memory.
+ */
 const handlers: RouteHandlers = {
   ...contextHandlers,
   enqueueTurn: async (call) => accepted(call, await callClient<'enqueueTurn'>(call)),
@@ -133,7 +142,6 @@ function readWait({ query: { waitMs: ms } }: Call<{ waitMs?: number | undefined 
   return ms === undefined ? {} : { waitMs: ms };
 }
 
-/** Validates the id before the stream begins. */
 function readPosition(
   { request, query }: Call<{ after?: string | undefined }>,
   schema: z.ZodType,
@@ -160,7 +168,6 @@ function streamAnswer(
   return answerEvents({ request, cut, readers, limits: streams, follow });
 }
 
-/** Entries that an export holds while a client reads slowly. */
 const EXPORT_BATCH = { maxBytes: 1_000_000, limit: 500 };
 
 async function readBatch({ client, name }: Call, after: number): Promise<LogEntry[]> {

@@ -99,13 +99,11 @@ async function closeServer(
   return 'deadline';
 }
 
-/** Codes of Node's parser. */
 const PARSER_CODES: Readonly<Record<string, HttpCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** No route sees a request that is not HTTP, or that exceeds a limit of the parser. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

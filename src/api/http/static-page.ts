@@ -13,7 +13,6 @@ export const PAGE_HEADERS = {
 /** A bundler writes the hash of a file into its name, e.g. `assets/index-DrJ-jrom.js`. A word has no such capitals. */
 const HASH_CHARACTERS = 8;
 
-/** A page that loads again needs only its small HTML file from the server. */
 function keepFor(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const hash = name.slice(0, name.lastIndexOf('.')).slice(-HASH_CHARACTERS);

@@ -43,7 +43,6 @@ const stopRunRoute: ProtocolRoute = {
 /** The turn of an ended run is looked for at the end of the log. */
 const LOG_TAIL = 50;
 
-/** Cancels the turn of a run, and the turn that it resumed. */
 async function stopRun(
   backend: Backend,
   body: unknown,
@@ -68,9 +67,7 @@ async function stopRun(
 }
 
 interface Run {
-  /** The turn of the run, or the one that it resumed if it has none. */
   readonly named: TurnView;
-  /** The turn that the run resumed, or its own. */
   readonly resumed: TurnView;
 }
 

@@ -89,7 +89,6 @@ export class EventTable {
     return this.#messages;
   }
 
-  /** The run goes on with another turn. */
   leave({ turn, state, failure }: TurnView): AgUiEvent[] {
     const ended = this.#finishStep();
     if (state === 'completed') return ended;
@@ -231,7 +230,6 @@ export class EventTable {
     return [{ type: 'CUSTOM', name: 'waiting', value: { for: kind, until } }];
   }
 
-  /** Someone has to answer the turn before this one first. */
   #addBlock({ turn, waiting }: Extract<TurnPart, { type: 'behind' }>): AgUiEvent {
     const { for: kind, until } = waiting;
     const calls = undecided(waiting.calls);

@@ -1,7 +1,6 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
 import { nameWaitingCall } from '../front-end/call-names.ts';
 
-/** The front-end returns this id, and so the turn. */
 export function nameMessage(turn: string, rest: string): string {
   return `${turn}/${rest}`;
 }

@@ -45,7 +45,6 @@ type RunInput = z.output<typeof runInputSchema>;
 export interface RunRequest {
   readonly threadId: string;
   readonly runId: string;
-  /** Without the messages of this very run. */
   readonly messages: readonly AgUiMessage[];
   /** True if `messages` leaves out messages of this very run. */
   readonly isRepeated: boolean;

@@ -14,7 +14,6 @@ export interface Results {
   readonly calls: readonly string[];
 }
 
-/** Finds the tool messages at the end, behind the message with their calls. */
 export function findResults(messages: readonly AgUiMessage[]): Results | undefined {
   if (messages.at(-1)?.role !== 'tool') return undefined;
   const first = messages.findLastIndex(({ role }) => role !== 'tool') + 1;

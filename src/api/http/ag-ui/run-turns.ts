@@ -18,7 +18,6 @@ import {
 
 export interface RunTurns {
   readonly answered?: { readonly turn: string; readonly calls: ReadonlySet<string> };
-  /** True if the run has a turn of its own, for a message of the user. */
   readonly hasOwn: boolean;
 }
 
@@ -159,7 +158,6 @@ function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']):
   throw fieldError('conflict', 'resume', `the thread also waits for answers to ${ids}. Answer all interrupts at once`);
 }
 
-/** Number of log entries and open turns among which texts of the user are looked for. */
 const LOG_TAIL = 500;
 
 /**
@@ -238,7 +236,6 @@ function findKnown(texts: readonly string[], known: readonly string[]): Set<numb
   return found;
 }
 
-/** Index of the last text of a message that begins with the text at `first`. */
 function endOfMatch(texts: readonly string[], first: number, message: string): number | undefined {
   if (!message.startsWith(texts[first] ?? '')) return undefined;
   let joined = texts[first] ?? '';

@@ -18,7 +18,6 @@ export interface UiMessage {
 
 type UiPart = { readonly type: string } & Record<string, unknown>;
 
-/** Size of the log that is held at a time. */
 const BATCH = { maxBytes: 1_000_000, limit: 500 };
 
 /**

@@ -118,7 +118,6 @@ export function readUserText(message: PageMessage): string {
   return text;
 }
 
-/** Undefined for a question that can be read. */
 function explainUnreadable(message: PageMessage): string | undefined {
   const { role, parts } = message;
   if (role !== 'user') return 'expected a user message at the end';
@@ -168,7 +167,6 @@ function nameShownCall({ approval, toolName, input }: Part, call: WaitingCall): 
   return hash ?? checkShownCall(call, { name: toolName, input }, 'messages');
 }
 
-/** What the page has of a message, so that a response can continue it. */
 export function listKnown({ parts }: PageMessage): KnownParts {
   const steps = takeValidSteps(parts);
   const calls = steps.flat().filter(({ toolCallId }) => toolCallId !== undefined);

@@ -76,7 +76,6 @@ export async function planEdit(backend: Backend, { id, message }: ChatRequest): 
   const turn = nameTurn(message.id, last);
   if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
   try {
-    // This changes nothing, because the turn exists.
     await beginTurn(backend, id, turn, input);
     return { turn };
   } catch (error) {
@@ -148,7 +147,6 @@ interface TakenOut {
   readonly next: string;
 }
 
-/** Takes an attempt out of the context with all later turns, and cancels the open ones. */
 export async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, next }: TakenOut): Promise<void> {
   // The last one first, so that no queued turn begins. The same request may have come twice at once.
   for (const one of open.toReversed()) if (one !== next) await client.cancel(nameOf(id), one);

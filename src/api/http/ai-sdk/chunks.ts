@@ -23,7 +23,6 @@ const NOTHING: KnownParts = { steps: 0, results: new Set(), approvals: new Set()
 interface ChunkOptions {
   readonly turn: string;
   readonly version: SdkVersion;
-  /** Parts to leave out, for a request that continues a message. */
   readonly known?: KnownParts | undefined;
 }
 

@@ -71,7 +71,6 @@ export const aiSdkRoutes: readonly ProtocolRoute[] = [
   },
 ];
 
-/** @returns undefined if the request names no version */
 export function readVersionHeader(value: string | undefined): z.output<typeof headers>[typeof VERSION_HEADER] {
   return parseInput(headers, { [VERSION_HEADER]: value })[VERSION_HEADER];
 }

@@ -8,7 +8,6 @@ export interface ChatTurn {
 }
 
 export interface ChatPlan extends ChatTurn {
-  /** Absent: an earlier request has begun the turn. */
   readonly input?: string;
   /** Attempt whose place the turn takes, and the turns that are open since then. */
   readonly replaced?: { readonly turn: string; readonly open: readonly string[] };
@@ -22,7 +21,6 @@ export function nameTurn(message: string, attempt: number): string {
   return `${message}.${attempt}`;
 }
 
-/** Undefined for a turn that no page began. */
 export function splitTurnName(turn: string): { readonly message: string; readonly attempt: number } | undefined {
   const { message, attempt } = /^(?<message>.+)\.(?<attempt>[1-9]\d{0,8})$/.exec(turn)?.groups ?? {};
   return message === undefined ? undefined : { message, attempt: Number(attempt) };

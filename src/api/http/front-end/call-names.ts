@@ -23,7 +23,6 @@ export function readCallName(name: string): { readonly id: string; readonly hash
 
 interface ShownCall {
   readonly name?: string | undefined;
-  /** As the model wrote it, or as the front-end parsed it. */
   readonly input?: unknown;
 }
 

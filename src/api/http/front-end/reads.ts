@@ -6,7 +6,6 @@ import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { OpenTurnsInput } from '../../contract/turns.ts';
 import type { Backend } from './backend.ts';
 
-/** Undefined if the conversation or turn does not exist. */
 export async function readIfAny<Read>(reading: Promise<Read>): Promise<Read | undefined> {
   try {
     return await reading;
@@ -24,7 +23,6 @@ export async function readTurn(
   return await readIfAny(client.result(nameOf(conversation), turn));
 }
 
-/** A conversation that does not exist has no entries. */
 export async function readLogTail(
   { client, nameOf }: Backend,
   conversation: string,
@@ -46,7 +44,6 @@ export async function readOpenTurns(
 const ARRIVAL_MS = 500;
 const READ_MS = 50;
 
-/** Reads until something is found, or its request can no longer be on its way. */
 export async function awaitArrival<Read>(
   read: () => Promise<Read | undefined>,
   left: AbortSignal,

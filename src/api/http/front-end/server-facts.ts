@@ -14,7 +14,6 @@ const { maxBodyBytes: maxBytes, maxDepth, maxValues, bodyTimeoutMs: timeoutMs, m
 const ignoreError = (): void => undefined;
 const FACTS = 'turnfold';
 
-/** For an app that a server of another kind mounts. */
 const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
   cut: undefined,
   basePath: '',
@@ -61,7 +60,6 @@ export async function readBody(context: Context): Promise<unknown> {
   return read;
 }
 
-/** Aborts when the caller leaves, or the server stops. */
 export function leavingOf(context: Context): AbortSignal {
   return AbortSignal.any([context.req.raw.signal, serverFactsOf(context).readers.closing]);
 }

@@ -52,7 +52,6 @@ export interface CreateRequest {
   readonly previous: ResponseName | undefined;
   /** Items before the input, which the log does not have. */
   readonly history: readonly PlacedInput[];
-  /** Absent if the request only answers calls. */
   readonly input: string | undefined;
   /** Answers by call, of which most may be a part of the history. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
@@ -62,7 +61,6 @@ export interface CreateRequest {
   readonly endsWithAnswers: boolean;
 }
 
-/** `at` is the place in the request, e.g. `input[3]`. */
 export interface PlacedInput {
   readonly item: RequestItem;
   readonly at: string;

@@ -25,7 +25,6 @@ export type ResponseEvent = {
  */
 const STEP = 2 ** 24;
 const ITEM = 2 ** 22;
-/** Events before the first character of an item. */
 const OPENING = 2;
 const CALL_EVENTS = 8;
 
@@ -183,7 +182,6 @@ export class ResponseTable {
     return events;
   }
 
-  /** An item of its own, so that the caller does not run the call again. */
   #addResult({ call, content, isError }: ResultPart): ResponseEvent[] {
     const made = this.#calls.get(call);
     this.#calls.delete(call);

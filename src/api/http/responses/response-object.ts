@@ -159,7 +159,6 @@ export function writeCall(call: WaitingCall): OutputItem & Pick<WaitingCall, 'na
   };
 }
 
-/** The input that will run, and the decision if someone has taken it. */
 export function writeApproval(call: WaitingCall): OutputItem[] {
   const { name, arguments: written, input = written, decision } = call;
   const id = nameWaitingCall(call);

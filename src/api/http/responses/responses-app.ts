@@ -72,7 +72,6 @@ interface OpenResponse {
   readonly backend: Backend;
   readonly facts: ResponseFacts;
   readonly table: ResponseTable;
-  /** Number of the last event that the client has. */
   readonly after: number;
   readonly left: AbortSignal;
 }
