@@ -1,7 +1,7 @@
 import { type ErrorCode, fieldError } from './errors.ts';
 
 /** Bounds of JSON from outside, checked on the text before the parser makes an object of it. */
-interface JsonTextBounds {
+export interface JsonTextBounds {
   readonly maxDepth: number;
   /** Values and names. A list or an object counts twice. */
   readonly maxValues: number;

@@ -40,7 +40,7 @@ export function rangeOf<Item>(list: readonly Item[], from: string, to: string): 
 }
 
 /** `[a, 1, b, 2]` is `[[a, 1], [b, 2]]`. */
-export function pairsOf(flat: readonly string[], command: string): [string, string][] {
+export function readPairs(flat: readonly string[], command: string): [string, string][] {
   if (flat.length === 0 || flat.length % 2 === 1) throw wrongNumber(command);
   return flat.flatMap((item, at) => (at % 2 === 0 ? [[item, flat[at + 1] as string]] : []));
 }

@@ -2,7 +2,7 @@ import type { Commands, Database } from '../database.ts';
 import { type Reply, ReplyError } from '../reply.ts';
 import { type Bound, readBound, readScore, type Scored, writeScore } from '../sorted-set.ts';
 import type { StoredEntry } from '../stream.ts';
-import { Options, pairsOf, rangeOf, readInteger, readPattern, wrongNumber } from './options.ts';
+import { Options, rangeOf, readInteger, readPairs, readPattern, wrongNumber } from './options.ts';
 
 const ADD_WORDS = new Set(['NX', 'XX', 'GT', 'LT', 'CH', 'INCR']);
 
@@ -36,7 +36,7 @@ function remove(database: Database, key: string, members: readonly string[]): nu
 function add(database: Database, key: string, given: readonly string[]): Reply {
   const first = given.findIndex((word) => !ADD_WORDS.has(word.toUpperCase()));
   const options = new Options(given.slice(0, first));
-  const pairs = pairsOf(given.slice(first), 'zadd').map(([text, member]) => [readScore(text), member] as const);
+  const pairs = readPairs(given.slice(first), 'zadd').map(([text, member]) => [readScore(text), member] as const);
   const isKept = (old: number | undefined, score: number): boolean => {
     if (old === undefined) return options.has('XX');
     return options.has('NX') || (options.has('GT') && score <= old) || (options.has('LT') && score >= old);
@@ -145,7 +145,7 @@ export const ORDERED_VALUES: Commands = {
   XADD: (database, key: string, ...given) => {
     const { makes, most, rest } = splitAdd(given);
     const [id = '*', ...fields] = rest;
-    pairsOf(fields, 'xadd');
+    readPairs(fields, 'xadd');
     if (!makes && database.get(key, 'stream') === undefined) return null;
     const stream = database.make(key, 'stream');
     const added = stream.add(id, fields, database.now());

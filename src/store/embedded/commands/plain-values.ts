@@ -1,6 +1,6 @@
 import type { Commands, Database } from '../database.ts';
 import { OK, type Reply, ReplyError, Status } from '../reply.ts';
-import { indexIn, Options, pairsOf, rangeOf, readInteger, readPattern } from './options.ts';
+import { indexIn, Options, rangeOf, readInteger, readPairs, readPattern } from './options.ts';
 
 const countOf = (keys: readonly string[], passes: (key: string) => boolean): number => keys.filter(passes).length;
 const remove = (database: Database, ...keys: string[]): number => countOf(keys, (key) => database.remove(key));
@@ -20,7 +20,7 @@ function increase(database: Database, key: string, by: number): number {
 }
 
 function setFields(database: Database, key: string, flat: readonly string[]): number {
-  const pairs = pairsOf(flat, 'hset');
+  const pairs = readPairs(flat, 'hset');
   return database.edit(key, 'hash', (hash) => {
     const before = hash.size;
     for (const [field, value] of pairs) hash.set(field, value);
