@@ -9,8 +9,8 @@
  * rules on order (X10) and on thinking (A8) are about the log.
  *
  * The start of a request never changes while messages are appended, because the provider's prompt cache and all thinking
- * hold only for an unchanged start. So a later system message stays in its place, the list of tools depends on
- * no call, and derived ids repeat.
+ * hold only for an unchanged start. So a later system message stays in its place, an agent's tools are sent
+ * as they are, and derived ids repeat.
  *
  * Every step yields in slices, because a context may have 100,000 messages.
  */

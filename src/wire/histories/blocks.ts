@@ -5,7 +5,7 @@ import { clipText } from '../../domain/thrown.ts';
 import type { MessageDraft, ReadResult } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 import { openDocument, readCitations } from './sources.ts';
-import { type Block, idOf, toText } from './values.ts';
+import { type Block, blockOf, idOf, toText } from './values.ts';
 
 interface BlockTarget {
   readonly draft: MessageDraft;
@@ -216,7 +216,7 @@ function readUiTool(block: Block, { draft }: BlockTarget): void {
   draft.addCall({ id, name, arguments: writeArguments(input ?? rawInput) });
   if (state === 'output-available') draft.addResult({ id, ...readContents(output) });
   if (state === 'output-error') draft.addResult({ id, isError: true, content: toText(errorText) });
-  const { approved, reason }: Block = isMapping(approval) ? approval : {};
+  const { approved, reason }: Block = blockOf(approval);
   if (state === 'output-denied' || (state === 'approval-responded' && approved === false)) {
     const why = toText(reason);
     draft.addResult({ id, isError: true, content: `The call was denied${why === '' ? '.' : `: ${why}`}` });

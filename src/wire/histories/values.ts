@@ -19,6 +19,11 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Returns an object as it is. Other values have no fields. */
+export function blockOf(value: unknown): Block {
+  return isMapping(value) ? value : {};
+}
+
 export function blocksIn(value: unknown): readonly Block[] {
   return listOf(value).filter(isMapping);
 }

@@ -1,5 +1,5 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, blocksIn, listOf, toText } from '../values.ts';
+import { type Block, blockOf, blocksIn, toText } from '../values.ts';
 import {
   type FileRecord,
   type ForeignConversation,
@@ -14,8 +14,7 @@ export const pi: HistoryFormat = {
   name: 'pi',
   title: 'a session of pi',
   recognizes: ([first, ...rest]) =>
-    isMapping(first?.value) &&
-    first.value['type'] === 'session' &&
+    blockOf(first?.value)['type'] === 'session' &&
     rest.some(({ value }) => isMapping(value) && value['type'] === 'message' && isMapping(value['message'])),
   read: (records) => [readPiSession(records)],
 };
@@ -30,7 +29,7 @@ function readPiSession(records: readonly FileRecord[]): ForeignConversation {
     else if (!branch.has(record)) messages.leaveOut('entries of other branches', at);
     else enterPiEntry(value, at, messages);
   }
-  return messages.finish(isMapping(first?.value) ? first.value['id'] : undefined);
+  return messages.finish(blockOf(first?.value)['id']);
 }
 
 /** From the last entry up to the root. Old sessions have no tree. */
@@ -101,21 +100,19 @@ function readPiContent(content: unknown): unknown {
 export const opencode: HistoryFormat = {
   name: 'opencode',
   title: 'a session of opencode',
-  recognizes: ([first]) => isMapping(first?.value) && holdsSession(first.value),
+  recognizes: ([first]) => holdsSession(blockOf(first?.value)),
   read: (records) => records.map(readExport),
 };
 
 function holdsSession({ info, messages }: Block): boolean {
-  if (!isMapping(info) || !Array.isArray(messages)) return false;
-  return messages.some(
-    (message) => isMapping(message) && isMapping(message['info']) && Array.isArray(message['parts']),
-  );
+  if (!isMapping(info)) return false;
+  return blocksIn(messages).some((message) => isMapping(message['info']) && Array.isArray(message['parts']));
 }
 
 function readExport({ value, at }: FileRecord): ForeignConversation {
   const messages = new ForeignMessages();
-  const { info, messages: given } = isMapping(value) ? value : {};
-  const { id, revert } = isMapping(info) ? info : {};
+  const { info, messages: given } = blockOf(value);
+  const { id, revert } = blockOf(info);
   let isTakenBack = false;
   for (const { value: message, at: place } of membersOf(given, placeIn(at, 'messages'))) {
     const own = isMapping(message) && isMapping(message['info']) ? message['info']['id'] : undefined;

@@ -1,6 +1,6 @@
 import { isMapping } from '../../../domain/parse.ts';
 import { readCallText } from '../blocks.ts';
-import { type Block, blocksIn, toText } from '../values.ts';
+import { type Block, blockOf, blocksIn, toText } from '../values.ts';
 import {
   type FileRecord,
   type ForeignConversation,
@@ -125,10 +125,10 @@ function isEntry(value: unknown): boolean {
 
 function readEntry({ value, at }: FileRecord): ForeignConversation {
   const messages = new ForeignMessages();
-  const { conversations, id, system } = isMapping(value) ? value : {};
+  const { conversations, id, system } = blockOf(value);
   if (typeof system === 'string') messages.add({ role: 'system', content: system }, placeIn(at, 'system'));
   for (const { value: message, at: place } of membersOf(conversations, placeIn(at, 'conversations'))) {
-    const { from, value: content } = isMapping(message) ? message : {};
+    const { from, value: content } = blockOf(message);
     const role = SHARE_GPT_ROLES[toText(from)] ?? from ?? 'unknown';
     messages.add({ role, ...readValue(from, role, content ?? null, placeIn(place, 'value')) }, place);
   }

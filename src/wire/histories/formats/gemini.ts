@@ -1,6 +1,6 @@
 import { fieldError } from '../../../domain/errors.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, blocksIn, listOf, toText } from '../values.ts';
+import { type Block, blockOf, blocksIn, toText } from '../values.ts';
 import {
   type FileRecord,
   type ForeignConversation,
@@ -27,7 +27,7 @@ interface Contents {
 function findContents([first]: readonly FileRecord[]): Contents | undefined {
   if (first === undefined) return undefined;
   const { value, at } = first;
-  const { contents, history, systemInstruction } = isMapping(value) ? value : {};
+  const { contents, history, systemInstruction } = blockOf(value);
   const list = Array.isArray(value) ? value : (contents ?? history);
   if (!Array.isArray(list) || !list.some(isContent)) return undefined;
   const field = contents === undefined ? 'history' : 'contents';
@@ -46,7 +46,7 @@ function readContents(records: readonly FileRecord[]): ForeignConversation {
   if (isMapping(system))
     addAll(readGeminiParts('system', system['parts'], 'systemInstruction'), 'systemInstruction', messages);
   for (const { value: content, at: place } of membersOf(list, at)) {
-    const { role, parts } = isMapping(content) ? content : {};
+    const { role, parts } = blockOf(content);
     addAll(readGeminiParts(toText(role) || 'user', parts, place), place, messages);
   }
   return messages.finish();
@@ -54,11 +54,12 @@ function readContents(records: readonly FileRecord[]): ForeignConversation {
 
 /** A recorded session: one document, or a line of facts and then a record a line. */
 function isGeminiSession([first]: readonly FileRecord[]): boolean {
-  return isMapping(first?.value) && typeof first.value['sessionId'] === 'string' && 'projectHash' in first.value;
+  const facts = blockOf(first?.value);
+  return typeof facts['sessionId'] === 'string' && 'projectHash' in facts;
 }
 
 function readGeminiSession([first, ...rest]: readonly FileRecord[]): ForeignConversation {
-  const { sessionId, messages: listed } = isMapping(first?.value) ? first.value : {};
+  const { sessionId, messages: listed } = blockOf(first?.value);
   const messages = new ForeignMessages();
   const kept = new SessionRecords(messages);
   for (const record of membersOf(listed, placeIn(first?.at ?? '', 'messages'))) kept.enter(record);
@@ -85,7 +86,7 @@ class SessionRecords {
   /** A message is written again when its calls have results. */
   enter(record: FileRecord): void {
     const { value, at } = record;
-    const { id, type, $rewindTo: rewound, $set: facts } = isMapping(value) ? value : {};
+    const { id, type, $rewindTo: rewound, $set: facts } = blockOf(value);
     if (rewound !== undefined) this.#rewind(rewound, at);
     else if (isMapping(facts) && Array.isArray(facts['messages'])) this.#enterAll(facts['messages'], at);
     else if (typeof type !== 'string' || (this.#kept.has(id) && !SPEAKERS.has(type)))
@@ -101,7 +102,7 @@ class SessionRecords {
   }
 
   /**
-   * After masking or a summary, a line repeats all messages. Those of the file are whole, so only new ones are added.
+   * After masking or a summary, a line repeats all messages. The file has them whole, so only new ones are added.
    */
   #enterAll(listed: readonly unknown[], at: string): void {
     const records = membersOf(listed, placeIn(at, '$set.messages'));
@@ -164,13 +165,11 @@ function listParts(content: unknown): unknown[] {
 /** Newer versions have calls and thoughts in the content, too. */
 function answerParts({ thoughts }: Block, parts: readonly unknown[], calls: readonly Block[]): unknown[] {
   const said = parts.filter((part) => !isMapping(part) || part['text'] !== '');
-  const ids = new Set(
-    said.map((part) => (isMapping(part) && isMapping(part['functionCall']) ? part['functionCall']['id'] : undefined)),
-  );
+  const ids = new Set(said.map((part) => blockOf(blockOf(part)['functionCall'])['id']));
   const called = calls
     .filter(({ id }) => !ids.has(id))
     .map(({ id, name, args }) => ({ functionCall: { id, name, args } }));
-  if (said.some((part) => isMapping(part) && part['thought'] === true)) return [...said, ...called];
+  if (said.some((part) => blockOf(part)['thought'] === true)) return [...said, ...called];
   const thinking = blocksIn(thoughts).map(({ subject, description }) => ({
     thought: true,
     text: [subject, description].filter((text) => typeof text === 'string').join('\n'),
@@ -179,7 +178,7 @@ function answerParts({ thoughts }: Block, parts: readonly unknown[], calls: read
 }
 
 function answeredId(part: unknown): unknown {
-  return isMapping(part) && isMapping(part['functionResponse']) ? part['functionResponse']['id'] : undefined;
+  return blockOf(blockOf(part)['functionResponse'])['id'];
 }
 
 function asResponse(id: unknown, name: unknown, output: unknown): Block {

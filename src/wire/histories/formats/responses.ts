@@ -1,5 +1,5 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, blocksIn, toText } from '../values.ts';
+import { type Block, blockOf, blocksIn, toText } from '../values.ts';
 import {
   type FileRecord,
   type ForeignConversation,
@@ -15,19 +15,12 @@ import { ItemReader } from './responses-items.ts';
 export const responses: HistoryFormat = {
   name: 'openai-responses',
   title: 'a list of OpenAI Responses items',
-  recognizes: (records) => {
-    const [first] = records;
-    if (isMapping(first?.value) && holdsBody(first.value)) return true;
-    return listEntries(records).some(({ value }) => isResponsesItem(value));
-  },
-  read: (records) => {
-    const [first] = records;
-    if (isMapping(first?.value) && holdsBody(first.value)) return records.map(readBody);
-    return [readItems(listEntries(records))];
-  },
+  recognizes: (records) => holdBodies(records) || listEntries(records).some(({ value }) => isResponsesItem(value)),
+  read: (records) => (holdBodies(records) ? records.map(readBody) : [readItems(listEntries(records))]),
 };
 
-function holdsBody({ input, output, object, messages }: Record<string, unknown>): boolean {
+function holdBodies([first]: readonly FileRecord[]): boolean {
+  const { input, output, object, messages } = blockOf(first?.value);
   if (messages !== undefined) return false;
   return (Array.isArray(input) && input.some(isItemOrMessage)) || (object === 'response' && Array.isArray(output));
 }
@@ -49,7 +42,7 @@ function holdsInputParts(content: unknown): boolean {
 }
 
 function readBody({ value, at }: FileRecord): ForeignConversation {
-  const { id, instructions, input, output } = value as Record<string, unknown>;
+  const { id, instructions, input, output } = blockOf(value);
   const items = (given: unknown, field: string): FileRecord[] =>
     typeof given === 'string' ? [{ value: given, at: placeIn(at, field) }] : membersOf(given, placeIn(at, field));
   const prompt =
@@ -100,7 +93,7 @@ function readRollout(records: readonly FileRecord[]): ForeignConversation {
   const items = new RolloutItems(messages);
   let id: unknown;
   for (const [index, { value, at }] of records.entries()) {
-    const { type, payload, ...record } = isMapping(value) ? value : {};
+    const { type, payload, ...record } = blockOf(value);
     if (type === 'session_meta' && isMapping(payload)) {
       id ??= payload['id'];
       messages.leaveOut('facts about the session and its instructions', at);
@@ -153,6 +146,6 @@ class RolloutItems {
   #enterSummary({ replacement_history: history }: Block, at: string): void {
     if (this.list.length > 0 || !Array.isArray(history))
       return this.#messages.leaveOut('summaries of messages that are in the file', at);
-    this.list.push(...membersOf(history, `${at}.replacement_history`));
+    for (const record of membersOf(history, `${at}.replacement_history`)) this.list.push(record);
   }
 }

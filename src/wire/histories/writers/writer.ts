@@ -11,8 +11,9 @@
 import { readJsonText } from '../../../domain/json-text.ts';
 import type { Message, ToolCall } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
-import { type Part, readParts } from '../../../domain/parts.ts';
+import { readParts } from '../../../domain/parts.ts';
 import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../../domain/raw-items.ts';
+import type { SentPart } from '../../parts.ts';
 
 export type Written = Record<string, unknown>;
 
@@ -22,11 +23,8 @@ export interface HistoryWriter {
   readonly write: (messages: readonly Message[]) => unknown;
 }
 
-/** A part that other formats can hold. */
-type WrittenPart = Exclude<Part, { readonly kind: 'reference' | 'other' }>;
-
 type PartTable = {
-  readonly [Kind in WrittenPart['kind']]: (part: Extract<WrittenPart, { readonly kind: Kind }>) => Written;
+  readonly [Kind in SentPart['kind']]: (part: Extract<SentPart, { readonly kind: Kind }>) => Written;
 };
 
 /** How each format writes each kind of part. LangChain writes parts as `openai-chat` does. */
@@ -96,7 +94,7 @@ function anthropicData({ mediaType, base64 }: Data): Written {
 /** A message without parts has its text as one. */
 export function writeParts(message: Message, format: keyof typeof PARTS): Written[] {
   const table: PartTable = PARTS[format];
-  return exportedParts(message).map((part) => (table[part.kind] as (part: WrittenPart) => Written)(part));
+  return exportedParts(message).map((part) => (table[part.kind] as (part: SentPart) => Written)(part));
 }
 
 /** The text, or the parts if there are others. */
@@ -105,8 +103,8 @@ export function writeContent(message: Message, format: keyof typeof PARTS): stri
 }
 
 /** Contents that are kept elsewhere become a line of text. */
-function exportedParts(message: Message): WrittenPart[] {
-  return readParts(message).map((part): WrittenPart => {
+function exportedParts(message: Message): SentPart[] {
+  return readParts(message).map((part): SentPart => {
     if (part.kind === 'reference') return { kind: 'text', text: `(${part.mediaType} ${part.name ?? part.reference})` };
     return part.kind === 'other' ? { kind: 'text', text: `(a part of type ${part.type})` } : part;
   });
