@@ -4,9 +4,14 @@ import { defineConfig } from 'vite';
 /** Routes of `turnfold inspect`, for `npx vite inspector` while the page is changed. */
 const server = { proxy: { '/v1': process.env['TURNFOLD_URL'] ?? 'http://127.0.0.1:8710' } };
 
-/** Files that are loaded together: what every panel needs, and the panels that one opens from a conversation. */
+/** Files that are loaded together: for every page, for the pages that a person opens first, and for those behind them. */
 const CHUNKS = [
-  { name: 'shared', test: /node_modules|[/]src[/](?:api|domain)[/]|[/]inspector[/]src[/](?:parts|shell)[/]/, priority: 1 },
+  {
+    name: 'shared',
+    test: /node_modules|[/]src[/](?:api|domain)[/]|[/]inspector[/]src[/](?:parts|shell)[/]/,
+    priority: 1,
+  },
+  { name: 'first', test: /[/]inspector[/]src[/](?:find|fleet|gauge|list|timeline)[/]/ },
   { name: 'panels', test: /[/]inspector[/]src[/](?:diff|proposal|trial|turn|version)[/]/ },
 ];
 

@@ -10,7 +10,7 @@ export interface WholeOutline {
   readonly error: TurnfoldError | undefined;
 }
 
-/** Another version may show every message in another way, so its outline is read anew. */
+/** Another version may show every message in another way, so its outline is read again. */
 interface Read {
   readonly conversation: string;
   readonly version: number;

@@ -33,7 +33,7 @@ export function useTurnStream(conversation: string, turn: string, onChange: () =
       frame = undefined;
       setStream({ items, state: 'open', error: undefined });
     };
-    const onCut = (failure: unknown): void => {
+    const onCut = (failure: TurnfoldError | undefined): void => {
       if (failure !== undefined && !isServiceError(failure)) throw failure;
       setStream({ items, state: 'lost', error: undefined });
     };
