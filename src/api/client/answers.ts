@@ -6,7 +6,7 @@ import type { RecordedDecision } from '../../domain/turn.ts';
 import type { AnswerResult, StoredAnswer } from '../../store/turn-answers.ts';
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
-import { type AnswerArguments, answerOptionsSchema, answersSchema, type CallAnswer } from '../contract/call-answers.ts';
+import { answerOptionsSchema, answersSchema, type CallAnswer } from '../contract/call-answers.ts';
 import type { Methods } from '../contract/client.ts';
 import { readConversationName, readTurnId } from '../contract/names.ts';
 import { checkDurability, noTurn } from './client-errors.ts';

@@ -6,7 +6,7 @@ import type { TurnState } from '../../domain/turn.ts';
 import type { Forking } from '../../store/conversation-record.ts';
 import { isRefusal } from '../../store/redis/errors.ts';
 
-export interface RepeatableCall {
+interface RepeatableCall {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
   readonly others?: Readonly<Record<string, string>>;

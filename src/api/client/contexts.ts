@@ -1,19 +1,18 @@
 import { z } from 'zod';
 import { buildInSlices } from '../../compaction/context.ts';
-import { diffInSlices, type VersionChange } from '../../compaction/diff.ts';
+import { diffInSlices } from '../../compaction/diff.ts';
 import { boundedList, boundedRecord, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { type ConversationState, findLeft } from '../../domain/conversation.ts';
 import type { TurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
-import type { LogEntry } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Methods } from '../contract/client.ts';
 import type { AgentSnapshot, ContextView } from '../contract/contexts.ts';
-import { type LogPart, logPartSchema } from '../contract/messages.ts';
+import { logPartSchema } from '../contract/messages.ts';
 import {
   type ContextPoint,
   type ConversationName,

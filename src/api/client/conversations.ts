@@ -2,17 +2,9 @@ import { z } from 'zod';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, idSchema, seqOfCallId } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
-import type { TurnUsage } from '../../domain/turn.ts';
 import type { Methods } from '../contract/client.ts';
-import {
-  type ConversationPage,
-  type ConversationsInput,
-  type ConversationView,
-  conversationsSchema,
-  type UsageInput,
-  usageInputSchema,
-} from '../contract/conversations.ts';
-import { type ConversationName, readConversationName } from '../contract/names.ts';
+import { conversationsSchema, usageInputSchema } from '../contract/conversations.ts';
+import { readConversationName } from '../contract/names.ts';
 import { checkDurability } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type InspectionPorts, prefixOf } from './inspected-version.ts';

@@ -64,12 +64,12 @@ export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' |
   readonly turns: Pick<TurnIntake, 'accept'>;
 }
 
-export interface PreparedTurn {
+interface PreparedTurn {
   readonly request: TurnToAccept;
   readonly isNamed: boolean;
 }
 
-export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<PreparedTurn> {
+async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<PreparedTurn> {
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
   const context = rest.context === undefined ? undefined : writeTurnContext(rest.context);
   const { parts } = rest;
@@ -92,13 +92,13 @@ export async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Pro
   return { request, isNamed: named !== undefined };
 }
 
-export async function acceptPrepared(ports: EnqueuePorts, prepared: PreparedTurn): Promise<EnqueuedTurn> {
+async function acceptPrepared(ports: EnqueuePorts, prepared: PreparedTurn): Promise<EnqueuedTurn> {
   const accepted = await acceptTurn(ports, prepared.request);
   // Only this call knows the id that it made. If Redis knows the turn, an earlier attempt of this call stored it.
   return prepared.isNamed ? accepted : { ...accepted, isNew: true };
 }
 
-export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'> {
+interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'traceParent'> {
   readonly priority: number | undefined;
 }
 

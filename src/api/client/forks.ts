@@ -9,8 +9,8 @@ import { START_VERSION, shownKeys, type Version } from '../../domain/version.ts'
 import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan } from '../../store/forks.ts';
 import type { KeptTexts } from '../../store/version-record.ts';
 import type { Methods } from '../contract/client.ts';
-import { type Fork, type ForkInput, forkSchema } from '../contract/conversations.ts';
-import { type ConversationName, readConversationName } from '../contract/names.ts';
+import { forkSchema } from '../contract/conversations.ts';
+import { readConversationName } from '../contract/names.ts';
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { nameClientCall, operationConflict } from './payload-hash.ts';

@@ -8,7 +8,7 @@ import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TurnfoldClient } from '../contract/client.ts';
 import { checkMessageBytes, readAppendedInSlices } from './weigh-message.ts';
 
-export interface ImportInput {
+interface ImportInput {
   readonly conversation: string;
   readonly tenant: string;
   readonly agent: string;

@@ -106,7 +106,7 @@ class RecentValues<Value> {
   }
 }
 
-export interface RecentContext {
+interface RecentContext {
   readonly version: Version;
   readonly head: number;
   readonly headTotal: Weight;
@@ -124,7 +124,7 @@ const MAX_BYTES = 64_000_000;
  * A person asks about the same context many times. If the log has grown since, only the new entries are read. Contexts
  * never change, so other caches use them as keys.
  */
-export class RecentContexts {
+class RecentContexts {
   readonly #ports: Pick<ClientPorts, 'contexts'>;
   /** The context that was read last is at the end. */
   readonly #kept = new Map<string, RecentContext>();

@@ -40,17 +40,7 @@ import {
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { Methods } from '../contract/client.ts';
-import {
-  type Breakdown,
-  type BreakdownInput,
-  breakdownInputSchema,
-  type Outline,
-  type OutlineInput,
-  outlineInputSchema,
-  type ReportInput,
-  reportInputSchema,
-} from '../contract/inspection.ts';
-import type { ConversationName } from '../contract/names.ts';
+import { breakdownInputSchema, outlineInputSchema, reportInputSchema } from '../contract/inspection.ts';
 import { noConversation } from './client-errors.ts';
 import { readAgentSnapshot } from './contexts.ts';
 import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';

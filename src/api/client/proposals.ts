@@ -8,15 +8,8 @@ import { START_VERSION } from '../../domain/version.ts';
 import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../../store/proposals.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Methods } from '../contract/client.ts';
-import { type ConversationName, readConversationName } from '../contract/names.ts';
-import {
-  type ApprovalInput,
-  approvalSchema,
-  type DecisionView,
-  type ProposalView,
-  type RejectionInput,
-  rejectionSchema,
-} from '../contract/proposals.ts';
+import { readConversationName } from '../contract/names.ts';
+import { approvalSchema, type DecisionView, type ProposalView, rejectionSchema } from '../contract/proposals.ts';
 import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { nameClientCall, operationConflict } from './payload-hash.ts';

@@ -20,8 +20,8 @@ import { type Segment, START_VERSION, type Version } from '../../domain/version.
 import type { VersionReplacementResult } from '../../store/versions.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { Methods } from '../contract/client.ts';
-import { type ConversationName, readConversationName, readTurnId } from '../contract/names.ts';
-import { type RestoreInput, type RollbackInput, restoreSchema, rollbackSchema } from '../contract/versions.ts';
+import { readConversationName, readTurnId } from '../contract/names.ts';
+import { type RestoreInput, restoreSchema, rollbackSchema } from '../contract/versions.ts';
 import {
   beingCopied,
   checkDurability,

@@ -52,7 +52,7 @@ export interface ReferencedPart extends Typed {
 
 const isShortList = (value: unknown): boolean => Array.isArray(value) && value.length <= MAX_INPUT_PARTS;
 
-export const inputPartsSchema = z
+const inputPartsSchema = z
   .unknown()
   .refine(isShortList, `expected a list of at most ${MAX_INPUT_PARTS} images and files`)
   .transform((parts): unknown => (parts as readonly unknown[]).map(encodeBytes))

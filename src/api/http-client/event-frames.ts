@@ -1,4 +1,4 @@
-export interface EventFrame {
+interface EventFrame {
   /** Position behind the event, if the frame sets one. */
   readonly id?: string;
   readonly type: string;

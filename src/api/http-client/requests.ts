@@ -17,7 +17,7 @@ export function newId(): string {
   return ids.next();
 }
 
-export interface OperationCall {
+interface OperationCall {
   readonly operation: Operation;
   readonly call: HttpCall;
 }

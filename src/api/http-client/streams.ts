@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { cancelable } from '../client/cancelable.ts';
-import type { ConversationName, EventOptions, EventOrLoss, StreamOptions, TurnPart } from '../client/index.ts';
+import type { EventOrLoss, TurnPart } from '../client/index.ts';
 import type { Methods } from '../contract/client.ts';
 import { followSchema } from '../contract/names.ts';
 import { readFrames } from './event-frames.ts';
@@ -48,7 +48,7 @@ interface FollowOptions {
 
 const optionsSchema = followSchema.extend({ after: z.string().min(1, 'expected the id of an event').optional() });
 
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly id?: string;
   readonly type: string;
   readonly data: object;
@@ -65,7 +65,7 @@ interface Followed {
  * @param left aborts when the caller leaves the iteration
  * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
  */
-export async function* followEventStream(
+async function* followEventStream(
   transport: Transport,
   { options, describe }: Followed,
   left: AbortSignal,

@@ -5,7 +5,7 @@ import { Retries } from './retries.ts';
 
 type QueryValue = string | number | boolean | undefined;
 
-export interface RepeatableWrite {
+interface RepeatableWrite {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
 }

@@ -101,7 +101,7 @@ export function checkScopes({ scopes }: Caller, needed: readonly Scope[]): void 
   throw new HttpProblem('forbidden', `this route needs a key with the scope ${missing}`, { field: 'authorization' });
 }
 
-export interface Admitted {
+interface Admitted {
   readonly caller: Caller;
   readonly readers: Readers;
 }

@@ -29,7 +29,7 @@ interface StreamSource {
   readonly limits: StreamLimits;
 }
 
-export interface EventSource extends StreamSource {
+interface EventSource extends StreamSource {
   /** The iteration must end or throw once the signal aborts. */
   readonly follow: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>;
 }

@@ -11,12 +11,12 @@ const lastEventIdSchema = z.string().max(256).describe('Id of the last handled e
 
 const retryAfterSchema = z.string().describe('Seconds after which the same request may succeed.');
 
-export interface DocumentOptions {
+interface DocumentOptions {
   readonly version: string;
   readonly basePath: string;
 }
 
-export interface RouteDescription extends Omit<ProtocolRoute, 'method'> {
+interface RouteDescription extends Omit<ProtocolRoute, 'method'> {
   readonly method: ProtocolRoute['method'] | Route['method'];
   readonly isBodyOptional?: boolean | undefined;
   readonly status?: number | undefined;

@@ -115,7 +115,7 @@ export function answerProblem(error: unknown, onDefect: (error: unknown) => void
   return writeProblem(problem, headers);
 }
 
-export interface ExplainedError {
+interface ExplainedError {
   readonly problem: Problem;
   readonly headers: Readonly<Record<string, string>>;
 }

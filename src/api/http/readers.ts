@@ -14,7 +14,7 @@ export interface Readers {
   run<Result>(request: Request, wait: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-export interface ReaderLimits {
+interface ReaderLimits {
   readonly maxReaders: number;
   readonly accessCheckMs: number;
   /** Receives failed checks that do not refuse the caller, e.g. because Redis is away. */

@@ -10,7 +10,7 @@ import { checkHost } from './access.ts';
 import type { HttpApp } from './app-options.ts';
 import { answerProblem, describeProblem, HTTP_CODES, type HttpCode, HttpProblem, PROBLEM_TYPE } from './problem.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly app: Pick<HttpApp, 'fetch' | 'close'>;
   readonly host: string;
   /** 0 takes any free port. */

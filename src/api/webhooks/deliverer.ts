@@ -12,7 +12,7 @@ import {
 import type { Delivery, WebhookStatus, WebhookStore } from '../../store/webhooks.ts';
 import type { WebhookSender } from './sender.ts';
 
-export interface DelivererPorts {
+interface DelivererPorts {
   readonly store: WebhookStore;
   readonly sender: WebhookSender;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 import { WEBHOOK_LIMITS } from '../../domain/webhook.ts';
 import { createCheckedLookup, hostOf, isPublicAddress, RefusedAddressError } from './addresses.ts';
 
-export interface WebhookRequest {
+interface WebhookRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -51,7 +51,7 @@ export interface RunRequest {
   readonly resume?: Resume;
 }
 
-export interface Resume {
+interface Resume {
   readonly turn: string;
   readonly answers: Readonly<Record<string, CallAnswer>>;
 }

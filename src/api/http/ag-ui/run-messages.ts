@@ -9,7 +9,7 @@ import type { AgUiMessage } from './events.ts';
 import { turnOf } from './message-names.ts';
 import { readMessageText } from './run-input.ts';
 
-export interface Results {
+interface Results {
   readonly caller: string;
   readonly calls: readonly string[];
 }
@@ -68,7 +68,7 @@ export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, 
   return { ...answer, hash: checkShownCall(call, { name, input: readJsonOrText(written) }, 'messages') };
 }
 
-export interface UserTexts {
+interface UserTexts {
   /** Texts of the user behind the first message of a turn, oldest first. */
   readonly texts: readonly string[];
   /** Index of the first text behind the last answer. Earlier texts are not new. */

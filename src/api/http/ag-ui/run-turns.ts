@@ -16,7 +16,7 @@ import {
   readToolMessage,
 } from './run-messages.ts';
 
-export interface RunTurns {
+interface RunTurns {
   readonly answered?: { readonly turn: string; readonly calls: ReadonlySet<string> };
   readonly hasOwn: boolean;
 }

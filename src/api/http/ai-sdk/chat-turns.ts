@@ -70,7 +70,7 @@ async function listLoggedMessages(backend: Backend, id: string): Promise<Set<str
 }
 
 /** An edited message begins the next attempt, unless the last attempt has its text. */
-export async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise<ChatPlan> {
+async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise<ChatPlan> {
   const input = readUserText(message);
   const last = await findLastAttempt(backend, id, message.id);
   const turn = nameTurn(message.id, last);
@@ -88,7 +88,7 @@ export async function planEdit(backend: Backend, { id, message }: ChatRequest): 
  * The next attempt takes the place of the last one. With the id of the message, a repeated request finds that attempt.
  * Without it, a request joins an attempt that is not settled.
  */
-export async function planRegeneration(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatPlan> {
+async function planRegeneration(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatPlan> {
   // The page has removed the answer, unless the id names the user message.
   const named = messageId === undefined ? undefined : splitTurnName(messageId);
   const isAnswer = named?.message === message.id;
@@ -147,7 +147,7 @@ interface TakenOut {
   readonly next: string;
 }
 
-export async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, next }: TakenOut): Promise<void> {
+async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, next }: TakenOut): Promise<void> {
   // The last one first, so that no queued turn begins. The same request may have come twice at once.
   for (const one of open.toReversed()) if (one !== next) await client.cancel(nameOf(id), one);
   await client.rollBackTurn(nameOf(id), turn, { operation: `rollback.${next}` }).catch((error: unknown) => {
@@ -160,7 +160,7 @@ export async function takeOut({ client, nameOf }: Backend, id: string, { turn, o
  * The turn that waits names the message, which may stand before others: a person may answer one of two calls and then
  * ask something else.
  */
-export async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
+async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
   const { client, nameOf } = backend;
   const open = await readOpenTurns(backend, request.id, { limit: 1 });
   const [first] = open?.turns ?? [];
@@ -169,7 +169,7 @@ export async function takeDecisions(backend: Backend, request: ChatRequest): Pro
 }
 
 /** A repeated decision changes nothing. */
-export async function repeatDecisions({ client, nameOf }: Backend, id: string, message: PageMessage): Promise<void> {
+async function repeatDecisions({ client, nameOf }: Backend, id: string, message: PageMessage): Promise<void> {
   const { waiting } = await client.result(nameOf(id), message.id);
   const decided = Object.entries(readNamedDecisions(message));
   const gone = decided.filter(([call]) => waiting?.calls.some((one) => one.id === call) !== true);

@@ -56,7 +56,7 @@ export async function awaitArrival<Read>(
   }
 }
 
-export interface NewMessages {
+interface NewMessages {
   readonly conversation: string;
   readonly agent: string;
   readonly texts: readonly string[];

@@ -64,12 +64,12 @@ export function leavingOf(context: Context): AbortSignal {
   return AbortSignal.any([context.req.raw.signal, serverFactsOf(context).readers.closing]);
 }
 
-export interface StreamFailure {
+interface StreamFailure {
   readonly code: string;
   readonly message: string;
 }
 
-export interface FrameOptions {
+interface FrameOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Writes the last frame of a stream that failed. Absent: the connection is cut, and clients connect again. */
   readonly writeFailure?: (failure: StreamFailure) => string;

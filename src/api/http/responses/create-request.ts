@@ -41,7 +41,7 @@ export const createResponseSchema = z
   })
   .meta({ id: 'CreateResponse', examples: EXAMPLES });
 
-export type RequestItem = z.output<typeof itemSchema>;
+type RequestItem = z.output<typeof itemSchema>;
 
 export interface CreateRequest {
   readonly agent: string | undefined;

@@ -33,7 +33,7 @@ export function readResponseId(id: string, field = 'response_id'): ResponseName 
 export const RESPONSE_STATES = ['queued', 'in_progress', 'completed', 'failed', 'incomplete', 'cancelled'] as const;
 export type ResponseStatus = (typeof RESPONSE_STATES)[number];
 
-export interface ResponseState {
+interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   readonly view?: TurnView | undefined;
