@@ -60,8 +60,8 @@ const ACCOUNT_ERRORS: readonly ErrorRow[] = [
 ];
 
 /**
- * What each provider error means for a turn. Providers and gateways report one fact by code, status or text, and their
- * codes contradict their texts. `findRow` in `provider-errors.ts` therefore compares from specific to general:
+ * The meaning of each provider error for a turn. Providers and gateways report one fact by code, status or text, and
+ * their codes contradict their texts. So `findRow` in `provider-errors.ts` compares from specific to general:
  * 1. `decidingTexts`
  * 2. the error code, then the type, except broad ones such as `invalid_request_error`
  * 3. the HTTP status, except broad ones such as 400 and 500

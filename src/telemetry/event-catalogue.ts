@@ -8,12 +8,12 @@ import type { Instruments } from './instruments.ts';
 /**
  * All worker events, one row each: log line, metrics and span. The compiler reports an event without a row.
  *
- * Workers know none of these. They emit an event of `domain/events.ts`, a discriminated union whose fields are facts.
- * A row decides which facts operators see, and under which name. So log texts, metrics and attributes can change
- * without a change of the workers, and a review sees the three views of an event side by side.
+ * Workers know neither logs nor metrics nor spans. They emit an event of `domain/events.ts`, whose fields are facts. A
+ * row decides which facts operators see, and under which name. So log texts, metrics and attributes can change without
+ * a change of the workers. A review sees the three views of an event side by side.
  *
- * - `log` is required. Its message is a constant sentence, and the facts are fields, so that lines can be counted by
- *   message. Ids of tenant, conversation, turn and pass are added to every line by `describeEvent`.
+ * - `log` is required. A message holds no ids, so that lines can be counted by message. `describeEvent` adds the ids of
+ *   tenant, conversation, turn and pass as fields.
  * - `count` updates instruments of the metric catalogue (`metric-catalogue.ts`). Ids are never labels, because each
  *   new label value is a permanent series.
  * - `span` changes the span in which the event occurred. OpenTelemetry's context knows this span, so events hold no

@@ -1,9 +1,9 @@
--- Accepts a turn: puts it into the mailbox, or keeps it scheduled if it has a delay (I1, I2). If the turn id is known,
--- the script writes nothing and returns the state of that turn. `onBusy` decides what happens if the mailbox is not empty.
+-- Accepts a turn into the mailbox, or as scheduled if it has a delay (I1, I2). A known turn id only gets its state.
+-- `onBusy` decides for a mailbox that is not empty.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
 -- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or '', onBusy,
--- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or '', turn that
--- onBusy is meant for or ''
+-- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or '',
+-- turn that onBusy is meant for or ''
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @include key-names
@@ -21,8 +21,7 @@ local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
 if known_hash then
   if known_hash ~= hash then return { 'conflict' } end
-  -- A repeated call: if the first reply was lost, the caller never added the wake to the queue. So the caller must add
-  -- the same wake now.
+  -- If the first reply was lost, the caller never added the wake to the queue, and must add it now.
   local needs_wake = state == 'queued' and value_of(record, 'wake') == wake
   return { 'known', state, needs_wake and 1 or 0 }
 end
@@ -59,8 +58,7 @@ end
 if not known_agent then create_conversation(is_gone, schema, agent) end
 if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
--- The user message is stored outside the turn's hash. A value over 64 bytes would make Redis give up the hash's compact
--- encoding (712 bytes a turn, not 310).
+-- A value over 64 bytes in the turn's hash would make Redis give up its compact encoding (712 bytes a turn, not 310).
 redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')

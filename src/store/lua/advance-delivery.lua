@@ -1,5 +1,4 @@
--- Moves a claimed delivery behind an event, and renews the claim. Without a later event the delivery leaves the outbox. The
--- next event enters it again.
+-- Moves a claimed delivery behind an event, and renews the claim. Without a later event the delivery leaves the outbox.
 -- KEYS: outbox, positions, events. ARGV: name, claim, id of the last event that was sent, ms of a claim
 -- Reply: {new claim, next event}, or {} if no event is left or another worker has the claim
 -- @include clock

@@ -1,10 +1,11 @@
--- Accepts the results and approvals that a service sends for tool calls of a waiting turn. Either all of them are
--- accepted or none. The first answer to a call counts, and an answer changes only the call that it names (I21).
--- ARGV: turn, wake, id of the request that brings the answers or ''; then for each answer: call id, kind of wait, JSON, the result to log if the answer is
--- never used (`tokens bytes`, then its JSON on the next line, or nothing if the answer itself is that JSON), verdict, the
--- hash of the call or '', and who answers or ''
--- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call'|'unnamed_call', call} | {'other_kind', call, kind of
--- the wait} | {'decided', call, time, verdict, who answered} | {'still_waiting'|'not_found'|'gone'}
+-- Accepts all results and approvals that a service sends for calls of a waiting turn, or none. The first answer to a
+-- call counts, and changes only the call that it names (I21).
+-- ARGV: turn, wake, id of the request that brings the answers or ''; then for each answer: call id, kind of wait, JSON,
+-- the result to log if the answer is never used (`tokens bytes`, then its JSON on the next line, or nothing if the
+-- answer itself is that JSON), verdict, the hash of the call or '', and who answers or ''
+-- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call'|'unnamed_call', call} |
+-- {'other_kind', call, kind of the wait} | {'decided', call, time, verdict, who answered} |
+-- {'still_waiting'|'not_found'|'gone'}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -22,9 +23,8 @@ local decisions = read_decisions(key, decided)
 local hashes = read_hashes(hash_lines)
 local is_waiting = state == 'waiting'
 local is_recreated = redis.call('HEXISTS', c, 'recreated') == 1
--- The turn may already run or be queued again, in two cases. First, its wait was fulfilled, and a repeated answer gets
--- the same reply as before. Second, a deadline has passed, and a worker answers the overdue calls before it suspends
--- the turn again for the other calls. In between, answers to the other calls are accepted.
+-- The turn may run or be queued again. Its wait was fulfilled, and a repeated answer gets the same reply. Or a deadline
+-- has passed: a worker answers the overdue calls, and then suspends the turn for the others.
 local is_open = ANSWERED[kind] and (is_waiting or state == 'running' or state == 'queued')
 local awaited, deadlines = {}, {}
 for call, deadline in pairs(select(2, read_waits(is_open and calls or ''))) do
@@ -50,13 +50,13 @@ for at = 4, #ARGV, 7 do
   if not has_answer then taken[#taken + 1] = answer end
 end
 keep_request(key, ARGV[3])
--- A repeated call: the turn has already used all of these answers.
+-- The turn has already used all of these answers.
 if is_repeated then return { 'answered', 0 } end
 for _, answer in ipairs(taken) do
   redis.call('HSET', key, 'a:' .. answer.call, answer.json, 'waitUnused:' .. answer.call, answer.unused)
 end
 if #taken > 0 then write_decisions(key, decided, taken) end
--- The turn continues at the earliest deadline of a call without an answer.
+-- The turn continues at the earliest deadline of an unanswered call.
 local untilMs = math.huge
 for _, call in ipairs(awaited) do
   if redis.call('HEXISTS', key, 'a:' .. call) == 0 then untilMs = math.min(untilMs, deadlines[call]) end

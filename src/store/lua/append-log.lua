@@ -18,7 +18,7 @@ local operation, agent, schema, expected, operationMs = take(), take(), take(), 
 local passId, pass_wake = take(), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
--- After an erase the conversation is created again, so keys that are left of the erased conversation are ignored.
+-- Keys that are left of an erased conversation are ignored, because it is created again.
 if not is_gone then
   local known, is_other = find_answer(operation, '')
   if is_other then return { 'other_payload' } end

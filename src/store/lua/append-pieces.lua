@@ -1,5 +1,5 @@
--- Adds pieces of a model call to the stream of a turn, if its stream exists and the caller still owns the turn (I4).
--- The hash of the turn counts the bytes in the stream. Beyond the limit, the older half of the stream is removed.
+-- Adds pieces of a model call to the stream of a turn, if the stream exists and the caller owns the turn (I4). Beyond
+-- the limit of bytes, the older half of the stream is removed.
 -- KEYS: c, mb, hash of the turn, its stream (see key-names.lua)
 -- ARGV: turn, owner, epoch, most batches, most bytes, bytes of the pieces, then the fields of the batch
 -- Reply: 'appended' | 'not_followed' | 'fenced'

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Adds a worker to the running workers, with its present connection. The script runs on a full Redis, because otherwise living
--- workers would be reported as lost.
--- KEYS: workers, the worker's key, missing agents. ARGV: worker, its roles, start and agents, id of the connection or '', time
--- to live in ms
+-- Adds a worker to the running workers. Runs on a full Redis, because otherwise living workers would be reported as
+-- lost.
+-- KEYS: workers, the worker's key, missing agents. ARGV: worker, its roles, start and agents, id of the connection or
+-- '', time to live in ms
 -- Reply: 1
 local workers, key, missing = unpack(KEYS)
 local worker, details, connection, ttlMs = unpack(ARGV)

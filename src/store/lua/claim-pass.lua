@@ -1,8 +1,7 @@
--- Gives the compaction pass in progress to a worker. After too many claims that produced neither a plan nor an end, it ends
--- the pass as failed instead.
+-- Gives the pass in progress to a worker. After too many claims without plan or end, ends the pass as failed.
 -- ARGV: owner, job, wake of a turn that waits for the pass, leaseMs, maxAttempts
--- Reply: {'gone'} | {'empty'} | {'leased', untilMs} | {'failed', passId, 1 if the wake is to be added} |
--- {'claimed', the pass's fields, the conversation's fields}
+-- Reply: {'gone'} | {'empty'} | {'leased', untilMs} | {'failed', passId, 1 if the wake is to be added} | {'claimed',
+-- the pass's fields, the conversation's fields}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -14,7 +13,7 @@
 local owner, job, wake, leaseMs, maxAttempts = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last, last_wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
--- A repeated call: this same claim has already ended the pass.
+-- This same claim has already ended the pass.
 if last_wake == wake then return { 'failed', last, tonumber(is_awaited) } end
 local passId, present_owner, lease, claims, parked, parked_until =
   unpack(redis.call('HMGET', pass, 'passId', 'owner', 'lease', 'attempts', 'parked', 'parkedUntil'))

@@ -1,5 +1,4 @@
--- Claims the text to summarize (identified by its hash) for one job, unless its summary exists or another job is working on
--- it.
+-- Claims a text to summarize for one job, unless its summary exists or another job works on it.
 -- ARGV: hash, the owner's claim, prefix of every claim, claimMs
 -- Reply: {'claimed'} | {'in_flight'} | {'known', record} | {'gone'}
 -- @include keys

@@ -1,12 +1,11 @@
--- Gives the first turn of the mailbox to a worker, under a new epoch (a number that fences former owners). A turn whose
--- workers keep dying without a recorded outcome is settled as failed (poison), if the last process ran nothing but this
--- turn (I10). If the process ran other turns too, one of those may be the cause.
+-- Gives the first turn of the mailbox to a worker, under a new epoch that fences former owners. If its workers keep
+-- dying without an outcome, and the last process ran only this turn, the turn is settled as failed (poison, I10).
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, result for open tool calls
--- (content as JSON, tokens, bytes), the most messages and bytes of a context in the reply, agents of the worker between spaces
--- or '' for any
--- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'unserved', agent} | {'poison', turn, 1 if the wake is to be added} |
--- {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry of the log, the
--- log before this message or nil}
+-- (content as JSON, tokens, bytes), the most messages and bytes of a context in the reply, agents of the worker between
+-- spaces or '' for any
+-- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'unserved', agent} | {'poison', turn, 1 if the wake is
+-- to be added} | {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry
+-- of the log, the log before this message or nil}
 -- @include key-names
 -- @include validate
 -- @include conversation
@@ -19,7 +18,7 @@
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
 local closing, most_messages, most_bytes = { ARGV[7], ARGV[8], ARGV[9] }, tonumber(ARGV[10]), tonumber(ARGV[11])
 read_conversation(true)
--- Returns the messages of the log up to `last`. Returns nil if they are not the context, or if they are too large.
+-- The messages up to `last`. nil if they are not the context, or too large.
 local function short_log(last)
   if (value_of(record, 'version') or '0') ~= '0' or last > most_messages then return nil end
   local before = conversation.before_input
@@ -37,7 +36,7 @@ end
 local function claimed(fields, conversation_fields, input)
   return { 'claimed', head_turn, fields, conversation_fields, input, short_log(conversation.head - (input == '' and 0 or 1)) }
 end
--- A repeated call: this claim has already settled the turn as poison. Another claim takes the next turn.
+-- This claim has already settled the turn as poison. Another claim takes the next turn.
 if value_of(record, 'poison') == wake then return { 'poison', value_of(record, 'poisoned'), needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
@@ -54,7 +53,7 @@ local agent = value_of(record, 'agent') or ''
 if ARGV[12] ~= '' and not string.find(ARGV[12], ' ' .. agent .. ' ', 1, true) then return { 'unserved', agent } end
 local turn = read_turn(head_turn)
 local state = value_of(turn, 'state')
--- A turn that a worker gave back with a delay has the field `putOff`.
+-- `putOff`: a worker gave the turn back with a delay.
 local name = state == 'waiting' and not value_of(turn, 'waitFulfilled') and 'waitUntil' or 'putOff'
 local until_ms = value_of(turn, name) or name == 'putOff' and '0'
 if number_of(turn.key, name, until_ms) > now then
@@ -63,7 +62,7 @@ if number_of(turn.key, name, until_ms) > now then
 end
 
 local attempts, alone = tonumber(value_of(record, 'attempts') or 0), value_of(record, 'alone')
--- A process of its own died together with its parent, e.g. with their machine. That proves the cause only if it repeats.
+-- A watched process may have died with its machine. That proves the cause only if it repeats.
 local most_attempts = (alone == 'watched' and 2 or 1) * tonumber(maxAttempts)
 if alone and attempts >= most_attempts then
   -- @include poison

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Raises the counter of the database. The script runs on a full Redis.
+-- Raises the counter of the database, also on a full Redis.
 -- KEYS: database. ARGV: id of the database that the caller knows
 -- Reply: the counter | -1 if the database has another id or none
 local database, id = KEYS[1], ARGV[1]

@@ -1,5 +1,4 @@
--- Counts the failed turns of a shard in each minute until now, without their names. Writes nothing. A set whose key has the
--- wrong type counts as empty, and the next sweep quarantines it.
+-- Counts the failed turns of a shard in each minute until now. Writes nothing. A set of the wrong type counts as empty.
 -- KEYS: failed. ARGV: time in the last minute in ms, number of minutes
 -- Reply: counts, oldest minute first. Empty if no turn failed in these minutes.
 local failed, minutes = KEYS[1], tonumber(ARGV[2])

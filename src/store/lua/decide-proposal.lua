@@ -1,8 +1,7 @@
--- Stores a person's decision on a compaction proposal. Afterwards a worker can claim the pass and carry out the
--- decision.
+-- Stores a person's decision on a proposal. A worker can then claim the pass and carry the decision out.
 -- ARGV: operation, id of the proposal, verdict (JSON), wake, event fields (name, value)
--- Reply: {'decided', 1 if the wake is to be added} | {'concluded', outcome} |
--- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'} |
+-- Reply: {'decided', 1 if the wake is to be added} | {'concluded', outcome} | {'stale',
+-- 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'} |
 -- {'other_payload'}
 -- @include keys
 -- @include ready

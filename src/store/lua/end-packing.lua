@@ -1,16 +1,15 @@
 #!lua flags=allow-oom
--- Ends the packing of a conversation's log. If log or version have changed since the caller read them, the conversation only
--- stays due. When nothing is left to pack, a small log and a short event stream are replaced by copies. A copy lacks the memory
--- that Redis has reserved.
--- ARGV: last seq of the log and live version that the caller knows, ms until the conversation is due again or '' if nothing is
--- left to pack
+-- Ends the packing of a log. If log or version have changed meanwhile, the conversation only stays due. If nothing is
+-- left to pack, copies replace a small log and a short event stream, without the memory that Redis had reserved.
+-- ARGV: last seq of the log and live version that the caller knows, ms until the conversation is due again or '' if
+-- nothing is left to pack
 -- Reply: 1
 -- @include key-names
 -- @include ready
 -- @include packing
 local MOST_ENTRIES, MOST_BYTES, MOST_EVENTS = 8, 65536, 500
 
--- A copy has the same content and expiry, in as little memory as it needs. Without the permission to copy, the key stays.
+-- Without the permission to copy, the key stays.
 local function shrink(key)
   if redis.pcall('COPY', key, key .. ':copy', 'REPLACE') == 1 then redis.call('RENAME', key .. ':copy', key) end
 end

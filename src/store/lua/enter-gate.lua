@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
--- Asks to pass the gate of a model. Waiters pass in the order of their arrival. The learned rate grows with each passage,
--- and not with the answers: a refusal comes at once, while an answer may take minutes.
--- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress, all gates
--- ARGV: name of the gate, waiter, ms that an idle gate is kept, tokens, limits a minute of requests and of tokens (0: none),
--- limit of calls at the same time (0: none), ms that a call keeps its place without a renewal, ms that the caller can wait here
+-- Asks to pass the gate of a model. Waiters pass in the order of arrival. The learned rate grows with each passage and
+-- not with answers: a refusal comes at once, while an answer may take minutes.
+-- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress,
+-- all gates
+-- ARGV: name of the gate, waiter, ms that an idle gate is kept, tokens, limits a minute of requests and of tokens (0:
+-- none), limit of calls at the same time (0: none), ms that a call keeps its place without a renewal, ms that the
+-- caller can wait here
 -- Reply: 'open' | 'passed' | ms to wait. A caller that cannot wait that long is absent until then
 -- @include clock
 local gate, waiters, due, present, calls, gates = unpack(KEYS)
@@ -29,7 +31,7 @@ redis.call('ZREMRANGEBYSCORE', calls, '-inf', now)
 local free = concurrent > 0 and concurrent - redis.call('ZCARD', calls) or math.huge
 local rank, ahead = join_line()
 
--- The rate does not grow by a call that probes after a pause. It grows only while calls use it, which keeps the bucket at most half full.
+-- Grows only while calls use the rate, which keeps the bucket at most half full. A probe after a pause does not count.
 local function grow()
   local since = now - state.levelAt
   local unspent = (state.level or 0) + since * rate - most_of(rate) / 2
@@ -53,7 +55,7 @@ if state.paused <= now and level >= 1 + ahead and free > ahead and tokens_level 
   return 'passed'
 end
 
--- ms until the line has moved up to this place. Nothing tells when the next call ends, so the first one looks from time to time.
+-- ms until the line has moved up to this place. The first in line looks from time to time if a call has ended.
 local length = state.length or CALL_MS
 local look_ms = state.length and math.min(length / 10, LONGEST_LOOK_MS) or LOOK_MS
 local function time_until(place)
@@ -61,7 +63,7 @@ local function time_until(place)
   return math.max(time_for(place - level, rate), time_for(needed * place - tokens_level, tokens_rate), busy)
 end
 local paused_ms = math.max(state.paused - now, 0)
--- Only those who come back in the meantime are ahead for a caller that waits here.
+-- Only those who come back in the meantime are ahead of a caller that waits here.
 local wait = paused_ms + time_until(math.min(rank, redis.call('ZCOUNT', due, '-inf', now + patience) - 1) + 1)
 if wait <= patience then return wait_for(math.max(wait, LEAST_WAIT_MS)) end
 return send_away(state, paused_ms, time_until(rank + 1), rate)

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Gives the owner a lease under which one worker works for all workers, unless another worker has the lease. With 0 ms the
--- lease is given back. The script runs on a full Redis: gauges must report that Redis is full, and a sweep makes room.
+-- Gives the owner a lease to work for all workers, unless another worker has it. 0 ms gives the lease back. Runs on a
+-- full Redis: gauges must report that Redis is full, and a sweep makes room.
 -- KEYS: lease. ARGV: owner, leaseMs
 -- Reply: the time in ms if the owner has the lease now, else 0
 -- @include clock
 local owner, leaseMs = ARGV[1], tonumber(ARGV[2])
--- A lease without an expiry would never lapse. A key of another type blocks the lease until that key expires.
+-- A lease without an expiry would never lapse.
 if redis.call('PTTL', KEYS[1]) == -1 then redis.call('UNLINK', KEYS[1]) end
 local holder = redis.pcall('GET', KEYS[1])
 if holder and holder ~= owner then return 0 end

@@ -1,5 +1,5 @@
--- Stores the system prompt that an agent's function wrote for the running turn. The first prompt of a turn counts, so every
--- step of the turn uses the same. The conversation keeps the last prompt, because compaction passes count its tokens.
+-- Stores the system prompt that an agent's function wrote for the running turn. The first prompt counts for all steps.
+-- The conversation keeps the last one, because passes count its tokens.
 -- ARGV: turn, owner, epoch, system prompt
 -- Reply: {'kept', the system prompt of the turn} | {a loss by find_loss}
 -- @include keys

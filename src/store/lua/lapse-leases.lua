@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- Ends the leases that a gone worker has in one shard. Owner and epoch stay, so a worker that is alive after all continues or
--- is fenced (I8). A pass that waits for a summary of this worker stops waiting. Each entry becomes due again after a second,
--- in case the sweeper dies before it adds the wakes. The script finds the leases in `ready`: while a worker runs, nothing is
--- written for this. It runs on a full Redis, because it overwrites fields of the same size.
--- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on summaries
+-- Ends the leases of a gone worker in one shard. Owner and epoch stay, so a living worker continues or is fenced (I8).
+-- A pass that waits for its summary stops waiting. Each entry is due again after 1 s, in case the sweeper dies before
+-- it adds the wakes. The leases are found in `ready`, so a running worker writes nothing for this. Runs on a full
+-- Redis.
+-- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on
+-- summaries
 -- Reply: {members of ready}
 -- @include clock
 -- @include set-members
@@ -11,11 +12,11 @@
 local ready = KEYS[1]
 local shard, owners, claims = unpack(ARGV)
 local PUSH_MS = 1000
--- Leases come before the deadlines of most waiting turns. A lease that is not found lapses by its time.
+-- Leases come before the deadlines of most waiting turns. An unfound lease lapses by its time.
 local MOST_CHECKED = 10000
 local due = {}
 
--- Removes the worker's claims on summaries of a conversation. Returns true if there was one.
+-- Returns true if there was a claim.
 local function drop_claims(base, id)
   local found = find_claims(base, id, claims)
   for _, claim in ipairs(found) do
@@ -25,13 +26,12 @@ local function drop_claims(base, id)
   return #found > 0
 end
 
--- Ends the lease, or the wait for a summary. Returns true if the record is due now. A record of the wrong type is left to
--- the sweep, which quarantines it.
+-- Returns true if the record is due now. A sweep quarantines a record of the wrong type.
 local function lapse(kind, base, id)
   local record = base .. (kind == 't' and 'c:' or 'pass:') .. id
   local fields = redis.pcall('HMGET', record, 'owner', 'lease', 'parkedUntil', 'alone')
   local owner, lease, parked_until, is_alone = unpack(fields)
-  -- The next claim of such a turn may settle it as poison. Only a lease that has lapsed proves enough for that (I10).
+  -- The next claim of such a turn may settle it as poison, for which only a lapsed lease is proof (I10).
   if is_alone then return false end
   local is_owned = starts_with(owner, owners)
   local field, untilMs = 'lease', tonumber(lease or '')

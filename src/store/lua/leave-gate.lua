@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
--- Reports the end of a call that passed a gate, or gives up the place of a caller that waits. A refusal by a limit pauses the gate.
--- The first one of a row also lowers its rate. An answer that used up the calls of the account pauses the gate, too. Another refusal (outcome 'refused') lets only its own caller wait.
--- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress, all gates
--- ARGV: name of the gate, waiter, ms that an idle gate is kept, outcome, ms since the call began, ms after which the provider
--- allows a call or ''
+-- Reports the end of a call that passed a gate, or gives up the place of a waiter. A refusal by a limit pauses the
+-- gate, and the first one of a row lowers its rate. An answer that used up the account's calls also pauses the gate.
+-- Another refusal ('refused') delays only its own caller.
+-- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress,
+-- all gates
+-- ARGV: name of the gate, waiter, ms that an idle gate is kept, outcome, ms since the call began, ms after which the
+-- provider allows a call or ''
 -- Reply: ms after which a refused caller asks again, otherwise 0
 -- @include clock
 local gate, waiters, due, present, calls, gates = unpack(KEYS)
@@ -13,11 +15,11 @@ local outcome, call_ms, asked = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 -- @include gate-line
 -- A gate begins at one call a second.
 local START_RATE, LEAST_RATE, CUT = 1 / 1000, 1 / 20000, 0.8
--- Pause after a refusal without a time: that of some calls, and at most a second. It doubles with each refused probe.
+-- Without a time from the provider: the pause of some calls, at most a second. It doubles with each refused probe.
 local PAUSE_CALLS, PAUSE_MS, LONGEST_BACKOFF_MS, LONGEST_PAUSE_MS = 4, 1000, 30000, 3600000
--- Calls that began so soon after the first one after a pause are probes, too.
+-- Calls that began so soon after the first one of a pause are probes, too.
 local PROBE_MS = 200
--- Refused callers come before those who never called, in the order of their calls.
+-- Refused callers come before those who never called.
 local PRECEDENCE_MS = 3600000
 
 local function pause_until(state, time)

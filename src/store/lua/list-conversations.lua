@@ -10,13 +10,13 @@ most_names, limit = tonumber(most_names), tonumber(limit)
 local names = read_page(KEYS[1], after, tenant_prefix, most_names)
 local rows, last, examined = {}, '', 0
 
--- A conversation with a corrupt record is left out, so that the others are still listed.
+-- A corrupt conversation is left out, so that the others are still listed.
 local function read_state(base, id, last_turn)
   local head = redis.pcall('LINDEX', base .. 'mb:' .. id, 0)
   if type(head) == 'table' then return end
   if not head then return string.match(last_turn, '^failed ') and 'failed' or 'idle', '' end
   local turn = redis.pcall('HMGET', base .. 't:' .. id .. ':' .. head, 'state', 'waitFor', 'waitFulfilled')
-  -- The answer to the last call has ended the wait. From then on, the turn waits only for a worker.
+  -- From the last answer on, the turn waits only for a worker.
   if turn[1] == 'waiting' and turn[3] and (turn[2] == 'tools' or turn[2] == 'approval') then return 'queued', '' end
   return turn[1] or 'queued', turn[1] == 'waiting' and turn[2] or ''
 end

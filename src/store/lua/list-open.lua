@@ -1,8 +1,8 @@
--- Lists the unsettled turns of a conversation (I2) at one moment: those in the mailbox, then the scheduled ones.
--- ARGV: limit, then the turns that had a scheduled entry in `ready` a moment ago, by due time. An entry may outlive its turn,
--- because an erase leaves the entry to the sweep.
--- Reply: {length of the mailbox, scheduled turns, time of Redis, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {}
--- without a conversation
+-- Lists the unsettled turns of a conversation (I2) at one moment: the mailbox, then the scheduled turns.
+-- ARGV: limit, then turns with a scheduled entry in `ready` a moment ago, by due time. After an erase, the sweep
+-- removes them.
+-- Reply: {length of the mailbox, scheduled turns, time of Redis, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in
+-- turn-record.ts}…} | {} without a conversation
 -- @include clock
 -- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end

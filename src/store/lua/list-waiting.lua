@@ -13,7 +13,7 @@ for _, name in ipairs(names) do
   last, examined = name, examined + 1
   local tenant, waits_for, id, turn = string.match(name, '^([^|]+)|([^|]+)|([^|]+)|(.+)$')
   if turn and (kind == '' or kind == waits_for) then
-    -- A corrupt turn has no fields in this reply. The turn is left out, so that the others are still listed.
+    -- A corrupt turn is left out, so that the others are still listed.
     local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'waitFor', 'waitStep',
       'waitSince', 'waitUntil', 'waitCalls', 'waitArguments', 'decisions')
     -- An interrupted erase may have removed the turn and left its entry in the set.

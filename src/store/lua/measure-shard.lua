@@ -1,9 +1,8 @@
--- Counts the overdue entries of the sweeper, open passes, failed turns, overdue idle conversations and quarantined
--- records of a shard. Writes nothing, because `doctor` calls the script too. A set whose key has the wrong type counts
--- as empty, and the next sweep quarantines it.
+-- Counts what is overdue, open, failed or quarantined in a shard. Writes nothing, because `doctor` calls it, too. A set
+-- of the wrong type counts as empty.
 -- KEYS: ready, open passes, failed, idle, quarantined. ARGV: limit of entries counted by kind, retentionMs
--- Reply: {overdue turns, passes, scheduled turns, age of the oldest in ms, open passes, age of the oldest in ms, failed turns,
--- overdue idle conversations, age of the oldest in ms, quarantined records}
+-- Reply: {overdue turns, passes, scheduled turns, age of the oldest in ms, open passes, age of the oldest in ms, failed
+-- turns, overdue idle conversations, age of the oldest in ms, quarantined records}
 -- @include clock
 local ready, open_passes, failed, idle, quarantined = unpack(KEYS)
 local before = '(' .. string.format('%.0f', now)
@@ -29,8 +28,7 @@ local function age_of_first(key)
   return first[2] and age(first[2]) or 0
 end
 
--- A pass in progress always has an entry in `ready` (I6). A pass without an entry has ended, and the next sweep removes it
--- from this set.
+-- A pass in progress has an entry in `ready` (I6). The next sweep removes an ended pass.
 local open, oldest_open = call_or(0, 'ZCARD', open_passes), 0
 local passes = call_or({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for at = 1, #passes, 2 do

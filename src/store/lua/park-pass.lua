@@ -8,8 +8,7 @@
 local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
-  -- A repeated call succeeds while no other worker has claimed the pass. A later delivery of the same job counts as another
-  -- owner.
+  -- Succeeds while no other worker has claimed the pass. A later delivery of the same job is another owner.
   local present_pass, present_owner, parked, parked_by =
     unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
   if present_pass == passId and not present_owner and parked == job and parked_by == owner then return 'parked' end

@@ -1,6 +1,5 @@
--- Reads a page of a conversation's events, and whether events before the page were dropped. If the event after which to
--- read still exists, all later events exist too, because only the oldest are dropped. If it does not exist, events may be
--- missing.
+-- Reads a page of events. If the event to read after still exists, all later ones exist, because only the oldest are
+-- dropped. Otherwise events may be missing.
 -- ARGV: id of the last event read, '0-0' for the beginning, '' for the present end; limit
 -- Reply: {'kept'|'missing'|'expired', id to read after if the page is empty, 1 if the conversation or an event exists,
 -- {id, {name, value…}}…}
@@ -16,7 +15,7 @@ local found = redis.call('XRANGE', ev, after, '+', 'COUNT', limit + 1)
 if found[1] and found[1][1] == after then
   return { 'kept', after, is_there, unpack(found, 2) }
 end
--- If a conversation was created again after the clock went back, its events may have smaller ids.
+-- Events of a conversation that was created again after the clock went back may have smaller ids.
 found = redis.call('XRANGE', ev, '-', '+', 'COUNT', limit)
 local start = 'missing'
 if after == '0-0' then

@@ -1,18 +1,19 @@
--- Reads the new log entries of a turn, its state and its new stream entries, all at one moment. If the stream has many, the
--- script returns the id of the last one. The caller reads the stream up to that end without a script, because Lua takes ten
--- times as long as XRANGE.
--- ARGV: turn, seq of the last log entry that the reader has, most bytes of log entries, id of the last stream entry that the
--- reader has, most stream entries; then the log entries from the first of the reply on, '' for each that no pack holds
--- Reply: {} without such a turn | {state, start of the wait or '', last seq of the log, seq of the first log entry, 1 if
--- log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}, 1 if the caller has to read the
--- first entry from a pack, the first turn of the mailbox and the start of its wait if this turn is queued behind it, else ''
--- twice}
+-- Reads new log entries, state and new stream entries of a turn at one moment. If the stream has many, the script
+-- returns only the id of the last one. The caller reads them without a script, because Lua takes ten times as long as
+-- XRANGE.
+-- ARGV: turn, seq of the last log entry that the reader has, most bytes of log entries, id of the last stream entry
+-- that the reader has, most stream entries; then the log entries from the first of the reply on, '' for each that no
+-- pack holds
+-- Reply: {} without such a turn | {state, start of the wait or '', last seq of the log, seq of the first log entry, 1
+-- if log entries are left, '' or the id of the last stream entry, {log entry…}, {stream entry…}, 1 if the caller has to
+-- read the first entry from a pack, the first turn of the mailbox and the start of its wait if this turn is queued
+-- behind it, else '' twice}
 -- @include key-names
 local turn, seq, most_bytes, after, most_entries = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local state, input_seq, since, is_held, step = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'waitSince', 'waitHeld', 'waitStep'))
 local head = redis.call('HGET', c, 'head')
 if not state or not head then return {} end
--- All waits of a step at the gate of its model are one for readers.
+-- For readers, all waits of a step at its gate are one.
 if is_held then since = redis.call('HGET', turn_prefix .. turn, 'suspendedSince:' .. step) or since end
 
 local first, entries, bytes, has_more, is_packed = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0, 0
@@ -24,7 +25,7 @@ for at = first, tonumber(head) do
     break
   end
   local writer = string.match(entry, '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
-  -- The message of a turn that steered this one stands among its entries.
+  -- The message of a turn that steered this one is among its entries.
   if not writer or (writer ~= turn and redis.call('HGET', turn_prefix .. writer, 'steeredInto') ~= turn) then break end
   bytes = bytes + #entry
   if #entries > 0 and bytes > most_bytes then

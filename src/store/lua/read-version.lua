@@ -1,7 +1,8 @@
--- Reads the last seq of the log, a context version, and the seqs of the running turn's messages in one moment. So the
--- version never refers to messages after that seq.
+-- Reads a version, the last seq of the log and the running turn's seqs in one moment. So the version never refers to
+-- later messages.
 -- ARGV: number of the version, or '' for the live one
--- Reply: {head, number, version as JSON or '', turns and the seq of the user message of each} | {} without a conversation
+-- Reply: {head, number, version as JSON or '', turns and the seq of the user message of each} | {} without a
+-- conversation
 -- @include key-names
 local state = redis.call('HMGET', c, 'head', 'version')
 if not state[1] then return {} end

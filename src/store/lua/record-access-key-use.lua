@@ -1,5 +1,4 @@
--- Records the use of an access key. A use within `use_ms` of the recorded use is not recorded, and neither is a use of a key
--- that is unknown or revoked.
+-- Records the use of an access key, unless the recorded use is younger than `use_ms`, or the key is unknown or revoked.
 -- KEYS: key. ARGV: use_ms
 -- @include clock
 local created, used, revoked = unpack(redis.call('HMGET', KEYS[1], 'createdAt', 'usedAt', 'revokedAt'))

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Compares the database with the one that the caller knows. If they differ, the script notes the loss in the record of the
--- database, and writes the record again. A database that is empty or older gets a new id. So every other process notices
--- the loss too, even if the counter has already grown past the one that it knows. The script runs on a full Redis.
+-- Compares the database with the one that the caller knows. If they differ, notes the loss in the record of the
+-- database, and writes the record again. An empty or older database gets a new id. So every other process notices the
+-- loss, even if the counter has grown past the known one. Runs on a full Redis.
 -- KEYS: database. ARGV: schema, oldest supported schema, shards, id and counter that the caller knows, new id
 -- Reply: {'same' | 'empty' | 'older' | 'another', id, counter, note of the loss}
 -- | {'incompatible', schema, shards}

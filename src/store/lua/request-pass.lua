@@ -1,8 +1,8 @@
--- Requests a compaction pass: creates the pass, or adds reasons to the pass in progress. A hard
--- reason removes the proposal of that pass.
--- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of the caller or '', 1 if a reason is
--- hard, reasons
--- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'}
+-- Creates a compaction pass, or adds reasons to the pass in progress. A hard reason removes its proposal.
+-- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of the caller or '', 1 if a
+-- reason is hard, reasons
+-- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} |
+-- {'gone'}
 -- @include keys
 -- @include ready
 -- @include fork
@@ -14,7 +14,7 @@ if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local schema, last_pass, forking, fork_until = unpack(redis.call('HMGET', c, 'schema', 'lastPass', 'forking', 'forkUntil'))
 if not schema then return { 'not_found' } end
 if forking then return forking_reply(fork_until) end
--- A repeated call: the pass of this request has already ended.
+-- The pass of this request has already ended.
 if last_pass == passId then return { 'requested', passId, 0 } end
 
 local present_pass, present_reasons, recorded_wake, present_refused, proposal, owner, present_calibration =
@@ -36,7 +36,7 @@ end
 if present_pass then
   if is_hard and proposal then
     drop_proposal()
-    -- If a worker has claimed the pass, that worker sees the new reasons before it ends the pass, and no wake is needed.
+    -- A worker that claimed the pass sees the new reasons before it ends the pass, so it needs no wake.
     if not owner then
       redis.call('HSET', pass, 'wake', wake)
       schedule(pass_member, now + WAKE_GRACE_MS)

@@ -1,10 +1,9 @@
--- After the provider refuses the context of the running turn, this script replaces the live version and blocks the
--- refused segments (compacted ranges) from reuse. A version that a model has answered stays, because a provider
--- accepted it.
+-- Replaces the live version that the provider refused for the running turn, and blocks its refused segments (compacted
+-- ranges) from reuse. A version that a model has answered stays, because a provider accepted it.
 -- ARGV: turn, owner, epoch, live version that the caller knows, version with the refused segments, hash of these
 -- segments, then as put_version
--- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} |
--- {a loss by find_loss}
+-- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} | {a
+-- loss by find_loss}
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -19,14 +18,14 @@ local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
 local number = ARGV[position + 1]
 local live = redis.call('HGET', c, 'version') or '0'
--- A repeated call: only the owner of the running turn can roll back, so this version is its own.
+-- Only the owner of the running turn can roll back, so a repeated call finds its own version.
 if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
   return { 'known', redis.call('HGETALL', c) }
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
--- If a pass waits for its child jobs or for a review, its plan is based on the refused version. So the pass starts
--- again at once. Otherwise the running turn would take the pass over before the child jobs end, and evict messages.
+-- The plan of a parked pass is based on the refused version, so the pass starts again at once. Otherwise the running
+-- turn would take it over before the child jobs end, and evict messages.
 local proposal, parked, pass_owner = unpack(redis.call('HMGET', pass, 'proposal', 'parked', 'owner'))
 if proposal or parked then
   drop_proposal()

@@ -1,5 +1,5 @@
--- Replaces the secret of an access key. The secret before it stays valid for a while. A key that is unknown or revoked, or
--- that has this secret already, is left as it is.
+-- Replaces the secret of an access key. The secret before it stays valid for a while. A key that is unknown, revoked or
+-- has this secret stays unchanged.
 -- KEYS: key. ARGV: hash of the new secret, ms for which the present secret stays valid
 -- Reply: {now, {field, value…}}, without fields if the key is unknown
 -- @include clock

@@ -1,6 +1,6 @@
--- Quarantines a corrupt record that workers can create again (I12): the pass in progress of a conversation, or a summary.
--- The record is kept under another name, for people. A turn that waits for the pass wakes and requests another pass. If
--- another record of the conversation is corrupt too, the script only renames the key.
+-- Quarantines a corrupt record that workers can create again (I12): a pass in progress, or a summary. It is kept under
+-- another name, for people. A turn that waits for the pass wakes and requests another. If another record is corrupt,
+-- too, the script only renames the key.
 -- ARGV: key, reason, wake of a turn that waits for the pass
 -- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
 -- @include key-names
@@ -22,10 +22,9 @@ local kept_as = move_key(key)
 why = why .. ', key renamed to ' .. kept_as
 quarantine('key', key, nil, why)
 if find_record_error() then return { 'set_aside', why, 0 } end
--- The name of this key begins with the name of the record.
 local kind, rest = string.match(kept_as, '^{[^}]+}:[^:]+:(%l+:)[^:]+:(.+)$')
 index_key(kind .. rest)
 if key ~= pass then return { 'set_aside', why, 0 } end
--- These fields are kept, so that ending the pass also answers the person who decided on its proposal.
+-- Ending the pass also answers the person who decided on its proposal.
 if type(decision) == 'string' then redis.call('HSET', pass, 'decision', decision) end
 return { 'set_aside', why, end_pass(redis.call('HGET', c, 'pass') or '', 'failed', wake) }

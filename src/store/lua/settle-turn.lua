@@ -29,8 +29,8 @@ end
 if step then TURN_FIELDS[#TURN_FIELDS + 1] = 's:' .. step.key end
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
--- The lease may be gone because this same call has already settled the turn, and the next turn was claimed. Another owner
--- may have settled the turn, too, so the epoch of the settlement decides.
+-- This same call may have settled the turn before the next one was claimed. Another owner may have settled it, too, so
+-- the epoch of the settlement decides.
 if loss == 'fenced' and value_of(record, 'settledBy') == epoch then
   local is_taken = wake == '' and head_turn and conversation.owner == owner
   if is_taken and tonumber(value_of(record, 'lease')) > now then
@@ -60,8 +60,7 @@ end
 stage(record, 'settledBy', epoch)
 settle_head(state, retentionMs, field, value, ttl)
 if claims_next then
-  -- Only the first turn of a mailbox can wait or have failed claims. So the next turn is queued, and this is its first
-  -- claim.
+  -- Only the first turn of a mailbox can wait or have failed claims, so this is the next turn's first claim.
   redis.call('LPOP', mb)
   local fields, conversation_fields, input = take_head(next_turn, owner, lease, 1, closing)
   return reply_next('settled', next_turn, conversation.before_input, fields, conversation_fields, input)

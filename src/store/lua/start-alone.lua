@@ -1,5 +1,5 @@
--- Records that the turn's process runs only this turn from now on (I10). A process of its own has a parent that reports its
--- death by report-death. Without that report, both may have died of another cause, so the claim then counts more deaths.
+-- Records that a process runs only this turn from now on (I10). Its parent, if any, reports its death by report-death.
+-- Without that report, both may have died of another cause, so the claim then counts more deaths.
 -- ARGV: turn, owner, epoch, 1 if the process has such a parent, else 0
 -- Reply: 'recorded' | a loss by find_loss
 -- @include keys

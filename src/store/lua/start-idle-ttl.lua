@@ -1,5 +1,4 @@
--- Restarts the idle TTL of a conversation, because a client is still reading it. A conversation without a TTL stays
--- unchanged.
+-- Restarts the idle TTL of a conversation that has one, because a client is still reading.
 -- Reply: 1
 -- @include keys
 -- @include ready

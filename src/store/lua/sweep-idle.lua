@@ -1,6 +1,5 @@
 #!lua flags=allow-oom
--- Finds the idle conversations of a shard that must be erased. This part of a sweep also runs on a full Redis, because
--- an erase frees memory. Writes only the claim of the shard and due times.
+-- Finds idle conversations of a shard to erase, also on a full Redis, because an erase frees memory.
 -- KEYS: claim of the shard, idle. ARGV: claimMs, prefix of the shard's keys
 -- Reply: {members of idle, longest due first; quarantined: set, member, reason}
 -- @include clock

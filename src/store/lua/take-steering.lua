@@ -1,6 +1,6 @@
--- Appends the messages of the turns that steer the running turn to the log, before its next model call. Such a turn then
--- stays behind the running turn in the mailbox and ends with it. A repeated call finds no steering turn and appends nothing.
--- While tool calls have no results, nothing is appended, because no message may follow such a call.
+-- Appends the messages of steering turns to the log, before the next model call of the running turn. Such a turn stays
+-- behind the running turn and ends with it. Nothing is appended while tool calls have no results, because no message
+-- may follow them.
 -- ARGV: turn, owner, epoch
 -- Reply: {'taken', the conversation's fields} | {a loss by find_loss}
 -- @include keys

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Takes conversations whose log entries may be packed now, also on a full Redis, because packing frees memory. Each becomes
--- due again later, in case its worker dies. A key of the wrong type counts as empty, and unknown members are removed.
+-- Takes conversations whose log entries may be packed now, also on a full Redis, because packing frees memory. Each is
+-- due again later, in case its worker dies.
 -- KEYS: unpacked. ARGV: most members, ms until they are due again
 -- Reply: the members
 -- @include clock

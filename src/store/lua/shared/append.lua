@@ -1,6 +1,5 @@
--- Requires: keys, conversation. Defines: append_messages. Appends messages to the log. The calling script then stores the
--- new end of the log with save_conversation. list[at] is the count. Each message follows as tokens, bytes, 1 for a user
--- message else 0, JSON. turn: id or '-'.
+-- Requires: keys, conversation. The calling script then stores the new end of the log with save_conversation.
+-- list[at] is the count. Each message follows as tokens, bytes, 1 for a user message else 0, JSON. turn: id or '-'.
 local function append_messages(list, at, turn)
   local head, tokens, bytes, turns = conversation.head, conversation.tokens, conversation.bytes, conversation.turns
   for first = at + 1, at + 4 * list[at], 4 do

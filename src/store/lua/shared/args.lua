@@ -1,4 +1,4 @@
--- Requires: nothing. Defines: position, take, take_list. Reads ARGV in order.
+-- Requires: nothing. Reads ARGV in order.
 local position = 0
 local function take()
   position = position + 1

@@ -1,8 +1,8 @@
--- Requires: keys, conversation, ready, wake, append, settle, take-head, leave. Defines: find_place, steer_head,
--- replace_head. Adds a new turn to a mailbox that is not empty, by its `onBusy`.
+-- Requires: keys, conversation, ready, wake, append, settle, take-head, leave. Adds a turn to a mailbox that is not
+-- empty.
 
--- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns. Returns
--- the turn that will stand behind the new one, or nil for the end of the mailbox.
+-- A steering turn stands behind the head turn, the turns that steered it, and earlier steering turns. Returns the turn
+-- that will stand behind it, or nil for the end of the mailbox.
 local function find_place()
   local pivot, at = next_turn, #steered_turns + 1
   while pivot and redis.call('HGET', turn_prefix .. pivot, 'steer') do
@@ -12,7 +12,7 @@ local function find_place()
   return pivot
 end
 
--- Adds a turn whose message goes into the head turn at its next model step.
+-- The turn's message goes into the head turn at its next model step.
 local function steer_head(turn, pivot)
   redis.call('HSET', turn_prefix .. turn, 'steer', 1)
   put(record, 'steering', 1)
@@ -21,9 +21,9 @@ local function steer_head(turn, pivot)
   return 0
 end
 
--- Cancels the head turn, and puts the new turn in its place. The text that readers have seen enters the log. With is_undone, the messages of the canceled turn leave the
--- context: the field `undo` lists their seqs for the worker that claims the next turn. Otherwise the log gets the user
--- message of a head turn that no worker has claimed yet. So the log does not depend on the speed of workers.
+-- Cancels the head turn, and puts the new turn in its place. With is_undone, the messages of the canceled turn leave
+-- the context: `undo` lists their seqs for the next claim. Otherwise the log gets the message of a head turn that no
+-- worker has claimed. So the log does not depend on the speed of workers.
 local function replace_head(turn, wake, is_undone, retentionMs, closing)
   local input_seq = value_of(read_turn(head_turn), 'inputSeq')
   if input_seq then

@@ -1,8 +1,6 @@
--- Requires: key-names, validate. Defines: conversation, head_turn, steered_turns, next_turn, read_turn, read_conversation,
--- ends_with_head, has_enough_to_pack, save_conversation, find_loss, raise_epoch.
--- read_conversation sets the first four. `conversation` holds owner, epoch, end of the log, idle TTL, newest answered
--- version and the time of the last settlement. `head_turn` is the id of the first turn of the mailbox. `steered_turns` are the ids of the turns whose
--- messages went into the head turn. They stand directly behind it. `next_turn` is the id of the turn behind those.
+-- Requires: key-names, validate. read_conversation sets these variables. `conversation` has owner, epoch, end of the
+-- log, idle TTL, newest answered version and time of the last settlement. `head_turn` is the first turn of the mailbox.
+-- Behind it stand `steered_turns`, whose messages went into it, and then `next_turn`.
 local conversation, head_turn, steered_turns, next_turn
 
 local TURN_NUMBERS = { 'state', 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt',
@@ -12,9 +10,9 @@ local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'acceptedAt', '
   unpack(TURN_NUMBERS) }
 local turns = {}
 
--- Returns the hash of a turn. A script may write to turns before it has read all of their fields. So the numbers in each are
--- checked first. is_whole: true if all fields are read at once. The first turn may have 1,000 steps and large answers, so
--- only a claim reads all of its fields. The turns behind it have few.
+-- A script may write to turns before it has read all of their fields, so their numbers are checked first.
+-- is_whole: all fields are read at once. The first turn may have 1,000 steps and large answers, so only a claim reads
+-- it whole.
 local function read_turn(turn, is_whole)
   local hash = turns[turn]
   if hash then return hash end
@@ -43,7 +41,7 @@ local function read_conversation(is_head_whole)
   end
 end
 
--- True for the head turn, and for a turn whose message went into it. Both end together.
+-- A turn whose message went into the head turn ends together with it.
 local function ends_with_head(turn)
   for _, steered in ipairs(steered_turns) do
     if steered == turn then return true end
@@ -51,22 +49,22 @@ local function ends_with_head(turn)
   return head_turn == turn
 end
 
--- True if a pack of all unpacked entries but the last may save memory, as isWorthPacking in log-packing.ts says. A short
--- conversation costs no entry in the list of unpacked ones.
+-- True if packing may save memory, as isWorthPacking in log-packing.ts says. A short conversation needs no entry in the
+-- list of unpacked ones.
 local function has_enough_to_pack()
   return conversation.head - tonumber(value_of(record, 'packed') or 0) > 8 or conversation.bytes >= 4096
 end
 
--- Stores the new end of the log, staged fields, and further fields (names and values), in one HSET.
+-- Stores the end of the log, staged fields, and further fields (names and values) in one HSET.
 local function save_conversation(...)
   put(record, 'head', conversation.head, 'headTokens', string.format('%.0f', conversation.tokens),
     'headBytes', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)
 end
 
--- Checks that the caller still owns the first turn of the mailbox, under its epoch (I4). No other worker may write.
--- Returns nil, 'gone', 'canceled', 'unclaimed' or 'fenced'. An erase or a cancel removes the owner, so the reason is looked
--- up only if the check fails. Epochs only grow. A conversation without the epoch of the caller, or with a lower one, was
--- created again after an erase, or the database lost the claim.
+-- Checks that the caller owns the first turn of the mailbox, under its epoch (I4). Returns nil, 'gone', 'canceled',
+-- 'unclaimed' or 'fenced'. An erase or a cancel removes the owner, so the reason is looked up only if the check fails.
+-- Epochs only grow: without the caller's epoch, or with a lower one, the conversation was created again, or the
+-- database lost the claim.
 local function find_loss(turn, owner, epoch)
   if conversation.owner == owner and conversation.epoch == epoch and head_turn == turn then return nil end
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
@@ -75,8 +73,8 @@ local function find_loss(turn, owner, epoch)
   return redis.call('HEXISTS', c, 'recreated') == 1 and 'gone' or 'unclaimed'
 end
 
--- Raises the epoch of the conversation, so that writes of former owners are refused. An epoch is at least the present
--- time, so epochs never repeat, not even after an erase. The calling script stores the epoch.
+-- Fences former owners. An epoch is at least the present time, so it never repeats, not even after an erase. The
+-- calling script stores it.
 local function raise_epoch()
   conversation.epoch = string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
   return conversation.epoch

@@ -1,11 +1,10 @@
--- Requires: keys, ready. Defines: find_refusal, create_conversation.
+-- Requires: keys, ready.
 
--- Returns the reply that refuses a writer of another agent, or any writer during a fork. Otherwise returns nil and the
--- agent of the conversation, or no agent if the conversation does not exist. One agent owns a conversation, because a
--- pass has one policy.
+-- Returns the reply that refuses another agent, or any writer during a fork. Otherwise nil and the agent, if the
+-- conversation exists. One agent owns a conversation, because a pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
-  -- The fork is checked before the agent, because an unfinished fork has no agent yet.
+  -- An unfinished fork has no agent yet.
   if known[2] then
     -- @include fork
     return forking_reply(known[3])
@@ -14,10 +13,9 @@ local function find_refusal(is_gone, agent)
   return nil, known[1]
 end
 
--- Creates the conversation if it does not exist. After an erase or an abandoned fork, this function first removes the keys
--- that are left, and the key `gone`. An erase in progress then stops, because every batch checks that `gone` exists. All
--- keys are removed in one call, which blocks Redis for 0.5 s at 20,000 turns. Removal in batches is impossible, because
--- turns of the old and the new conversation have the same key names.
+-- After an erase or an abandoned fork, first removes the keys that are left, and the key `gone`. An erase in progress
+-- then stops, because every batch checks `gone`. Removing all keys in one call blocks Redis for 0.5 s at 20,000 turns.
+-- Batches are impossible, because the turns of the new conversation have the same key names.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
     -- @include shard-lists

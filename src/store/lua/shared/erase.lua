@@ -1,4 +1,4 @@
--- Requires: keys, ready, an existing key `gone`. Defines: take_names, erase_batch.
+-- Requires: keys, ready, an existing key `gone`.
 -- @include idle-ttl
 -- @include shard-lists
 -- @include open-passes
@@ -8,8 +8,8 @@ local ERASE_GRACE_MS = 5000
 local shard_prefix = string.match(ready, '^(.*)ready$')
 local framed_name = '|' .. tenant .. '|' .. id .. '|'
 
--- Takes up to `size` names out of the index. Names of another form stay. Returns nil if no other names are left, or if the
--- index has the wrong type.
+-- Takes up to `size` names out of the index. Returns nil if only names of another form are left, or the index has the
+-- wrong type.
 local function take_names(size)
   local names, readable = redis.pcall('HRANDFIELD', ix, size), {}
   if names.err then return nil end
@@ -44,8 +44,7 @@ local function remove_fields(hash)
   return removed
 end
 
--- Removes an erased conversation from two hashes of its shard: the outbox of webhooks, and the quarantine. The outbox may
--- belong to a removed webhook. An erase goes on if a hash is damaged.
+-- Removes the conversation from the outbox of webhooks and the quarantine. An erase goes on if such a hash is damaged.
 local function forget_notes()
   for _, name in ipairs(remove_fields(shard_prefix .. 'outbox:positions')) do
     redis.pcall('ZREM', shard_prefix .. 'outbox', name)
@@ -53,9 +52,9 @@ local function forget_notes()
   remove_fields(shard_prefix .. 'quarantined')
 end
 
--- Removes the conversation's own keys, then up to `size` of the keys that the index `ix` lists. find_loss relies on
--- this order. Returns how many keys were removed so far, and 1 if keys are left, or 2 if the index does not tell which. While
--- keys are left, the conversation's entry in `idle` stays, so a sweep continues an interrupted erase.
+-- Removes the conversation's own keys, then up to `size` of the keys in the index. find_loss relies on this order.
+-- Returns the number of keys removed so far, and 1 if keys are left, or 2 if the index does not tell which. The entry
+-- in `idle` stays meanwhile, so a sweep continues an interrupted erase.
 local function erase_batch(size)
   local head = redis.pcall('LINDEX', mb, 0)
   if type(head) == 'string' then forget_waiting(head) end

@@ -1,12 +1,11 @@
--- Requires: keys. Defines: emit, EVENT_TTL_MS, EVENTS_KEPT.
+-- Requires: keys.
 local EVENT_TTL_MS, EVENTS_KEPT = 86400000, 500
 local WEBHOOK_EVENTS = { turn_settled = true, turn_waiting = true, version_committed = true }
 
--- Enters a new event in the outbox of each webhook of the tenant. A conversation that is in the outbox already keeps its
--- place, its next event and its pause. A tenant without webhooks costs one read.
--- Outbox, one sorted set per shard: `webhook|tenant|id` by the time of the next attempt, or of the end of a claim.
--- Positions, one hash per shard: the same name -> id of the first unsent event and number of failed attempts.
--- Damaged keys of webhooks stop no conversation (I12).
+-- Enters an event in the outbox of each webhook of the tenant. A conversation in the outbox keeps its place, next event
+-- and pause. Damaged keys of webhooks stop no conversation (I12). A tenant without webhooks costs one read. The set
+-- `outbox` has `webhook|tenant|id` by the time of the next attempt, or of the end of a claim. The hash
+-- `outbox:positions` has the first unsent event and the failed attempts.
 local function enter_outbox(type, event)
   if not WEBHOOK_EVENTS[type] then return end
   local shard, tenant, id = string.match(ev, '^({[^}]+}:)([^:]+):ev:(.+)$')
@@ -18,9 +17,8 @@ local function enter_outbox(type, event)
   end
 end
 
--- Writes an event that is kept for a day, enters it in the outbox of webhooks, and publishes it to clients that are
--- listening now. The publication may be lost. fields: names and values. The channel is the key of the stream. The message
--- is the type and the first value.
+-- Stores an event for a day, and publishes it to clients that listen now, where it may be lost. fields: names and
+-- values. The channel is the key of the stream. The message is the type and the first value.
 local function emit(type, fields)
   local event = redis.call('XADD', ev, 'MAXLEN', '~', EVENTS_KEPT, '*', 'type', type, unpack(fields))
   redis.call('PEXPIRE', ev, EVENT_TTL_MS)

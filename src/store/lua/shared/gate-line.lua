@@ -1,15 +1,14 @@
--- Requires: gate, and the keys and names of a gate. Defines: the line of those who wait at a gate.
--- A waiter is present while it waits in its worker. It is absent while its turn is suspended, and comes back when it is due.
--- Absent waiters keep their places, and do not hold up those who are present.
+-- Requires: gate, and the keys and names of a gate. A waiter is present while it waits in its worker, and absent while
+-- its turn is suspended. Absent waiters keep their places, and do not delay those who are present.
 
--- An absent waiter that is so late loses its place, e.g. because its turn was canceled. A present one that does not ask in time
--- counts as absent, e.g. because its worker died.
+-- So late, an absent waiter loses its place, e.g. because its turn was canceled. A present one counts as absent, e.g.
+-- because its worker died.
 local LATE_MS, GONE_MS = 10000, 1000
 local LEAST_WAIT_MS, LEAST_AWAY_MS = 20, 500
--- Part of the expected wait for which a waiter is away, because the rate may grow. A sweep wakes a waiter up to a second late, so
--- each comes back early by the time of two calls, at most a second.
+-- A waiter is away for this part of the expected wait, because the rate may grow. A sweep may wake it a second late, so
+-- it comes back earlier by the time of two calls, at most a second.
 local AWAY, EARLY_MS, EARLY_CALLS = 0.75, 1000, 2
--- All who wait come back at most 200 times a second together. Each comes back within 30 s, or within 20 ms for each waiter.
+-- All waiters together come back at most 200 times a second, each within 30 s or 20 ms for each waiter.
 local SPACING_MS, LONGEST_AWAY_MS, LONGEST_SPACING_MS = 5, 30000, 20
 -- Time in which a rate that doubles each second grows by a factor of e.
 local DOUBLING_MS = 1443
@@ -18,7 +17,7 @@ local function leave_line(member)
   for _, line in ipairs({ waiters, due, present }) do redis.call('ZREM', line, member) end
 end
 
--- Enters the waiter. Returns the number of all waiters ahead, and the number of those who are present.
+-- Returns how many waiters are ahead, and how many of them are present.
 local function join_line()
   redis.call('ZADD', due, now, waiter)
   for _, late in ipairs(redis.call('ZRANGE', due, '-inf', now - LATE_MS, 'BYSCORE', 'LIMIT', 0, 100)) do leave_line(late) end
@@ -33,7 +32,6 @@ local function join_line()
   return redis.call('ZRANK', waiters, waiter), ahead
 end
 
--- Writes when the waiter asks again, and returns the ms until then.
 local function wait_for(ms)
   ms = math.ceil(ms)
   redis.call('ZADD', due, now + ms, waiter)
@@ -43,7 +41,7 @@ local function wait_for(ms)
   return ms
 end
 
--- Sends the waiter away until about its turn, which is `expected` ms after the pause at the present rate.
+-- `expected`: ms after the pause until its turn, at the present rate.
 local function send_away(state, paused_ms, expected, rate)
   redis.call('ZREM', present, waiter)
   -- A rate that doubles each second is there sooner.

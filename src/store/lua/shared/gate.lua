@@ -1,10 +1,8 @@
--- Requires: clock, and the keys of a gate. Defines: the state of a gate and its buckets.
--- Rates are calls or tokens a ms. A gate spends a bucket of calls and a bucket of tokens, which fill at their rates.
--- Times are those of the clock of Redis. `rate` is what the provider accepts, and it last refused a call at the rate `ceiling`.
--- The buckets have `level` calls at the time `levelAt`, and `tokens` at the time `tokensAt`. A missing level is a full bucket.
--- The last pause ends at `paused`. The first passage after it, at `opened`, probes if the provider accepts calls again.
--- `refusals` is the length of the row of refused probes. The provider refuses a call after `lag` ms.
--- `length` is the mean time of a call, for a gate that limits calls at the same time.
+-- Requires: clock, and the keys of a gate. A gate spends a bucket of calls and a bucket of tokens. Rates are calls or
+-- tokens a ms. `rate` is the rate that the provider accepts, `ceiling` the rate at which it last refused a call.
+-- `level` and `tokens` are the buckets at `levelAt` and `tokensAt`. A missing level is a full bucket. The last pause
+-- ends at `paused`. The first passage after it, at `opened`, probes. `refusals` counts refused probes in a row. A
+-- refusal takes `lag` ms, a call `length` ms on average.
 
 local BURST_MS = 1000
 -- Near the ceiling the rate grows slowly, and fast again once it is far above.
@@ -18,7 +16,6 @@ local function read_gate()
   return state
 end
 
--- Keeps a key for at least this time from now.
 local function keep(key, ms)
   if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms)) end
 end
@@ -38,12 +35,11 @@ local function rate_of(per_minute)
   return tonumber(per_minute) > 0 and tonumber(per_minute) / 60000 or math.huge
 end
 
--- Calls or tokens that pass at once after a rest: those of a second, and at least one.
+-- After a rest, the calls or tokens of a second pass at once, and at least one.
 local function most_of(rate)
   return math.max(1, rate * BURST_MS)
 end
 
--- Level of a bucket now.
 local function fill(level, at, rate)
   if not level or rate == math.huge then return most_of(rate) end
   return math.min(most_of(rate), level + math.max(now - at, 0) * rate)

@@ -1,16 +1,16 @@
--- Requires: key-names. Defines: key_of. The index `ix` of a conversation lists its turns, streams, summaries and operations.
--- A name is that of the key without tenant and conversation: `t:<turn>`, `out:<turn>`, `sum:<hash>`, `op:<operation>`. Short names let
--- Redis keep a small hash compact: 37 bytes a turn, where whole names in a set took 104.
+-- Requires: key-names. The index `ix` lists the turns, streams, summaries and operations of a conversation. A name is
+-- the key without tenant and conversation: `t:<turn>`, `out:<turn>`, `sum:<hash>`, `op:<operation>`. Short names keep a
+-- small hash compact: 37 bytes a turn, where whole names in a set took 104.
 local own_prefix, own_id = string.match(c, '^({[^}]+}:[^:]+:)c:(.+)$')
 
--- Returns the name of the key, or nil for a name of another form.
+-- nil for a name of another form.
 local function key_of(name)
   local kind, rest = string.match(name, '^(%l+):(.+)$')
   return kind and own_prefix .. kind .. ':' .. own_id .. ':' .. rest
 end
 
--- Returns true if the index cannot list all keys: it has the wrong type, or is missing although the conversation exists. Every
--- new conversation adds a name.
+-- True if the index has the wrong type, or is missing although the conversation exists. Every new conversation adds a
+-- name.
 local function is_index_lost()
   local size = redis.pcall('HLEN', ix)
   return type(size) ~= 'number' or size == 0 and redis.call('EXISTS', c) == 1

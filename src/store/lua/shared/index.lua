@@ -1,7 +1,6 @@
--- Requires: keys. Defines: index_key. Adds the name of an expiring key, as in index-names, to the conversation's index, so
--- that an erase finds the key. The key must exist. One addition in sixteen, chosen by the clock, checks 32 random names and
--- drops those whose key does not exist. That is two checked names per addition on average. So at most about half of the
--- names are expired, and no addition reads the whole index.
+-- Requires: keys. Lists an expiring key, which must exist, so that an erase finds it. One addition in sixteen, chosen
+-- by the clock, checks 32 random names and drops those of expired keys. So at most about half of the names are expired,
+-- and no addition reads the whole index.
 local function index_key(name)
   redis.call('HSET', ix, name, '')
   if now % 16 > 0 then return end

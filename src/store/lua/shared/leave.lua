@@ -1,6 +1,6 @@
--- Requires: keys, conversation. Defines: leave_context. Notes that the messages from seq `from` to the end of the log leave
--- the context, and why. The field `undo` lists their seqs until a worker has made a version without them.
--- The field `left` keeps the newest of these ranges for readers of the log. Both fields are staged.
+-- Requires: keys, conversation. The messages from seq `from` to the end of the log leave the context. The field `undo`
+-- lists their seqs until a worker has made a version without them, `left` the newest ranges for readers of the log.
+-- Both are staged.
 local MOST_LEFT = 64
 
 local function leave_context(from, why)

@@ -1,11 +1,9 @@
--- Requires: keys. Defines: read_open_calls, close_open_calls, move_calls. Each tool call without a result is a field of the
--- conversation's hash. So recording one result costs the same however many calls are open. The name of the field is `o:`
--- and our call id (c<seq>_<index>, safe inside JSON). The value is the provider's id as JSON if that differs, else ''. The
--- field `open` counts the open calls.
+-- Requires: keys. Each open call, a call without a result, is a field of the conversation. So recording a result costs
+-- the same for any number of open calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside JSON),
+-- its value the provider's id as JSON if that differs, else ''. The field `open` counts them.
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
--- Returns the ids of the tool calls without a result, oldest first. An id with characters that are not safe inside JSON
--- counts as a corrupt record.
+-- Oldest first. An id that is not safe inside JSON counts as a corrupt record.
 local function read_open_calls()
   local calls, places = {}, {}
   if (value_of(record, 'open') or '0') == '0' then return calls end
@@ -35,9 +33,9 @@ local function find_result(turn, call, closing)
   return tokens, bytes, result == '' and accepted[2] or result
 end
 
--- Appends a result for every open call, oldest first, because no message may follow an unanswered call. Requires: append.
--- A call that a service has answered gets that answer, every other call the error result `closing`: { content as JSON,
--- tokens, bytes }. The calling script then stores the new end of the log.
+-- Requires: append. Appends a result for every open call, because no message may follow an unanswered one. The result
+-- is the answer of a service, or the error `closing`: { content as JSON, tokens, bytes }. The calling script then
+-- stores the new end of the log.
 local function close_open_calls(turn, closing)
   local calls = read_open_calls()
   if #calls == 0 then return end
@@ -62,8 +60,8 @@ local function move_calls(opened, answered)
     local call, provider = string.match(line, '^(%S+) ?(.*)$')
     change = change + put(record, 'o:' .. call, provider) -- no other field of the hash is staged yet
   end
-  -- A full Redis refuses a script at its first write, but only if the write is of a command that can need memory. If
-  -- the first write were a removal, the script would not be refused and would write the rest.
+  -- A full Redis refuses a script at its first write, if that can need memory. A removal as the first write would not
+  -- be refused.
   if #answered > 0 then add(0) end
   for _, call in ipairs(answered) do change = change - drop(record, 'o:' .. call) end
   if change ~= 0 then add(change) end

@@ -1,6 +1,5 @@
--- Requires: keys, ready. Defines: open_passes, add_open_pass, remove_open_pass, create_pass. The sorted set contains the
--- compaction passes of a shard that wait for a worker or have one, by the time of their request. Only gauges use it. A pass
--- whose proposal a person reviews is not in the set.
+-- Requires: keys, ready. The passes of a shard that wait for a worker or have one, by the time of their request. Only
+-- gauges use the set. A pass under review is not in it.
 local open_passes = string.gsub(ready, 'ready$', 'passes')
 
 local function add_open_pass()
@@ -11,8 +10,7 @@ local function remove_open_pass()
   redis.call('ZREM', open_passes, pass_member)
 end
 
--- Creates a compaction pass with its entry in `ready` (I6), in a conversation without an open pass. Further arguments are
--- names and values of other fields.
+-- For a conversation without an open pass. Further arguments: names and values of other fields.
 local function create_pass(passId, wake, ...)
   redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now), ...)
   put(record, 'pass', passId)

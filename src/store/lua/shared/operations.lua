@@ -1,5 +1,5 @@
--- Requires: keys. Defines: split_operation, is_other_payload, find_answer, keep_answer. The name of an operation is
--- `id/hash`: its id, and the hash of its payload. A repeated call has the same name. The same id with another hash is refused.
+-- Requires: keys. An operation is named `id/hash`, with the hash of its payload. The same id with another hash is
+-- refused.
 local function split_operation(operation)
   return string.match(operation, '^([^/]*)/?(.*)$')
 end
@@ -8,8 +8,8 @@ local function is_other_payload(operation, known)
   return operation ~= known and split_operation(operation) == split_operation(known or '/')
 end
 
--- Returns the kept answer to an operation or nothing, and true if the id was used with another payload. Answers of one
--- `kind` have names of their own.
+-- Returns the kept answer or nothing, and true if the id was used with another payload. Each `kind` has names of its
+-- own.
 local function find_answer(operation, kind)
   local id, hash = split_operation(operation)
   local known_hash, answer = string.match(redis.call('GET', operation_prefix .. kind .. id) or '', '^(%S*) (.*)$')

@@ -1,8 +1,8 @@
--- Requires: keys, conversation, append. Defines: is_done, find_step, record_outcome. Records the outcome of a
--- step. `step` is decoded JSON: `key` of the step, `opens` and `closes` for move_calls, the usage, and `texts`, the number
--- of full texts. `ending` says how an incomplete answer ended, or ''. Further fields are optional. `expectedHead` is the end
--- of the log that the worker knew. `anchor` is the size by the provider's count. `answered` is a version that a model
--- answered. `facts` are the sizes and limits of the request. `requestTokens` is its size.
+-- Requires: keys, conversation, append. `step` is decoded JSON. It has the `key` of the step, `opens` and `closes` for
+-- move_calls, the usage, and `texts`, the number of full texts. `ending` says how an incomplete answer ended, or ''.
+-- Further fields are optional. `expectedHead` is the end of the log that the worker knew. `anchor` is the size by the
+-- provider's count. `answered` is a version that a model answered. `facts` are sizes and limits of the request.
+-- `requestTokens` is its size.
 
 local function is_done(record)
   return record and string.sub(record, 1, 5) == 'done '
@@ -10,16 +10,14 @@ end
 
 local COUNTED = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
 
--- Returns 'known' if the step is recorded, 'fenced' if the log has grown since the worker chose the ids of new tool calls,
--- else nil.
+-- 'known' if the step is recorded, 'fenced' if the log has grown since the worker chose the ids of new tool calls.
 local function find_step(turn, step)
   if is_done(value_of(read_turn(turn), 's:' .. step.key)) then return 'known' end
   if step.expectedHead and step.expectedHead ~= conversation.head then return 'fenced' end
 end
 
--- ARGV[first]: the first of `texts` pairs of hash and text. The messages follow, as append_messages reads them. They are
--- separate arguments, because Lua must not re-encode JSON. Stages fields of the turn and of the conversation, which the
--- calling script then writes.
+-- ARGV[first] begins `texts` pairs of hash and text, then messages for append_messages: Lua must not re-encode JSON.
+-- Stages fields of turn and conversation, which the calling script writes.
 local function record_outcome(turn, step, first)
   local hash, head = read_turn(turn), conversation.head
   if #step.opens + #step.closes > 0 then

@@ -1,14 +1,13 @@
--- Requires: keys, ready, wake, events, review. Defines: SETTLES_SIZE, end_pass, find_end.
+-- Requires: keys, ready, wake, events, review.
 -- @include idle-ttl
 
--- Outcomes of a compaction pass that decide the context size. A waiting turn need not check the size again (I13). The
--- function settlesSize in domain/pass.ts has the same list.
+-- After these outcomes, a waiting turn need not check its size again (I13). settlesSize in domain/pass.ts has the same
+-- list.
 local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain = true, infeasible = true }
 
--- Ends a compaction pass: removes its entry in `ready` (I6) and wakes a turn that waits for it. Thresholds of turns and
--- messages count from this end, unless the outcome is `no_reason` or `thinking`. Otherwise frequent evaluations would keep
--- those thresholds from being reached. The parameter `ttl` is `new_ttl` of start_idle_ttl. Returns 1 if a turn waited: the caller
--- adds `wake`.
+-- Ends a pass with its entry in `ready` (I6), and wakes a turn that waits for it. Thresholds of turns and messages
+-- count from here, except after `no_reason` or `thinking`: frequent evaluations would keep them from being reached.
+-- ttl: `new_ttl` of start_idle_ttl. Returns 1 if a turn waited, and the caller adds `wake`.
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
@@ -28,7 +27,7 @@ local function end_pass(passId, outcome, wake, ttl)
   return is_awaited
 end
 
--- Returns the reply to a repeated call that ended the pass before (I5), or nothing if another pass ended later.
+-- The reply to a repeated call that ended the pass (I5), or nothing if another pass ended later.
 local function find_end(passId)
   local last, wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
   if last == passId then return { 'ended', is_awaited == '1' and wake or '' } end

@@ -1,8 +1,8 @@
--- Requires: key-names, conversation, ready, append, settle. Defines: settle_poison. Settles the first turn of the mailbox as
--- failed, because its workers keep dying without a recorded outcome (I10).
+-- Requires: key-names, conversation, ready, append, settle. Settles the first turn as failed, because its workers keep
+-- dying without an outcome (I10).
 -- @include open-calls
 
--- Returns the failure. It names the block of the event loop that ended the last claim, if there was one.
+-- The failure names the block of the event loop that ended the last claim, if there was one.
 local function name_block(failure)
   local cause = value_of(record, 'blocked')
   if not cause then return failure end

@@ -1,9 +1,9 @@
--- Requires: keys, args, events. Defines: keep_version, put_version.
+-- Requires: keys, args, events.
 -- @include collect-texts
 -- @include stream
 
--- Returns the numbers of the restore points: versions made by a restore or a rollback, and those that a service replaced.
--- Restore points are kept as long as the conversation.
+-- Restore points: versions made by a restore or a rollback, and those that a service replaced. They are kept as long as
+-- the conversation.
 local function read_points()
   local points = {}
   for number in string.gmatch(value_of(record, 'points') or '', '%d+') do points[number] = true end
@@ -24,7 +24,7 @@ local function read_numbers()
   return numbers
 end
 
--- Drops the oldest context versions so that `keep` are left. Never drops the live version.
+-- Never drops the live version.
 local function drop_oldest(keep)
   local is_point, numbers, dropped = read_points(), {}, {}
   for _, number in ipairs(read_numbers()) do
@@ -35,9 +35,9 @@ local function drop_oldest(keep)
   collect_texts(read_numbers())
 end
 
--- Reads a context version from ARGV, makes it the live one and emits its event. ARGV holds number, version (JSON),
--- tokens, bytes and last seq of the version, then tokens and bytes of the log up to that seq. The number of versions to
--- keep follows, then the fields of the event as counted pairs.
+-- Makes a version from ARGV live. ARGV holds number, version (JSON), tokens, bytes and last seq of the version, then
+-- tokens and bytes of the log up to there. The number of versions to keep follows, and the fields of the event as
+-- counted pairs.
 local function put_version()
   local number, version = take(), take()
   local live_size = { take(), take(), take(), take(), take() }

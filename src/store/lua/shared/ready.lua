@@ -1,10 +1,8 @@
--- Requires: keys. Defines: tenant, id, turn_member, pass_member, scheduled_member, schedule, unschedule, start_lease, WAKE_GRACE_MS. The
--- sorted set `ready` stores the time in ms at which the sweeper must check an entry again. Members: t|tenant|id (turns),
--- p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|', so the key's name yields tenant and
--- id.
+-- Requires: keys. The sorted set `ready` has the time in ms at which the sweeper must check an entry: t|tenant|id
+-- (turns), p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|'.
 local tenant, id = string.match(c, '^{[^}]+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
--- Milliseconds that a wake may take to reach a worker before the sweeper checks the entry.
+-- Time that a wake may take to reach a worker.
 local WAKE_GRACE_MS = 5000
 
 local function scheduled_member(turn)
@@ -19,8 +17,8 @@ local function unschedule(member)
   redis.call('ZREM', ready, member)
 end
 
--- Schedules the check at the end of the new lease, and returns that end. This is the first write of a claim. If Redis is full
--- or the set has the wrong type, the script ends here.
+-- Returns the end of the new lease. This is the first write of a claim: if Redis is full or the set has the wrong type,
+-- the script ends here.
 local function start_lease(leaseMs)
   local lease = now + tonumber(leaseMs)
   schedule(turn_member, lease)

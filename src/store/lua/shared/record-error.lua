@@ -1,4 +1,4 @@
--- Requires: key-names, validate. Defines: find_record_error. Checks all records of a conversation.
+-- Requires: key-names, validate.
 local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps', 'refused',
   'calibration' }
 

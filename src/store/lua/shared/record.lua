@@ -1,12 +1,11 @@
--- Requires: key-names, corrupt. Defines: record, read_fields, read_all, read_record, value_of, stage, put, drop, fields_of.
--- A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if all fields were read. The table remembers
--- each field that the script reads, so no field is read twice. `put` and `drop` change both Redis and the table.
+-- Requires: key-names, corrupt. A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if all
+-- fields were read. It remembers each field, so no field is read twice. `put` and `drop` change both Redis and the
+-- table.
 local SHORT_HASH = 48
 
--- The hash of the conversation. It is not read yet.
+-- The conversation, not read yet.
 local record = { key = c, values = {} }
 
--- Reads some fields of a hash.
 local function read_fields(hash, names)
   local list = redis.pcall('HMGET', hash.key, unpack(names))
   if list.err then refuse(hash.key, '') end
@@ -20,8 +19,7 @@ local function read_all(hash)
   hash.is_whole = true
 end
 
--- Reads all fields of the conversation's hash, or only the fields in `names` if the hash is long. So a step costs the same
--- with 1,000 open tool calls.
+-- Reads all fields of the conversation, or only `names` if it has many. So a step costs the same with 1,000 open calls.
 local function read_record(names)
   local size = redis.pcall('HLEN', c)
   if type(size) ~= 'number' then refuse(c, '') end
@@ -29,7 +27,7 @@ local function read_record(names)
   if record.is_whole then read_all(record) else read_fields(record, names) end
 end
 
--- Returns the value of a field, or false.
+-- false without such a field.
 local function value_of(hash, name)
   local value = hash.values[name]
   if value == nil then
@@ -39,7 +37,7 @@ local function value_of(hash, name)
   return value
 end
 
--- Sets fields, given as names and values. The next `put` to this hash writes them.
+-- The next `put` to this hash writes these fields, given as names and values.
 local function stage(hash, ...)
   local list, values, staged = { ... }, hash.values, hash.staged or {}
   for at = 1, #list, 2 do values[list[at]] = list[at + 1] .. '' end
@@ -48,7 +46,7 @@ local function stage(hash, ...)
   hash.staged = staged
 end
 
--- Writes fields, and those that are staged, in one HSET. Returns how many of them are new.
+-- Writes these and the staged fields in one HSET. Returns how many of them are new.
 local function put(hash, ...)
   stage(hash, ...)
   local staged = hash.staged
@@ -56,7 +54,7 @@ local function put(hash, ...)
   return redis.call('HSET', hash.key, unpack(staged))
 end
 
--- Removes the named fields. Returns how many existed.
+-- Returns how many existed.
 local function drop(hash, ...)
   local names = {}
   for _, name in ipairs({ ... }) do
@@ -66,7 +64,6 @@ local function drop(hash, ...)
   return #names > 0 and redis.call('HDEL', hash.key, unpack(names)) or 0
 end
 
--- Returns all fields as names and values, as HGETALL does.
 local function fields_of(hash)
   if not hash.is_whole then return redis.call('HGETALL', hash.key) end
   local list = {}

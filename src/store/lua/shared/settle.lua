@@ -1,16 +1,15 @@
--- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, check_settlement, settle_turn, settle_head, pop_head,
--- needs_wake.
+-- Requires: keys, conversation, ready, wake, events.
 -- @include stream
 -- @include spending
 local SETTLED = { completed = true, failed = true, canceled = true }
 
--- True if the conversation has an idle TTL, or gets one by `ttl`, the `new_ttl` of start_idle_ttl.
+-- ttl: the `new_ttl` of start_idle_ttl.
 local function has_idle_ttl(ttl)
   return conversation.ttl or (ttl and ttl ~= '' and ttl ~= '0')
 end
 
--- Ends the script if a key that only a settlement writes has the wrong type. The calling script has read the conversation,
--- and has written nothing yet. The parameters are those of settle_turn.
+-- Ends the script if a key that only a settlement writes has the wrong type, before its first write. Parameters as in
+-- settle_turn.
 local function check_settlement(state, ttl)
   local shard = string.match(ready, '^(.*)ready$')
   check_keys('XLEN', ev)
@@ -19,18 +18,18 @@ local function check_settlement(state, ttl)
   if has_idle_ttl(ttl) then check_keys('ZCARD', shard .. 'idle') end
 end
 
--- Settles a turn: removes the fields that only an unsettled turn needs, starts its retention and emits its event. The
--- calling script then stores the settlement with save_conversation. The parameter `ttl` is `new_ttl` of start_idle_ttl.
+-- Removes fields of unsettled turns, and starts the retention. The calling script then stores the settlement with
+-- save_conversation.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local hash, usage = read_turn(turn), {}
   for at, name in ipairs(SPENT) do usage[at] = value_of(hash, name) end
-  -- After a failover the clock may go back, but the settlement times of a conversation must never decrease.
+  -- After a failover the clock may go back, but settlement times must never decrease.
   local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(value_of(hash, 'acceptedAt') or '') or 0))
   if not value_of(hash, 'inputSeq') then redis.call('HDEL', txt, 'i:' .. turn) end
   if value_of(hash, 'hasContext') then redis.call('HDEL', txt, 'c:' .. turn) end
   drop(hash, 'firstOwner', 'streamed', 'hasContext')
-  -- Only a turn that was suspended has answers, counts of suspensions and fields of its wait. The field name of each answer
-  -- stays, so that a repeated answer is recognized.
+  -- Only a turn that was suspended has such fields. The name of each answer's field stays, so that a repeated answer is
+  -- recognized.
   if value_of(hash, 'suspended') then
     -- @include shard-lists
     for _, name in ipairs(redis.call('HKEYS', hash.key)) do
@@ -54,7 +53,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   end
 end
 
--- Settles the first turn of the mailbox. The turns whose messages went into it end in the same way and leave the mailbox.
+-- The turns whose messages went into the first turn end in the same way.
 local function settle_head(...)
   settle_turn(head_turn, ...)
   for _, turn in ipairs(steered_turns) do
@@ -63,8 +62,7 @@ local function settle_head(...)
   end
 end
 
--- Removes the settled turn, which is the first one, from the mailbox, ends its lease and wakes the next turn (I3).
--- Returns 1 if there is a next turn. Then the caller adds `wake` to the queue.
+-- Removes the settled turn, and wakes the next one (I3). Returns 1 if there is one, for which the caller adds `wake`.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   drop(record, 'owner', 'lease', 'attempts', 'blocked')
@@ -80,7 +78,7 @@ local function pop_head(wake)
   return 1
 end
 
--- For a repeated call: returns 1 if the first call recorded this wake, so that the caller must still add it to the queue.
+-- 1 if a repeated call must still add the wake that the first call recorded.
 local function needs_wake(wake)
   return wake ~= '' and head_turn and value_of(record, 'wake') == wake and 1 or 0
 end

@@ -1,6 +1,5 @@
--- Requires: keys, ready. Defines: conversations, list_conversation, forget_conversation, ANSWERED, waiting, list_waiting,
--- forget_waiting, failed, list_failed, forget_turn. Three sorted sets of a shard, from which clients list work. The scores
--- of the first two are 0, so they are ordered by their members.
+-- Requires: keys, ready. Three sorted sets of a shard, from which clients list work. The scores of the first two are 0,
+-- so they are ordered by their members.
 
 -- All conversations, as tenant|id.
 local conversations = string.gsub(ready, 'ready$', 'conversations')
@@ -13,7 +12,7 @@ local function forget_conversation()
   redis.call('ZREM', conversations, tenant .. '|' .. id)
 end
 
--- Turns that wait for tool results or approvals from outside, as tenant|kind|id|turn. The script that ends such a wait
+-- Turns that wait for results or approvals from outside, as tenant|kind|id|turn. The script that ends such a wait
 -- removes the entry.
 local waiting = string.gsub(ready, 'ready$', 'waiting')
 local ANSWERED = { tools = true, approval = true }
@@ -30,7 +29,7 @@ local function forget_waiting(turn)
   redis.call('ZREM', waiting, waiting_member('tools', turn), waiting_member('approval', turn))
 end
 
--- Failed turns by the time of their settlement. Each stays as long as its record is kept.
+-- Failed turns by settlement, as long as their records are kept.
 local failed = string.gsub(ready, 'ready$', 'failed')
 
 local function failed_member(turn)
@@ -42,7 +41,6 @@ local function list_failed(turn, at, retentionMs)
   redis.call('ZADD', failed, at, failed_member(turn))
 end
 
--- Removes an erased turn from the shard's sets of failed and of waiting turns.
 local function forget_turn(turn)
   forget_waiting(turn)
   unschedule(scheduled_member(turn))

@@ -1,5 +1,5 @@
--- Requires: keys. Defines: add_spending. Adds the usage of model calls to the sums of the conversation and of its tenant.
--- A tenant has a hash in each shard. It stays when a conversation is erased. A damaged hash stops no settlement (I12).
+-- Requires: keys. Adds usage to the sums of the conversation, and of its tenant, which has a hash in each shard that an
+-- erase keeps. A damaged hash stops no settlement (I12).
 -- usage: input, output and cached tokens, and the price in millionths of a dollar. Each may be absent.
 local SPENT = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
 

@@ -1,10 +1,10 @@
--- Requires: keys, conversation, append. Defines: keep_streamed_text. Puts the text that readers of a canceled turn have
--- seen into the log, as an assistant message with the mark `stopped`. Only the model call that no step has recorded counts.
--- Reasoning and tool calls are left out, because no provider takes a part of them back. No command here can fail because
--- of a key of another type, as a script must not end between its writes.
+-- Requires: keys, conversation, append. The text that readers of a canceled turn have seen enters the log, with the
+-- mark `stopped`. Only the call that no step has recorded counts. Reasoning and calls are left out, because no provider
+-- takes a part of them back. No command here can fail because of a key of another type, as a script must not end
+-- between its writes.
 local MOST_TEXT_BYTES, STREAM_PAGE, GAP = 1048576, 500, '…'
 
--- Returns the text of a batch, its place and its tokens. key: of the model call, in front of the first name.
+-- Returns text, place and tokens of a batch. key: of the model call, in front of the first name.
 local function read_text(fields, key)
   local at, text, tokens
   for index = 1, #fields, 2 do
@@ -15,8 +15,8 @@ local function read_text(fields, key)
   return at, text, tokens
 end
 
--- Returns the texts of the last model call, newest first. Empty if the text is not to be kept: then its worker has not
--- counted it. A batch that a worker sent twice stands there twice, and the later one has everything.
+-- The texts of the last model call, newest first. Empty if its worker has not counted the text. A batch that was sent
+-- twice has everything in its later entry.
 local function collect_texts(turn)
   local texts, call, first = {}, nil, '+'
   repeat
@@ -35,8 +35,7 @@ local function collect_texts(turn)
   return texts
 end
 
--- Appends the message. Text whose start has left the stream begins with a mark. Text beyond the limit of a message is left
--- out.
+-- Text whose start has left the stream begins with a mark. Text beyond the limit of a message is left out.
 local function keep_streamed_text(turn)
   local texts, parts, bytes, tokens = collect_texts(turn), {}, 0, 0
   if #texts > 0 and texts[#texts].at > 0 then parts, bytes, tokens = { GAP }, #GAP, 1 end

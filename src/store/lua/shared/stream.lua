@@ -1,6 +1,6 @@
--- Requires: key-names. Defines: notify_readers, end_stream, stream_compaction. The stream of a turn exists once a client
--- follows the turn, so a turn without followers costs one EXISTS. The key is also the channel of the notices. No command
--- here can fail because of a key of another type, as a script must not end between its writes.
+-- Requires: key-names. The stream of a turn exists once a client follows it, so a turn without followers costs one
+-- EXISTS. Its key is also the channel of notices. No command here can fail because of a key of another type, as a
+-- script must not end between its writes.
 local STREAM_KEPT_MS, STREAM_BATCHES = 300000, 10000
 
 local function notify_readers(turn)
@@ -8,12 +8,12 @@ local function notify_readers(turn)
   if redis.call('EXISTS', stream) == 1 then redis.call('PUBLISH', stream, '') end
 end
 
--- Starts the retention of a settled turn's pieces.
+-- A settled turn's pieces are kept for a while.
 local function end_stream(turn)
   if redis.call('PEXPIRE', stream_prefix .. turn, STREAM_KEPT_MS) == 1 then notify_readers(turn) end
 end
 
--- Adds a committed version to the stream of the turn that is first in the mailbox. fields: as put_version emits them.
+-- For readers of the first turn. fields: as put_version emits them.
 local function stream_compaction(fields)
   local turn = redis.call('LINDEX', mb, 0)
   if not turn then return end

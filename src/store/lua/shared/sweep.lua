@@ -1,7 +1,6 @@
--- Requires: clock, set-members, quarantine. Defines: claim_shard, take_idle.
+-- Requires: clock, set-members, quarantine.
 
--- Claims a shard for one sweep. A claim key that has no expiry or the wrong type would block all later sweeps, so it is
--- removed.
+-- A claim without an expiry, or of the wrong type, would block all later sweeps.
 local function claim_shard(claim, claimMs)
   if redis.call('PTTL', claim) == -1 then redis.call('UNLINK', claim) end
   return redis.call('SET', claim, 1, 'NX', 'PX', claimMs)
@@ -9,8 +8,7 @@ end
 
 local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 
--- Adds some conversations that were idle for their TTL to the list `due`. Each one is rescheduled in case its erase is
--- interrupted.
+-- Each conversation is due again soon, in case its erase is interrupted.
 local function take_idle(idle, due)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', idle, '-inf', now, 'LIMIT', 0, MOST_RESTING)) do
     if read_member('idle', member) then

@@ -1,8 +1,7 @@
--- Requires: keys, conversation, ready, append. Defines: has_open_calls, head_reply, end_of_log, end_before, check_input,
--- enter_input, take_head.
+-- Requires: keys, conversation, ready, append.
 
--- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
--- entry of the log, else ''.
+-- The reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last entry
+-- of the log, else ''.
 local function head_reply(turn)
   local hash = read_turn(turn)
   local seq = value_of(hash, 'inputSeq')
@@ -10,13 +9,12 @@ local function head_reply(turn)
   return fields_of(hash), fields_of(record), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
 end
 
--- Returns the end of the log as fields of the conversation.
 local function end_of_log()
   return { 'head', conversation.head, 'headTokens', conversation.tokens, 'headBytes', conversation.bytes, 'turns',
     conversation.turns }
 end
 
--- Returns the same fields as they were before the user message of a turn.
+-- The end of the log before the user message of a turn.
 local function end_before(turn)
   local seq = value_of(read_turn(turn), 'inputSeq')
   local tokens, bytes, total_tokens, total_bytes = string.match(redis.call('HGET', log, seq), '^(%S+) (%S+) (%S+) (%S+)')
@@ -29,10 +27,10 @@ local function has_open_calls()
 end
 
 local INPUT = '^(%d+) (%d+)\n()'
--- Stored user messages that were checked, by turn. false: the message is in the log.
+-- Checked user messages, by turn. false: the message is in the log.
 local inputs = {}
 
--- Checks the stored user message of a turn. A script that claims the turn calls this before its first write.
+-- A script that claims the turn calls this before its first write.
 local function check_input(turn)
   if has_open_calls() then
     -- @include open-calls
@@ -43,9 +41,8 @@ local function check_input(turn)
   inputs[turn] = input
 end
 
--- Appends the turn's user message to the log: at its first claim, or when the turn is steered into another one or replaced by
--- it. `owner`: of the first claim, else nil.
--- Returns the message, or nil if the message is in the log already.
+-- Appends the user message: at the first claim, or when the turn steers another or is replaced. owner: of the first
+-- claim, else nil. Returns nil if the message is in the log already.
 local function enter_input(turn, closing, owner)
   local hash, field, input = read_turn(turn), 'i:' .. turn, inputs[turn]
   if input == nil then input = redis.call('HGET', txt, field) end
@@ -53,8 +50,7 @@ local function enter_input(turn, closing, owner)
     put(hash, 'state', 'running')
     return nil
   end
-  -- A caller with its own model loop may have left tool calls without results, and no user message may follow such a
-  -- call.
+  -- A caller with its own model loop may have left open calls, which no user message may follow.
   if has_open_calls() then
     -- @include open-calls
     close_open_calls(turn, closing)
@@ -68,7 +64,7 @@ local function enter_input(turn, closing, owner)
   return message
 end
 
--- Gives the first turn of the mailbox to a worker under a new epoch. Returns the same values as head_reply.
+-- Returns the same values as head_reply.
 local function take_head(turn, owner, lease, attempts, closing)
   local message = enter_input(turn, closing, owner)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', lease, 'attempts', attempts)

@@ -1,14 +1,13 @@
--- Requires: key-names. Defines: check_keys, find_other_type, find_bad_number, find_bad_record.
+-- Requires: key-names.
 -- @include corrupt
 -- @include record
 
--- If a script fails halfway, Redis keeps the writes that the script has made. So before its first write, each script checks
--- its records, and the types of the keys that it writes.
+-- Redis keeps the writes of a script that fails halfway. So each script first checks its records, and the types of the
+-- keys that it writes.
 local LARGEST = 9007199254740991
 local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
   'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine', 'packed' }
--- Patterns of fields that are not one whole number: several numbers as `conversation-record.ts` reads them, a fraction,
--- or a word.
+-- Fields that are not one whole number: several, as `conversation-record.ts` reads them, a fraction, or a word.
 local FORMS = { liveSize = '^%d+ %d+ %d+ %d+ %d+$', passed = '^%d+ %d+$', backoff = '^[%d.]+ %d+ [%d.]+ ?[%d.]*$',
   ttl = '^%d+ %d+$', quarantine = '^%d+ ', refused = '^%d+%.?%d*$', calibration = '^%d+%.?%d*$',
   state = '^%l+$' }
@@ -17,8 +16,8 @@ local function is_number(text, form)
   return string.find(text, form or '^%d+$') and (tonumber(text) or 0) <= LARGEST
 end
 
--- Returns the first field of the hash that exists and does not match its pattern, or nil. One search in all plain numbers
--- together costs less than a search in each.
+-- Returns the first field that does not match its pattern. One search in all plain numbers together costs less than a
+-- search in each.
 local function find_bad_number(hash, names)
   local numbers, values = {}, hash.values
   for _, name in ipairs(names) do
@@ -36,8 +35,8 @@ local function find_bad_number(hash, names)
   end
 end
 
--- The arguments are pairs of a command and a key. Each command reads a size, and fails if the key has the wrong type. Returns
--- the first key of the wrong type. If all types are right, returns nil and the sizes of the keys.
+-- Arguments: pairs of a command that reads a size, and a key. Returns the first key of the wrong type, else nil and the
+-- sizes.
 local function find_other_type(...)
   local checks, sizes = { ... }, {}
   for at = 1, #checks, 2 do
@@ -48,17 +47,16 @@ local function find_other_type(...)
   return nil, sizes
 end
 
--- Ends the script if a key has the wrong type. Otherwise returns the sizes of the keys. A script that includes `keys.lua` has
--- checked all keys. Other scripts call this function for each key that they write without reading, except for the key of
--- their first write.
+-- Ends the script if a key has the wrong type. `keys.lua` has checked all keys. Other scripts call this for each key
+-- that they write without reading, except for their first write.
 local function check_keys(...)
   local key, sizes = find_other_type(...)
   if key then refuse(key, '') end
   return sizes
 end
 
--- Reads the conversation's hash. Returns the error reply if the hash is corrupt, or nothing. Only an erase removes log
--- entries, so `head` must equal the number of entries in the log and in packs. With a smaller `head`, the next message would overwrite an older one.
+-- Returns the error reply if the conversation is corrupt. Only an erase removes log entries, so `head` must equal their
+-- number in log and packs. With a smaller `head`, the next message would overwrite an older one.
 local function find_bad_record()
   read_record(RECORD_NUMBERS)
   local field = find_bad_number(record, RECORD_NUMBERS)

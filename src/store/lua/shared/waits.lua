@@ -1,6 +1,5 @@
--- Requires: keys. Defines: read_waits, read_hashes, keep_open_calls, count_steps. Reads the tool calls that a turn waits for from its
--- field `waitCalls`. The field has a line per call: its id and its deadline in ms. Returns the ids in order, and the
--- deadlines by id.
+-- Requires: keys. The field `waitCalls` has a line per call that a turn waits for: its id and its deadline in ms.
+-- Returns the ids in order, and the deadlines by id.
 local function read_waits(lines)
   local calls, deadlines = {}, {}
   for call, deadline in string.gmatch(lines or '', '(%S+) (%d+)') do
@@ -10,16 +9,15 @@ local function read_waits(lines)
   return calls, deadlines
 end
 
--- Reads the hashes of the calls, by call id, from the field `waitHashes`. The field has a line per call: its id and its hash.
+-- The field `waitHashes` has a line per call: its id and its hash.
 local function read_hashes(lines)
   local hashes = {}
   for call, hash in string.gmatch(lines or '', '(%S+) (%S+)') do hashes[call] = hash end
   return hashes
 end
 
--- Writes a field `waitOpen:<callId>` into the turn for each call of this wait without an answer, and removes the fields of
--- the earlier wait. Every third value of ARGV is a call id, starting at `first`. Returns the number of calls without an
--- answer.
+-- Writes a field `waitOpen:<callId>` for each unanswered call of this wait, and removes those of the earlier wait.
+-- Every third value of ARGV from `first` on is a call id. Returns the number of unanswered calls.
 local function keep_open_calls(key, earlier, first)
   local open = 0
   for _, call in ipairs(earlier) do redis.call('HDEL', key, 'waitOpen:' .. call) end
@@ -31,7 +29,7 @@ local function keep_open_calls(key, earlier, first)
   return open
 end
 
--- Returns how many steps the turn has started or recorded.
+-- Steps that the turn has started or recorded.
 local function count_steps(key)
   local steps = 0
   for _, name in ipairs(redis.call('HKEYS', key)) do

@@ -1,26 +1,25 @@
--- Requires: keys, ready. Defines: wake_turn, push_turn, end_wait. A turn gets a wake when it becomes the first of the
--- mailbox, or when its wait ends. In each case the caller adds `wake` to the queue after the script.
+-- Requires: keys, ready. A turn gets a wake when it becomes the first of the mailbox, and when its wait ends. The
+-- caller adds `wake` to the queue after the script.
 
--- Records the wake, and schedules a check by the sweeper in case the wake is lost (I3).
+-- The sweeper checks the turn in case the wake is lost (I3).
 local function wake_turn(wake)
   put(record, 'wake', wake)
   schedule(turn_member, now + WAKE_GRACE_MS)
 end
 
--- Appends a turn to the mailbox (I1, I3). Returns 1 if the caller has to add `wake` to the queue.
+-- Appends a turn to the mailbox (I1, I3). Returns 1 if the caller has to add `wake`.
 local function push_turn(turn, wake)
   if redis.call('RPUSH', mb, turn) == 1 then
     wake_turn(wake)
     return 1
   end
-  -- The turns before this one already have a wake. One wake per accepted turn would overload the queue.
+  -- The turns before this one have a wake. One wake per accepted turn would overload the queue.
   redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
   return 0
 end
 
--- Ends the wait of the first turn of the mailbox, if the turn waits for `kind`. Returns true if the caller has to add
--- `wake` to the queue. With is_fulfilled = false, the turn wakes and must check the context size itself (I13). If the wait
--- has ended before, nothing changes.
+-- Ends the wait of the first turn, if it waits for `kind`. Returns true if the caller has to add `wake`. With
+-- is_fulfilled = false, the turn must check the context size itself (I13).
 local function end_wait(kind, wake, is_fulfilled)
   local turn = redis.call('LINDEX', mb, 0)
   if not turn then return false end

@@ -1,12 +1,12 @@
--- Requires: nothing. Defines: starts_with, find_claims. Finds what a worker has leased, by the beginning of the names of its owners.
--- Names of keys that are searched for claims on summaries. Claims that are not found lapse within 8 s.
+-- Requires: nothing. Finds the leases of a worker by the beginning of its owners' names. At most so many names of keys
+-- are searched for claims on summaries. Other claims lapse within 8 s.
 local names_left = 20000
 
 local function starts_with(text, prefix)
   return type(text) == 'string' and string.sub(text, 1, #prefix) == prefix
 end
 
--- Returns the claims of a worker on summaries of a conversation: pairs of a key and its name in the index.
+-- Claims on summaries of a conversation: pairs of a key and its name in the index.
 local function find_claims(base, id, claims)
   local index, prefix, found = base .. 'ix:' .. id, base .. 'sum:' .. id .. ':', {}
   local count = redis.pcall('HLEN', index)
