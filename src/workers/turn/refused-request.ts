@@ -1,7 +1,13 @@
+/**
+ * Actions after a request was refused, by turnfold's count or by its provider: make room, go back to an older version of
+ * the context, or end the turn without harm to the next one.
+ *
+ * A turn fails as too large only if a pass could not help at this moment (I14). Messages that no model could answer then
+ * leave the context, because every later turn would fail like this one. The log keeps them.
+ */
 import { endBefore } from '../../compaction/restore.ts';
 import type { StepState } from '../../domain/conversation.ts';
-import type { Leaving } from '../../domain/message.ts';
-import { NO_WEIGHT } from '../../domain/message.ts';
+import { type Leaving, NO_WEIGHT } from '../../domain/message.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import { START_VERSION, type Version, weighVersion } from '../../domain/version.ts';

@@ -12,8 +12,7 @@ import { type LeftRange, NO_BACKOFF } from '../../domain/conversation.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { isLost, type TurnLease } from '../../domain/lease.ts';
-import type { LeaveCause } from '../../domain/message.ts';
-import { MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
+import { type LeaveCause, MAX_MESSAGE_BYTES, type Message } from '../../domain/message.ts';
 import { PASS_LIMITS, settlesSize } from '../../domain/pass.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import type { StepRecord } from '../../domain/turn.ts';
@@ -184,9 +183,7 @@ async function undoCanceled(run: RunningTurn): Promise<void> {
 
 type UndoPorts = Pick<TurnPorts, 'turns' | 'contexts' | 'clock'>;
 
-/**
- * Does the same after a settlement if no other turn is open, so that readers see at once what the next turn will see.
- */
+/** After a settlement without another open turn, so that readers see at once what the next turn will see. */
 export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<void> {
   const state = await ports.contexts.readConversation(lease.conversation);
   if (state?.undo === undefined) return;

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ModelRequest } from '../../../src/domain/model.ts';
-import type { Reason } from '../../../src/domain/pass.ts';
-import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import { PASS_LIMITS, type Reason } from '../../../src/domain/pass.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';
 import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Tool } from '../../../src/domain/agent.ts';
-import { defineTool } from '../../../src/domain/agent.ts';
+import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/providers/scripted.ts';

@@ -1,7 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { MAX_MESSAGE_BYTES } from '../../../src/domain/message.ts';
-import type { TokenCounter } from '../../../src/wire/tokens/token-counter.ts';
-import { loadTokenCounter } from '../../../src/wire/tokens/token-counter.ts';
+import { loadTokenCounter, type TokenCounter } from '../../../src/wire/tokens/token-counter.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from '../../../src/workers/turn/tool-output.ts';
 
 const hasRecall = true;
