@@ -10,7 +10,7 @@ const MISSING_MS = 2_000;
 const SPACING_MS = 20;
 const ANSWER_MS = 500;
 
-export interface ElsewhereOptions {
+interface ElsewhereOptions {
   readonly names: readonly string[];
   readonly presence: AgentFinder;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { Timers } from './timers.ts';
 const OBSERVE_EVERY_MS = 1_000;
 const REFRESH_EVERY_MS = 15_000;
 
-export interface CalibrationsOptions {
+interface CalibrationsOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly onEvent: EventListener;

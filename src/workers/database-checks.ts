@@ -6,7 +6,7 @@ import type { Timers } from './timers.ts';
 /** Another database mostly comes with a new connection, which is checked at once. */
 const CHECK_EVERY_MS = 15_000;
 
-export interface DatabaseChecksOptions {
+interface DatabaseChecksOptions {
   readonly watch: DatabaseWatch;
   readonly timers: Timers;
   readonly onEvent: EventListener;

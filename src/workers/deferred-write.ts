@@ -12,7 +12,7 @@ export interface DeferredWritePorts {
   readonly onEvent: EventListener;
 }
 
-export interface DeferredWriteOptions {
+interface DeferredWriteOptions {
   readonly write: DeferredWrite;
   readonly scope: EventScope;
   readonly signal: AbortSignal;

@@ -16,7 +16,7 @@ const SHORT_CONTACT_MS = 1_000;
 /** If Redis does not answer for so long, another worker reports this one as lost. */
 const END_WITHIN_MS = 1_000;
 
-export interface PresenceOptions {
+interface PresenceOptions {
   readonly store: PresenceStore;
   readonly timers: Timers;
   readonly clock: Clock;

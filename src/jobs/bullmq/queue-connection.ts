@@ -7,7 +7,7 @@ import { prepareServers } from '../../store/redis/server-connections.ts';
 /** An error that belongs to no call. `where` is a queue's name, or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
 
-export interface QueueConnectionOptions extends RedisLocation {
+interface QueueConnectionOptions extends RedisLocation {
   readonly onError: QueueErrorListener;
   /** For clients: a command fails while Redis is down, instead of waiting. */
   readonly failsFast?: boolean;

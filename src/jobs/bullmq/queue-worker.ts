@@ -7,7 +7,7 @@ import type { QueueConnection, QueueErrorListener } from './queue-connection.ts'
 import { HOUR_MINUTES } from './queue-reports.ts';
 import { reportErrors } from './queue-set.ts';
 
-export interface QueueWorkerOptions {
+interface QueueWorkerOptions {
   readonly name: QueueName;
   readonly shard: number;
   readonly prefix: string | undefined;
@@ -135,7 +135,7 @@ function isJson(text: string): boolean {
   }
 }
 
-export interface IntakeOptions {
+interface IntakeOptions {
   readonly queue: QueueName;
   readonly shard: number;
   readonly concurrency: number;

@@ -12,7 +12,7 @@ import { QueueSet, reportErrors } from './queue-set.ts';
 import { Intake, openQueueWorker } from './queue-worker.ts';
 import { TurnLanes } from './turn-lanes.ts';
 
-export interface QueueRole<Handler> {
+interface QueueRole<Handler> {
   readonly handler: Handler;
   /** Divided among the shards. Each shard gets at least one. */
   readonly concurrency: number;
@@ -36,7 +36,7 @@ export interface QueueWorkersOptions extends RedisLocation {
 }
 
 /** `deadline`: some jobs had not ended. Their leases and locks lapse, and other workers continue them. */
-export type CloseOutcome = 'closed' | 'deadline';
+type CloseOutcome = 'closed' | 'deadline';
 
 export interface QueueWorkers {
   /** May be called once. Resolves when connected, however long Redis is down, or when closed. */

@@ -16,7 +16,7 @@ const LANE_MS = 30_000;
 
 const MOST_WAKES = 500;
 
-export interface TurnLanesOptions {
+interface TurnLanesOptions {
   readonly dueWakes: DueWakes;
   readonly queue: Queue;
   readonly intake: Intake;

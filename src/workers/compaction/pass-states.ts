@@ -76,7 +76,7 @@ interface Settled extends Evaluated, Planned {
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-export interface PassSizes {
+interface PassSizes {
   readonly sequences?: number;
   readonly tokensBefore?: number;
   readonly tokensAfter?: number;

@@ -42,7 +42,7 @@ export interface Shadow {
   measure(pass: MeasuredPass): Promise<void>;
 }
 
-export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
+interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
   readonly agents: PreparedAgents;
   /** They call no model, so that a measurement costs nothing. */

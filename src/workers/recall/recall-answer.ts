@@ -17,7 +17,7 @@ const MAX_CALL_CHARS = 80;
 /** Each attempt counts the whole answer, so a part is made smaller still. */
 const SPARE_TOKENS = 8;
 
-export type Compose = (room: number) => Promise<string>;
+type Compose = (room: number) => Promise<string>;
 
 /** The whole answer may have more tokens than its parts. The parts are then composed again with fewer. */
 export async function composeWithin(counter: TokenCounter, maxTokens: number, compose: Compose): Promise<string> {

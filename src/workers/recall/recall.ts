@@ -43,7 +43,7 @@ const input = z
 
 type RecallInput = z.infer<typeof input>;
 
-export interface RecallPlace extends IndexedLog {
+interface RecallPlace extends IndexedLog {
   readonly contexts: IndexedLog['contexts'] & Pick<ContextStore, 'readText'>;
 }
 

@@ -11,7 +11,7 @@ import { StoppedWork } from '../shutdown.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { createRequest, type EarlierSummaries, findPlace, type PreparedRequest } from './summary-request.ts';
 
-export interface SummarizedConversation {
+interface SummarizedConversation {
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
 }

@@ -32,7 +32,7 @@ export interface EarlierSummaries {
   readonly depth: number;
 }
 
-export interface SequencePlace {
+interface SequencePlace {
   readonly earlier?: EarlierSummaries;
   /** Version in which only the system prompt comes before the sequence. */
   readonly opensVersion?: number;
@@ -47,12 +47,12 @@ export interface PreparedRequest {
   readonly readUsage: () => TurnUsage;
 }
 
-export interface RefusedSource {
+interface RefusedSource {
   readonly status: 'refused';
   readonly why: string;
 }
 
-export interface RequestParts {
+interface RequestParts {
   readonly prepared: PreparedAgent;
   readonly entries: readonly LogEntry[];
   readonly place: SequencePlace;

@@ -3,7 +3,7 @@ import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { PackStore } from '../../store/pack-store.ts';
 import type { Shutdown } from '../shutdown.ts';
 
-export interface PackerPorts {
+interface PackerPorts {
   readonly packs: PackStore;
   readonly shutdown: Pick<Shutdown, 'begun'>;
   readonly onEvent: EventListener;

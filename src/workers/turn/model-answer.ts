@@ -24,16 +24,16 @@ interface UnusableAnswer {
   readonly why: string;
 }
 
-export type ReadAnswer =
+type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
   | UnusableAnswer;
 
 /** `countFault`: why the provider's count is not used. */
-export interface JudgedRequest extends CountedRequest {
+interface JudgedRequest extends CountedRequest {
   readonly countFault?: CountFault;
 }
 
-export interface SentRequest extends JudgedRequest {
+interface SentRequest extends JudgedRequest {
   readonly key: string;
   /** The ids of new tool calls are derived from it. */
   readonly head: number;

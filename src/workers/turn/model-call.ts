@@ -22,13 +22,13 @@ import { StoppedWork } from '../shutdown.ts';
 import { type Ending, LostTurn, StepTimeout } from './ending.ts';
 import type { ModelFailure, RunningTurn } from './turn-states.ts';
 
-export type ModelCallResult =
+type ModelCallResult =
   | { readonly status: 'answered'; readonly answer: ModelAnswer }
   | { readonly status: 'failed'; readonly failure: ModelFailure };
 
 type Listeners = Pick<ModelRequest, 'onText' | 'onReasoning' | 'onToolCall'>;
 
-export interface ModelCall {
+interface ModelCall {
   readonly run: RunningTurn;
   readonly model: Model;
   readonly request: Omit<ModelRequest, 'signal'> & Required<Listeners>;

@@ -1,6 +1,6 @@
 /**
- * Actions after a request was refused, by turnfold's count or by its provider: make room, go back to an older version of
- * the context, or end the turn without harm to the next one.
+ * Actions after turnfold's count or a provider refused a request. They make room, go back to an older version of the
+ * context, or end the turn without harm to the next one.
  *
  * A turn fails as too large only if a pass could not help at this moment (I14). Messages that no model could answer then
  * leave the context, because every later turn would fail like this one. The log keeps them.

@@ -24,7 +24,7 @@ const outputSchema = z.union([
 
 const approvalSchema = z.object({ approved: z.boolean(), why: z.string().optional() });
 
-export type Approval = z.infer<typeof approvalSchema>;
+type Approval = z.infer<typeof approvalSchema>;
 
 export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string): ToolAnswer {
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
@@ -82,13 +82,13 @@ export function readApproval(json: string): Approval {
 
 export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
-export interface ClippedResult {
+interface ClippedResult {
   readonly content: string;
   /** Undefined if nothing was cut, or if the full text is not stored. */
   readonly whole?: { readonly hash: string; readonly text: string };
 }
 
-export interface ClipBounds {
+interface ClipBounds {
   readonly maxTokens: number;
   /** The full text is stored only if the agent can read it by recall. */
   readonly hasRecall: boolean;

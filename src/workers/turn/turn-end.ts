@@ -12,10 +12,7 @@ import { type Ending, LostTurn } from './ending.ts';
 import type { TurnPorts } from './turn-ports.ts';
 import { failTurn, type TurnEnd } from './turn-states.ts';
 
-export type EndPorts = Pick<
-  TurnPorts,
-  'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'
->;
+type EndPorts = Pick<TurnPorts, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'>;
 
 export interface ClaimedWork {
   readonly claimed: ClaimedTurn;
@@ -24,12 +21,12 @@ export interface ClaimedWork {
   readonly startedAt: number;
 }
 
-export interface EndedWork extends ClaimedWork {
+interface EndedWork extends ClaimedWork {
   readonly end: TurnEnd;
   readonly mayClaimNext: boolean;
 }
 
-export interface EndedTurn {
+interface EndedTurn {
   /** Claimed together with the settlement (I7). */
   readonly next?: ClaimedTurn | undefined;
   /** State after the last step, if the settlement recorded that step. */
