@@ -42,10 +42,7 @@ export const answerMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/**
- * A worker that found an invalid answer could only fail the turn.
- * @throws invalid_input, message_too_large
- */
+/** A worker that found an invalid answer could only fail the turn. */
 export async function readAnswers(
   counter: TokenCounter,
   answers: Readonly<Record<string, CallAnswer>>,

@@ -35,10 +35,7 @@ interface CachedKey {
   readonly readAt: number;
 }
 
-/**
- * Redis is read once in 2 s for each key in use, and written once a minute. Memory answers only grants: a token that
- * the remembered key refuses may be the new secret of a rotation.
- */
+/** Memory answers only grants: a token that the remembered key refuses may be the new secret of a rotation. */
 export class Authenticator {
   readonly #ports: AuthenticatorPorts;
   readonly #cache = new Map<string, CachedKey>();

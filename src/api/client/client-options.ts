@@ -20,15 +20,9 @@ export interface ClientOptions {
   readonly encodingOf?: (agent: string) => Encoding;
   /** Replicas and disks that must confirm a write in time. Otherwise the call fails with `accepted_unsure`. */
   readonly durability?: Durability | undefined;
-  /**
-   * How long a call is retried while Redis is unreachable, in ms (default 5,000). Retries use the same ids. After this
-   * time the call fails with `redis_unavailable`.
-   */
+  /** How long a call is retried while Redis is unreachable, in ms (5,000). Then it fails with `redis_unavailable`. */
   readonly deadlineMs?: number;
-  /**
-   * If true, calls fail within a second while Redis is unreachable (default false). A busy Redis, which still answers
-   * other calls, may take longer.
-   */
+  /** If true, calls fail within a second while Redis is unreachable (false). A busy Redis may take longer. */
   readonly failFast?: boolean;
   /** Receives connection errors and failures to add a wake job. A call throws its own errors. */
   readonly onError?: (error: unknown) => void;

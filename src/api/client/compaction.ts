@@ -21,7 +21,7 @@ import type { ClientPorts } from './ports.ts';
 
 export const compactionMethods = {
   /**
-   * @returns the id of the pass. An open pass takes the request.
+   * An open pass takes the request.
    * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
    */
   compact: async (ports, name) => {

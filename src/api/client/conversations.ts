@@ -14,7 +14,7 @@ import { readCursor } from './turns.ts';
 export const conversationMethods = {
   /**
    * A call examines at most about 2,000 conversations, so a page may be short.
-   * @throws invalid_input for an invalid filter or cursor
+   * @throws invalid_input
    */
   conversations: async (ports, input = {}) => {
     const { after, ...query } = parseInput(conversationsSchema, input);

@@ -59,7 +59,7 @@ export interface InspectedVersion {
 }
 
 /**
- * @param number absent: the live version.
+ * Without a number, reads the live version.
  * @throws not_found, version_gone
  */
 export async function readInspected(
@@ -120,10 +120,7 @@ const MAX_CONTEXTS = 16;
 /** A context of 10,000 messages has about 15 MB. */
 const MAX_BYTES = 64_000_000;
 
-/**
- * A person asks about the same context many times. If the log has grown since, only the new entries are read. Contexts
- * never change, so other caches use them as keys.
- */
+/** If the log has grown since, only its new entries are read. Contexts never change, so caches use them as keys. */
 class RecentContexts {
   readonly #ports: Pick<ClientPorts, 'contexts'>;
   /** The context that was read last is at the end. */

@@ -130,10 +130,7 @@ async function decide(
   }
 }
 
-/**
- * @throws proposal_stale if the pass ended before a worker read the decision, and the worker's error if it refused the
- * approval
- */
+/** @throws proposal_stale if the pass ended before a worker read the decision */
 function conclude(operation: string, proposal: string, answer: DecisionAnswer): DecisionView {
   switch (answer.status) {
     case 'approved':

@@ -49,10 +49,7 @@ export const turnMethods = {
       ...(recorded.claim !== undefined && { claim: recorded.claim }),
     };
   },
-  /**
-   * @returns `canceled`, or the state in which the turn had settled before
-   * @throws invalid_input, not_found, accepted_unsure
-   */
+  /** @throws invalid_input, not_found, accepted_unsure */
   cancel: async (ports, name, turn) => {
     const conversation = readConversationName(name);
     const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
@@ -88,10 +85,7 @@ export const turnMethods = {
     const { since = 0, ...query } = parseInput(failedSchema, input);
     return await ports.turns.listFailed({ since, ...query });
   },
-  /**
-   * The log keeps the messages of the failed attempt, and the agent sees them.
-   * @throws not_found, turn_not_failed, gone if the input was erased, and the errors of enqueueTurn
-   */
+  /** @throws not_found, turn_not_failed, gone if the input was erased, and the errors of enqueueTurn */
   redrive: async (ports, name, turn, input = {}) => {
     const conversation = readConversationName(name);
     const { operation, priority, context: contextInput } = parseInput(redriveSchema, input);

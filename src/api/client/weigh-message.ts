@@ -37,10 +37,7 @@ export function checkBytes(text: string, field: string): void {
   );
 }
 
-/**
- * Each later request would hold a picture or file that no provider can read.
- * @param at path of the message, or ''
- */
+/** Each later request would hold a picture or file that no provider can read. */
 export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string): void {
   for (const [index, given] of parts.entries()) {
     const flaw = findContentFlaw(readPart(given));
@@ -52,10 +49,7 @@ const MAX_FIELDS = 100;
 
 const copySchema = boundedRecord(z.string(), z.union([z.string(), jsonSchema]), MAX_FIELDS);
 
-/**
- * Reads in slices: 5,000 messages must not block the event loop.
- * @throws invalid_input, message_too_large
- */
+/** Reads in slices: 5,000 messages must not block the event loop. */
 export function* readAppendedInSlices(given: readonly unknown[], notes: HistoryNotes): Interruptible<ReadMessages> {
   // Objects of callers may throw when they are read. The copies cannot.
   const copies = yield* mapInSlices(given, (message, index) => parseInput(copySchema, message, `messages[${index}]`));

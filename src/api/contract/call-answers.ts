@@ -3,7 +3,6 @@ import type { ToolOutput } from '../../domain/agent.ts';
 import { boundedRecord } from '../../domain/bounded-schemas.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
-import type { ConversationName } from './names.ts';
 
 export type CallAnswer = {
   /** Hash of the call that is meant, as in `waiting.calls`. The answer reaches no other call with the same id. */
@@ -41,14 +40,6 @@ const answerSchema = z.union(
   [z.strictObject({ content: z.string(), isError: z.boolean().optional(), ...namingFields }), approvalSchema],
   { error: 'expected a tool result {content, isError?} or a decision {approved, why?}, with {hash?, by?}' },
 );
-
-/** Arguments of `answer`. */
-export type AnswerArguments = [
-  conversation: ConversationName,
-  turn: string,
-  answers: Readonly<Record<string, CallAnswer>>,
-  options?: AnswerOptions,
-];
 
 export const answersSchema = boundedRecord(z.string().min(1).max(256), answerSchema, MAX_CALLS).refine(
   (answers) => Object.keys(answers).length > 0,

@@ -8,20 +8,11 @@ export interface HttpClientOptions {
   readonly url: string;
   /** Bearer key. It decides which tenant the client reaches. A server without keys needs none. */
   readonly key?: string;
-  /**
-   * How long a call is retried while the server is away, in ms (default 5,000). Retries use the same ids. After this
-   * time the call fails with `server_unavailable`.
-   */
+  /** How long a call is retried while the server is away, in ms (5,000). Then it fails with `server_unavailable`. */
   readonly deadlineMs?: number;
-  /**
-   * Time in which the server must answer completely, in ms (default 30,000). A call that waits for a result may take
-   * longer by that wait.
-   */
+  /** Time in which the server must answer, in ms (30,000). A call that waits for a result may take longer. */
   readonly answerMs?: number;
-  /**
-   * Time without a byte after which a stream connects again, in ms (default 45,000). A server sends a comment every 15
-   * s.
-   */
+  /** Time without a byte after which a stream connects again, in ms (45,000). A server sends one every 15 s. */
   readonly silentMs?: number;
   /** Sends the requests (default: `fetch` of the runtime), e.g. through a proxy or with a client certificate. */
   readonly fetch?: typeof fetch;

@@ -104,8 +104,8 @@ export function readCalled(name: ConversationName, at?: string): CalledConversat
 const inputSchema = z.looseObject({ tenant: idSchema.optional() });
 
 /**
- * Only copies the fields: the server validates them, by the schemas of the client over Redis.
- * @throws invalid_input if the input is no object, if reading it fails, or for an invalid tenant
+ * The server validates the fields.
+ * @throws invalid_input if the input is no object, or for an invalid tenant
  */
 export function readFields<Input extends object>(input: Input): Input & { readonly tenant?: string | undefined } {
   return parseInput(inputSchema, input) as Input & { readonly tenant?: string | undefined };

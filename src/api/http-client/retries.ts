@@ -18,10 +18,7 @@ export class Retries {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  /**
-   * @param askedMs pause that the server asked for
-   * @returns false if the deadline would pass first, or if the signal aborts
-   */
+  /** @returns false if the deadline would pass before the next attempt, or if the signal aborts */
   async wait(askedMs: number | undefined, signal: AbortSignal): Promise<boolean> {
     const failedAt = performance.now();
     this.#until ??= failedAt + this.#deadlineMs;

@@ -33,10 +33,7 @@ export const httpTurnMethods = {
     // Only this call knows the id that it made. If the server knows the turn, an earlier attempt stored it.
     return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
   },
-  /**
-   * If the request fails, each turn is refused with its error. After `server_unavailable` and `redis_unavailable`, the
-   * server may have accepted some turns.
-   */
+  /** After `server_unavailable` and `redis_unavailable`, the server may have accepted some of the refused turns. */
   enqueueTurns: async (http, inputs) => {
     const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn
     const sent = list.filter((turn): turn is SentTurn => 'json' in turn);

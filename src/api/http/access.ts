@@ -67,10 +67,7 @@ export function checkOpenAccess(
   throw fieldError('invalid_config', names.allowedHosts, `* is refused: ${open}. List the names, or ${names.remedy}`);
 }
 
-/**
- * Header and URL must both name an allowed host, also for callers with a key: over HTTP/2 and in absolute form, the
- * URL comes from elsewhere than the header.
- */
+/** Over HTTP/2 and in absolute form, the URL comes from elsewhere than the header. So both must be allowed. */
 export function checkHost(request: Request, hosts: AllowedHosts): void {
   const given = [request.headers.get('host'), new URL(request.url).host].filter((host) => host !== null);
   const foreign = given.find((host) => !isAllowedHost(host, hosts));
@@ -78,10 +75,7 @@ export function checkHost(request: Request, hosts: AllowedHosts): void {
   throw new HttpProblem('forbidden', explainForeignHost(foreign, 'allowedHosts (--allowed-hosts)'), { field: 'host' });
 }
 
-/**
- * Without keys, any page in a browser on this machine could send requests, so pages of unknown origins are refused.
- * With keys, a web page has no right that its user did not give it.
- */
+/** Without keys, any page in a browser on this machine could send requests, so unknown origins are refused. */
 export function checkSource(request: Request, { hosts, isOpen, cors }: Access): void {
   checkHost(request, hosts);
   if (isOpen) checkOrigin(request, cors);

@@ -5,10 +5,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/**
- * Memory for answers that hold a context or a log while they are made and sent. An answer reserves its size before it
- * reads, and waits in order of arrival if it finds no room.
- */
+/** An answer reserves its size before it reads. Answers that find no room wait in order of arrival. */
 export class AnswerMemory {
   readonly maxBytes: number;
   readonly #waitMs: number;

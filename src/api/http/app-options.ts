@@ -111,13 +111,11 @@ export interface ServerFacts {
   readonly onError: (error: unknown) => void;
 }
 
-export interface HttpAppOptions extends AccessOptions {
+export interface HttpAppOptions extends AccessOptions, Partial<Pick<ServerFacts, 'basePath' | 'onError'>> {
   /** Client through which every route works. */
   readonly client: TurnfoldClient;
   /** true: requests that would change something get 403 `read_only`, whatever the rights of the caller (false). */
   readonly isReadOnly?: boolean;
-  /** Path under which the routes are mounted (the root). */
-  readonly basePath?: string;
   /** Limits of requests. */
   readonly limits?: HttpLimits;
   /** Protocols beside the routes. They use the same callers. */
@@ -127,8 +125,6 @@ export interface HttpAppOptions extends AccessOptions {
    * `not_offered`.
    */
   readonly fleet?: () => Promise<object>;
-  /** Receives unexpected errors, which callers do not see. */
-  readonly onError?: (error: unknown) => void;
   /** Receives each answered request. */
   readonly onRequest?: (request: AnsweredRequest) => void;
 }

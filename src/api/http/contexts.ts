@@ -109,10 +109,7 @@ const RENDERED_FACTOR = 5;
 /** Share of that memory, a quarter of the heap, that one answer may take. */
 const MOST_OF_MEMORY = 1.5;
 
-/**
- * A large context first gets a share of the server's memory, and is sent in pieces. Four contexts of 90 MB at a time
- * would otherwise end a process with a heap of 400 MB.
- */
+/** Four contexts of 90 MB at a time would otherwise end a process with a heap of 400 MB. */
 export async function answerWithContext(
   call: Call,
   handle: () => Promise<JsonAnswer | Response>,

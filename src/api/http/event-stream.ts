@@ -53,10 +53,7 @@ export function answerEvents({ follow, ...source }: EventSource): Response {
   return answerFrames({ ...source, frames: (signal) => writeEvents(follow(signal)) });
 }
 
-/**
- * Reads the next frame only when the connection takes it. So a client that reads nothing costs one frame of memory,
- * and is disconnected after `stalledMs`.
- */
+/** Reads the next frame when the connection takes it. So a client that reads nothing costs one frame of memory. */
 export function answerFrames(source: FrameSource): Response {
   const reader = new FrameReader(source);
   const body = new ReadableStream<Uint8Array>(

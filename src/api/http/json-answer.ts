@@ -9,10 +9,7 @@ interface JsonStream extends Omit<FrameSource, 'frames' | 'cutsAtFailure' | 'hea
   readonly pieces: AsyncIterable<string> | Iterable<string>;
 }
 
-/**
- * Makes the next piece only when the connection takes it. So a slow client costs the values and one piece, but not the
- * whole text.
- */
+/** Makes the next piece when the connection takes it. So a slow client does not cost the whole text. */
 export function answerJson({ pieces, headers, ...source }: JsonStream): Response {
   refuseHead(source.request);
   return answerFrames({

@@ -106,10 +106,7 @@ function statusOf(code: ErrorCode): number {
   return STATUSES[code] ?? HTTP_CODES.defect;
 }
 
-/**
- * The text of an unexpected error is hidden, because it may contain a secret.
- * @param onDefect receives errors that are turnfold's own
- */
+/** Hides the text of an unexpected error, which may contain a secret, and gives the error to `onDefect`. */
 export function answerProblem(error: unknown, onDefect: (error: unknown) => void): Response {
   const { problem, headers } = explainError(error, onDefect);
   return writeProblem(problem, headers);

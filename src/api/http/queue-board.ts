@@ -20,10 +20,7 @@ export interface QueueBoardOptions extends Pick<AccessOptions, 'authenticate' | 
   readonly importPackages?: typeof importPackages;
 }
 
-/**
- * Serves bull-board beside other routes. Its packages are optional. The caller needs the scope `admin` in the default
- * tenant. A browser sends the access key as the password of HTTP Basic.
- */
+/** Serves bull-board beside other routes. A browser sends the access key as the password of HTTP Basic. */
 export function withQueueBoard(answer: HttpApp['fetch'], options: QueueBoardOptions): HttpApp['fetch'] {
   const access = openAccess(options);
   let board: Promise<Fetch> | undefined;

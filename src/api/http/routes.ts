@@ -125,10 +125,7 @@ export const routes: readonly Route[] = Object.entries(operations).map(([name, r
   return { ...row, operation, handle: handlers[operation] ?? answerByClient };
 });
 
-/**
- * Finds the position behind the last event, which is at most about the 500th.
- * @param needsOnlyCheck true: the position does not matter
- */
+/** The last event is at most about the 500th. With `needsOnlyCheck`, the position does not matter. */
 async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
   let last = '0';
   for await (const event of client.events(name, { after: last, waitMs: 0 })) {

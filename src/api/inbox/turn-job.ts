@@ -13,10 +13,7 @@ import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 const JOB_NAME = 'turn';
 
-/**
- * Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn.
- * @throws invalid_input or message_too_large, with the field
- */
+/** Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn. */
 export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput {
   if (name !== JOB_NAME) {
     throw fieldError('invalid_input', 'job.name', `expected "${JOB_NAME}", the only kind of job in the inbox`);
@@ -33,10 +30,7 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
 
 const LONGEST_JOB_ID = 100;
 
-/**
- * BullMQ numbers jobs without an id of their own, from 1 after each removal of the queue. Such a number would name
- * another turn later, so the time of the job is added.
- */
+/** BullMQ numbers jobs from 1 after each removal of the queue, so a number alone would name another turn later. */
 function nameTurn(id: string, addedAt: number): string {
   const isNumber = /^\d+$/.test(id);
   const isName = id.length <= LONGEST_JOB_ID && idSchema.safeParse(id).success;

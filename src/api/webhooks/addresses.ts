@@ -60,10 +60,7 @@ export class RefusedAddressError extends Error {
 
 type Resolver = typeof resolveHost;
 
-/**
- * The connection uses the very addresses that were checked. Otherwise a DNS server could give the check a public
- * address, and the connection a private one.
- */
+/** Connects to the address that was checked. A DNS server could otherwise give the connection a private one. */
 export function createCheckedLookup(
   isAllowed: (address: string) => boolean,
   resolve: Resolver = resolveHost,

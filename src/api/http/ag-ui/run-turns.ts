@@ -73,10 +73,7 @@ async function enqueue(backend: Backend, request: RunRequest, input: string, onB
   }
 }
 
-/**
- * A run may bring several texts as one message, of which the log may have some by now. So only the last text is
- * compared.
- */
+/** A run may bring several texts as one message, of which the log may have some. So the last text is compared. */
 async function checkRepeated(
   backend: Backend,
   { threadId, runId, messages }: RunRequest,

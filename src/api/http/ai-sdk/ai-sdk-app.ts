@@ -26,8 +26,7 @@ import type { ChatTurn } from './turn-names.ts';
 
 export interface AiSdkOptions extends FrontEndOptions {
   /**
-   * Major version of the pages' AI SDK (default 6), which the header `x-ai-sdk-version` overrides. 5 has no approvals,
-   * and only 7 can take text back.
+   * AI SDK of the pages (6). The header `x-ai-sdk-version` overrides it. 5 has no approvals, only 7 takes text back.
    */
   readonly sdkVersion?: SdkVersion;
   /** How long after its end a page that resumes still gets a turn, in ms (default 10,000). 0: only open turns. */
@@ -38,7 +37,7 @@ const REPLAY_MS = 10_000;
 const FRAMES = { headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
 
 /**
- * Routes for `useChat` (UI message stream v1), to be mounted in a server.
+ * Routes for `useChat`, to be mounted in a server.
  * @throws invalid_config without `authenticate`
  */
 export function aiSdkApp(options: AiSdkOptions): Hono {

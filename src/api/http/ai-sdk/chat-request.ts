@@ -182,10 +182,7 @@ function idsOf(calls: readonly Part[]): Set<string> {
   return new Set(calls.map(({ toolCallId = '' }) => toolCallId));
 }
 
-/**
- * Leaves out restarted steps. A page that does not keep `step-start` has one step. Data parts alone are no step,
- * because they may stand before the first one.
- */
+/** Leaves out restarted steps. Data parts alone are no step, because they may stand before the first one. */
 function takeValidSteps(parts: readonly Part[]): Part[][] {
   const steps: Part[][] = [[]];
   for (const part of parts) {

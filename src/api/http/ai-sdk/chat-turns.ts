@@ -84,10 +84,7 @@ async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise
   }
 }
 
-/**
- * The next attempt takes the place of the last one. With the id of the message, a repeated request finds that attempt.
- * Without it, a request joins an attempt that is not settled.
- */
+/** With the id of the message, a repeated request finds the next attempt. Without it, it joins an open attempt. */
 async function planRegeneration(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatPlan> {
   // The page has removed the answer, unless the id names the user message.
   const named = messageId === undefined ? undefined : splitTurnName(messageId);
@@ -156,10 +153,7 @@ async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, ne
   });
 }
 
-/**
- * The turn that waits names the message, which may stand before others: a person may answer one of two calls and then
- * ask something else.
- */
+/** A person may answer one of two calls and then ask something else, so the message may stand before others. */
 async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
   const { client, nameOf } = backend;
   const open = await readOpenTurns(backend, request.id, { limit: 1 });

@@ -27,8 +27,8 @@ interface ChunkOptions {
 }
 
 /**
- * The table from the parts of a turn to chunks of a UI message. One instance for each response. The stream is over
- * once `isDone` is true: the turn has ended, or waits for the page.
+ * The table from the parts of a turn to chunks, one for each response. `isDone`: the turn ended, or waits for the
+ * page.
  */
 export class ChunkTable {
   readonly #turn: string;
@@ -175,8 +175,7 @@ export class ChunkTable {
   }
 
   /**
-   * A person approves the input that will run, so the page shows it if it differs from what the model wrote. An output
-   * of AI SDK 5 is a decision, which a new input would take back.
+   * A person approves the input that will run. An output of AI SDK 5 is a decision, which a new input would take back.
    */
   #showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
     if (input === undefined || input === written || this.#known.results.has(toolCallId)) return [];

@@ -13,10 +13,7 @@ export interface ChatPlan extends ChatTurn {
   readonly replaced?: { readonly turn: string; readonly open: readonly string[] };
 }
 
-/**
- * A turn has the name of its user message with the number of the attempt, so a repeated request finds it. The answer
- * has the id of the turn, because two messages of a page may not share an id.
- */
+/** A repeated request finds its turn by this name. The answer has the id of the turn, and the message its own. */
 export function nameTurn(message: string, attempt: number): string {
   return `${message}.${attempt}`;
 }
@@ -36,10 +33,7 @@ export async function beginTurn(
   await client.enqueueTurn({ conversation, tenant, agent, turn, input });
 }
 
-/**
- * Attempts follow each other, so a search that doubles its steps finds the last of n with about 2 log n reads. Returns
- * 1 for a message without a turn.
- */
+/** Doubles its steps, so it finds the last of n attempts with about 2 log n reads. */
 export async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
   const exists = async (attempt: number) => (await readTurn(backend, id, nameTurn(message, attempt))) !== undefined;
   let [last, missing] = [1, 2];

@@ -3,10 +3,7 @@ import { fieldError } from '../../../domain/errors.ts';
 import { readJsonText } from '../../../domain/json-text.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 
-/**
- * Names a waiting call by id and hash, in an id that a front-end returns. The id alone repeats when a conversation is
- * erased and created again (I21).
- */
+/** The id of a call repeats when a conversation is erased and created again, so its name has the hash, too (I21). */
 export function nameWaitingCall({ id, hash }: Pick<WaitingCall, 'id' | 'hash'>): string {
   return hash === undefined ? id : `${id}.${hash}`;
 }
@@ -26,10 +23,7 @@ interface ShownCall {
   readonly input?: unknown;
 }
 
-/**
- * A protocol whose answers have only the id of the call returns name and arguments, too.
- * @returns the hash for the answer
- */
+/** @returns the hash for the answer, if the front-end shows the call that waits */
 export function checkShownCall(call: WaitingCall, { name, input }: ShownCall, field: string): string | undefined {
   const texts = [call.arguments, ...(call.input === undefined ? [] : [call.input])];
   const hasSameInput = input === undefined || texts.some((text) => isDeepStrictEqual(input, readJsonOrText(text)));

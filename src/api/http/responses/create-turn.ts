@@ -61,10 +61,7 @@ async function storeAnswers({ client, nameOf }: Backend, { conversation, view, a
   await client.answer(nameOf(conversation), view.turn, answers);
 }
 
-/**
- * Such a request may repeat items of its agent, and those before them, which the log has. A system message has no
- * place behind open calls.
- */
+/** The log has items of the agent and those before them. A system message has no place behind open calls. */
 function checkEcho(history: readonly PlacedInput[]): void {
   const first = history.findLastIndex(({ item }) => isOfAgent(item)) + 1;
   const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');

@@ -19,10 +19,7 @@ export type ResponseEvent = {
   readonly sequence_number: number;
 } & Readonly<Record<string, unknown>>;
 
-/**
- * A number names a place in the response: step, item of the step, and number of characters. So each reading gives the
- * same numbers, however its text was cut into pieces.
- */
+/** A number names a step, an item and a character. So each reading of a response gives the same numbers. */
 const STEP = 2 ** 24;
 const ITEM = 2 ** 22;
 const OPENING = 2;
@@ -226,10 +223,7 @@ export class ResponseTable {
     this.#index += 1;
   }
 
-  /**
-   * Readers cannot remove an item, so the open one ends without content. The last event has the response without void
-   * items.
-   */
+  /** Readers cannot remove an item, so the open one ends without content. The last event leaves void items out. */
   #restart(step: number): ResponseEvent[] {
     if (step !== this.#step) {
       this.isDone = true;
