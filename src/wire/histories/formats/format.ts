@@ -1,3 +1,15 @@
+/**
+ * An importer (`HistoryFormat`) recognizes the records of a file and turns them into foreign messages. It does not build
+ * turnfold's own messages. Once its blocks have the names of Anthropic or the AI SDK, `readHistoryInSlices` reads and
+ * repairs them.
+ *
+ * Nothing is dropped silently. `ForeignMessages.leaveOut` counts a kind of record that is no message, with the place of
+ * the first one. A record that would lose a call is an error with its place.
+ *
+ * A format whose files hold lists of messages is a row of `listFormat` (`message-lists.ts`). Other formats read their
+ * records one by one. `detect.ts` has all formats: the first one that recognizes a file reads it.
+ */
+
 import type { ForeignHistory } from '../history.ts';
 import { type HistoryNote, HistoryNotes } from '../notes.ts';
 import { listOf } from '../values.ts';

@@ -1,5 +1,5 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, blocksIn, toText } from '../values.ts';
+import { type Block, blockOf, blocksIn, toText } from '../values.ts';
 import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, placeIn } from './format.ts';
 
 export interface MessageList {
@@ -32,7 +32,7 @@ function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
   const found = lists.filter((list) => list !== undefined);
   // All states of a graph are of one conversation, and the longest has its messages.
-  const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(value) && isMapping(value['values']));
+  const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(blockOf(value)['values']));
   if (found.length !== entries.length && !(isGraph && found.length > 0)) return [];
   return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
 }
@@ -54,7 +54,7 @@ export const LANGCHAIN_TYPES: ReadonlySet<string> = new Set(
 
 function findIn(record: Block, at: string): MessageList | undefined {
   for (const path of PATHS) {
-    const value = path.reduce<unknown>((inner, key) => (isMapping(inner) ? inner[key] : undefined), record);
+    const value = path.reduce<unknown>((inner, key) => blockOf(inner)[key], record);
     if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) continue;
     const { id, thread_id: thread, task_id: task, trial, instance_id: instance, sessionId } = record;
     const prompt = ['system', 'system_prompt'].find((key) => record[key] !== undefined);
