@@ -31,5 +31,5 @@ export const LOWEST_PRIORITY = 2_097_151;
 /** The job of a killed worker is delivered again within `lockMs` + `stalledCheckMs`. */
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;
 
-/** The worker that took the signal of a job may have died, so idle workers look for jobs, too. */
+/** Idle workers then look for jobs: the worker that took the signal may have died, or the machine of Redis. */
 export const IDLE_LOOK_SECONDS = 10;

@@ -7,9 +7,7 @@ import type { Timers } from './timers.ts';
 const RENEW_EVERY_MS = 500;
 /** A worker that renewed nothing for so long was frozen, or had no connection. */
 const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
-/**
- * ms of connection before this process may find others gone. After an outage, workers connect within about a second.
- */
+/** ms of contact before this process may find others gone. After an outage, all try to connect once a second. */
 const CONTACT_MS = 2_000;
 /** Enough after a short interruption: others connect again within 0.4 s and renew their keys at once. */
 const SHORT_CONTACT_MS = 1_000;
@@ -25,7 +23,8 @@ interface PresenceOptions {
 
 /**
  * The entry of this process in the list of running workers. The worker that sweeps watches all entries, ends the leases
- * of a dead worker, and reports it once as `worker_lost`. Metrics cannot distinguish a crash from a stop: both end a series.
+ * of a dead worker, and reports it once as `worker_lost`. Metrics cannot show the difference: a crash and a stop both
+ * end a series.
  */
 export class Presence {
   readonly #presence: WorkerPresence;

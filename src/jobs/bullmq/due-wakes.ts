@@ -1,9 +1,9 @@
 /**
  * Wakes without a job.
  *
- * A wake is a job of BullMQ, and a job costs Redis far more than a member of a sorted set. While eight jobs wait, probably
- * no worker has room. A further wake is then only put into the set `due:wakes` of its queue shard. A delivery that has
- * ended its conversation takes the next wake, and keeps its job for it (`turn-lanes.ts`).
+ * A wake is a job of BullMQ, and a job costs Redis far more than a member of a sorted set. While eight jobs wait,
+ * probably no worker has room. A further wake is then only put into the set `due:wakes` of its queue shard. A delivery
+ * that has ended its conversation takes the next wake, and keeps its job for it (`turn-lanes.ts`).
  *
  * Conversations of one turn so reach 0.26 to 0.30 of the rate of raw jobs. With a job for each wake it was 0.21 to 0.23
  * (docs/explanation/performance.md).

@@ -1,7 +1,7 @@
 /**
- * One pass (compaction) as a state machine. `nextPassStep` is pure: it derives the next state from a state and the facts
- * that the action of this state read or wrote. `pass-states.ts` has their types. `pass-delivery.ts` claims a pass and runs
- * the loop: act, next step, act, until a final state.
+ * One pass (compaction) as a state machine. `nextPassStep` is pure: it derives the next state from a state and the
+ * facts that the action of this state read or wrote. `pass-states.ts` has their types. `pass-delivery.ts` claims a pass
+ * and runs the loop: act, next step, act, until a final state.
  *
  * ```
  *  evaluate ──► plan ──► record_plan ──► find_missing ──► park ══► children
@@ -35,8 +35,8 @@
  * a proposal                                                           review
  * ```
  *
- * Thinking: while a model thinks between its calls and its answer, an edit would void that thinking. `plan` and `settle`
- * then go to `end` with outcome `thinking`, unless a reason is hard.
+ * Thinking: while a model thinks between its calls and its answer, an edit would void that thinking. `plan` and
+ * `settle` then go to `end` with outcome `thinking`, unless a reason is hard.
  *
  * Replan: the pass goes back to `evaluate`, or to `review` with its proposal. After five replans: `fail`. Four causes:
  *

@@ -14,7 +14,7 @@ const GAP = '…';
 const MIN_CLIPPED_TOKENS = 16;
 /** With the blanks around the gap, and the line end. */
 const GAP_TOKENS = 3;
-/** Less for the start than for the end would lose requests, which often stand after a pasted text. */
+/** The end keeps the rest, because requests often stand behind a pasted text. */
 const START_SHARE = 0.6;
 
 /**

@@ -2,8 +2,8 @@
  * Actions after turnfold's count or a provider refused a request. They make room, go back to an older version of the
  * context, or end the turn without harm to the next one.
  *
- * A turn fails as too large only if a pass could not help at this moment (I14). Messages that no model could answer then
- * leave the context, because every later turn would fail like this one. The log keeps them.
+ * A turn fails as too large only if a pass could not help at this moment (I14). Messages that no model could answer
+ * then leave the context, because every later turn would fail like this one. The log keeps them.
  */
 import { endBefore } from '../../compaction/restore.ts';
 import type { StepState } from '../../domain/conversation.ts';

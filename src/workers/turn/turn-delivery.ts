@@ -56,7 +56,7 @@ export async function answerSuspect(ports: TurnPorts, claimed: ClaimedTurn): Pro
   return await new TurnDelivery({ ...ports, settings, isWatched: true }, claimed.lease.conversation).run(claimed);
 }
 
-/** Ends when the mailbox is empty, its first turn waits, or the share is used. A settlement then records the next wake. */
+/** Ends when the mailbox is empty, its first turn waits, or the share is used. */
 export class TurnDelivery implements OpenDelivery {
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;

@@ -30,13 +30,13 @@
  * ```
  *
  * Other failures of `ask`: `retry` suspends the turn. `invalid` tries the parent of a version that no model answered
- * (`roll_back`, then `check`). Anything else fails the turn, after `find_leaving` has found messages that must leave the
- * context.
+ * (`roll_back`, then `check`). Anything else fails the turn, after `find_leaving` has found messages that must leave
+ * the context.
  *
  * Bounded: a step waits once for each cause, and each wait is recorded before it counts. `roll_back` goes to an older
  * version each time. Model and tool calls together are at most `maxSteps`.
  *
- * Only `end` gives the lease back. A lost lease, a stopping worker and a timeout end the turn from outside, by `Ending`.
+ * Only `end` gives the lease back. A lost lease, a stopping worker and a timeout end a turn from outside, by `Ending`.
  */
 import { checkFinalAnswer } from '../../domain/final-answer.ts';
 import type { Leaving } from '../../domain/message.ts';
