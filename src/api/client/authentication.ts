@@ -4,6 +4,7 @@ import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
 
 export interface Grant {
   readonly status: 'granted';
+  /** Id of the key. */
   readonly key: string;
   /** The only tenant that the request may reach (invariant I19). */
   readonly tenant: string;

@@ -29,7 +29,7 @@ export type { NamedConversation } from '../../domain/ids.ts';
 export type { FixedWeight } from '../../domain/limits.ts';
 export type { LeaveCause, LogEntry, Message, Role, ToolCall, WeighedMessage, Weight } from '../../domain/message.ts';
 export type { Encoding, ToolDescription } from '../../domain/model.ts';
-export type { Reason } from '../../domain/pass.ts';
+export type { PassOutcome, Reason } from '../../domain/pass.ts';
 export type { PolicyInput } from '../../domain/policy.ts';
 export type { NamedThreshold, PlanningPolicy, RequestFacts, ThresholdName } from '../../domain/request-facts.ts';
 export type { SizeAnchor, SizeRecord } from '../../domain/size.ts';

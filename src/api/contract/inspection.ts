@@ -190,6 +190,7 @@ export interface Outline {
   readonly version: number;
   /** Position (seq) of the last log entry. */
   readonly head: number;
+  /** Oldest first. */
   readonly entries: readonly OutlineEntry[];
   /** Pass this as `after` for the next page. Absent on the last page. */
   readonly next?: number;

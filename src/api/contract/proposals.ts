@@ -69,8 +69,10 @@ export interface ProposalView extends NamedConversation {
     readonly range: string;
     readonly tokens: number;
     readonly model: string;
+    /** Text of the summary. */
     readonly text: string;
   }[];
+  /** Changes of the context. */
   readonly changes: readonly VersionChange[];
   /** Time of the proposal. */
   readonly proposedAt: number;

@@ -23,7 +23,9 @@ export interface TurnStep {
 export interface TurnSteps {
   /** Time at which a worker first claimed the turn. Absent before. */
   readonly begunAt?: number;
+  /** Each model call, then the tool calls that it made. */
   readonly steps: readonly TurnStep[];
+  /** Present while a worker has claimed the turn. */
   readonly claim?: TurnClaim;
 }
 

@@ -50,6 +50,7 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
 }
 
 export interface ResultOptions {
+  /** How long to wait for the turn to settle, in ms (0). */
   readonly waitMs?: number;
   /** When this signal aborts, the call throws the signal's reason. */
   readonly signal?: AbortSignal;

@@ -31,6 +31,7 @@ export interface ProblemContext {
   readonly field?: string;
   /** Time in seconds after which the same request may succeed. */
   readonly retryAfter?: number;
+  /** Headers of the answer. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -92,6 +93,7 @@ export interface Problem {
   readonly type: string;
   /** Phrase of the HTTP status. */
   readonly title: string;
+  /** HTTP status. */
   readonly status: number;
   readonly code: ErrorCode | HttpCode;
   /** Message for people: the fault, and what to do. */

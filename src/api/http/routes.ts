@@ -24,8 +24,8 @@ import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } fr
  *
  * A handler does what a row cannot say. `enqueueTurn`, `redrive` and `fork` have headers, `result` and the streams wait
  * as readers of the server, and a handler validates the position of a stream before its status is sent. Five have no
- * method: `showTurn`, `exportConversation`, `importConversation`, `showAccess` and `showFleet`. The handlers in `contexts.ts` hold whole
- * contexts, so they answer from a share of the server's memory.
+ * method: `showTurn`, `exportConversation`, `importConversation`, `showAccess` and `showFleet`. Those in
+ * `contexts.ts` hold whole contexts, so they answer from a share of the server's memory.
  */
 const handlers: RouteHandlers = {
   ...contextHandlers,
