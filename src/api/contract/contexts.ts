@@ -5,7 +5,7 @@ import type { ToolDescription } from '../../domain/model.ts';
 import { WIRE_FORMATS } from '../../domain/raw-items.ts';
 import { itemSchema } from './messages.ts';
 import { type ContextPoint, type ConversationName, contextPointSchema } from './names.ts';
-import { CONVERSATION, listOf, mapOf, type Operations } from './operation.ts';
+import { CONVERSATION, type Operations, unboundedList, unboundedRecord } from './operation.ts';
 
 export interface ContextMethods {
   /** Returns the live context, or that of a kept version followed by the log up to `head`. */
@@ -52,16 +52,18 @@ export const contextSchema = z
     agentSnapshot: z
       .looseObject({
         system: z.string(),
-        pins: listOf(z.string()),
-        tools: listOf(z.looseObject({ name: z.string(), description: z.string(), parameters: mapOf(z.unknown()) })),
+        pins: unboundedList(z.string()),
+        tools: unboundedList(
+          z.looseObject({ name: z.string(), description: z.string(), parameters: unboundedRecord(z.unknown()) }),
+        ),
       })
       .optional()
       .describe('System prompt, pins and tools that the version was made with.'),
-    items: listOf(itemSchema).optional().describe('With the format `turnfold`: the messages.'),
-    body: mapOf(z.unknown())
+    items: unboundedList(itemSchema).optional().describe('With the format `turnfold`: the messages.'),
+    body: unboundedRecord(z.unknown())
       .optional()
       .describe('With another format: a request body of that provider, without system prompt and tools.'),
-    broken: listOf(
+    broken: unboundedList(
       z.looseObject({
         rule: z.string().describe('Code of a rule, as in docs/reference/wire.md.'),
         why: z.string().describe('Place in the body, and what is wrong there.'),

@@ -8,7 +8,7 @@ import { type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCallSchema } from 
 import type { ListedConversation } from '../../store/listings.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, contextPointSchema, pageFields } from './names.ts';
-import { CONVERSATION, listOf, type Operations } from './operation.ts';
+import { CONVERSATION, type Operations, unboundedList } from './operation.ts';
 
 export interface ConversationMethods<Agents extends AnyAgents = AnyAgents> {
   /** Lists conversations in pages, without erased and expired ones. */
@@ -74,7 +74,7 @@ export interface Fork extends NamedConversation {
 
 const conversationPageSchema = z
   .looseObject({
-    conversations: listOf(
+    conversations: unboundedList(
       z.looseObject({
         conversation: idSchema,
         agent: idSchema,
@@ -106,13 +106,13 @@ const conversationSchema = z
     agent: idSchema,
     head: z.number().describe('Number of messages in the log.'),
     turns: z.number(),
-    openCalls: listOf(z.looseObject(waitingCallSchema.partial({ until: true }).shape)),
+    openCalls: unboundedList(z.looseObject(waitingCallSchema.partial({ until: true }).shape)),
     size: z.looseObject({ version: z.number().describe('Number of the live version.') }),
     passed: z.looseObject({ head: z.number(), turns: z.number() }),
     backoff: z.looseObject({}),
     spent: usageSchema.optional().describe('Usage of all settled turns and summaries.'),
     passId: z.string().optional().describe('Compaction that is requested or in progress.'),
-    left: listOf(z.looseObject({ from: z.number(), to: z.number(), why: z.enum(LEAVE_CAUSES) }))
+    left: unboundedList(z.looseObject({ from: z.number(), to: z.number(), why: z.enum(LEAVE_CAUSES) }))
       .optional()
       .describe('Messages of the last 64 turns that left the context when they were settled.'),
   })

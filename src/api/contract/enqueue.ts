@@ -5,7 +5,7 @@ import { TURN_STATES, type TurnState } from '../../domain/turn.ts';
 import type { AnyAgents, EnqueueFor } from './agent-types.ts';
 import { enqueueSchema, turnListSchema } from './enqueue-input.ts';
 import type { ConversationName } from './names.ts';
-import { CONVERSATION, listOf, type Operations, problemSchema, TURN } from './operation.ts';
+import { CONVERSATION, type Operations, problemSchema, TURN, unboundedList } from './operation.ts';
 
 export interface EnqueueMethods<Agents extends AnyAgents = AnyAgents> {
   /** Stores a turn durably for the workers. A repeated call with the same `turn` id returns its current state. */
@@ -55,7 +55,7 @@ const enqueuedSchema = z
 
 const turnListAnswerSchema = z
   .looseObject({
-    turns: listOf(
+    turns: unboundedList(
       z.union([
         z.looseObject({ conversation: idSchema, turn: idSchema, state: z.enum(TURN_STATES), isNew: z.boolean() }),
         z.looseObject({ problem: problemSchema }),

@@ -13,7 +13,7 @@ import {
   THRESHOLDS,
 } from '../../domain/request-facts.ts';
 import { type ConversationName, versionNumberSchema } from './names.ts';
-import { CONVERSATION, limitOf, listOf, type Operations } from './operation.ts';
+import { CONVERSATION, limitOf, type Operations, unboundedList } from './operation.ts';
 
 const seq = z.number().describe('Position in the log, from 1.');
 
@@ -26,7 +26,7 @@ const outlineEntrySchema = z
     turn: idSchema.optional().describe('Turn that wrote the message.'),
     at: z.number().describe('Time of the write, in ms since epoch.'),
     start: z.string().describe('First 160 characters of the text, on one line.'),
-    calls: listOf(z.string()).optional().describe('Names of the called tools.'),
+    calls: unboundedList(z.string()).optional().describe('Names of the called tools.'),
     isError: z.literal(true).optional().describe('Present for the result of a failed tool call.'),
     stopped: z.literal(true).optional().describe('Present if the turn was canceled while the model wrote the message.'),
     thinking: z.literal(true).optional().describe('Present if the message holds thinking of the model.'),
@@ -41,7 +41,7 @@ export const outlineSchema = z
   .looseObject({
     version: z.number().describe('Number of the version that decides the states.'),
     head: z.number().describe('Position (seq) of the last log entry.'),
-    entries: listOf(outlineEntrySchema),
+    entries: unboundedList(outlineEntrySchema),
     next: z.number().optional().describe('Send as `after` for the next page. Absent on the last page.'),
   })
   .meta({ id: 'Outline', description: 'One page of the log without its texts, and what became of each message.' });
@@ -74,7 +74,7 @@ export const breakdownSchema = z
         ),
       freeTokens: z.number().optional().describe('Window without reserved and used tokens, at least 0.'),
     }),
-    thresholds: listOf(
+    thresholds: unboundedList(
       z.looseObject({
         name: z.enum(THRESHOLDS).describe('Setting of the policy that the threshold follows from.'),
         tokens: z.number(),
@@ -86,12 +86,12 @@ export const breakdownSchema = z
       .describe(
         'Settings of the policy at the last model call that change a plan and differ from their defaults. Absent before a worker recorded them.',
       ),
-    categories: listOf(
+    categories: unboundedList(
       z.looseObject({
         name: z.enum(CATEGORIES),
         tokens: z.number(),
         count: z.number(),
-        largest: listOf(
+        largest: unboundedList(
           z.looseObject({
             seq: seq.optional(),
             name: z.string().optional().describe('Name of a tool.'),
@@ -107,7 +107,7 @@ export const breakdownSchema = z
 
 export type BreakdownAnswer = z.infer<typeof breakdownSchema>;
 
-const identifiersSchema = listOf(
+const identifiersSchema = unboundedList(
   z.looseObject({ text: z.string(), seq: seq.describe('Last position in the range that holds the identifier.') }),
 ).describe('The identifiers that the agent most likely needs again come first.');
 
@@ -131,13 +131,13 @@ export const reportSchema = z
     version: z.number(),
     parent: z.number().nullable(),
     cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
-    reasons: listOf(z.string()),
+    reasons: unboundedList(z.string()),
     at: z.number().describe('Time of the commit, in ms since epoch.'),
     durationMs: z.number().optional().describe('Time from the request for the compaction to its commit.'),
     before: z.looseObject({ messages: z.number(), tokens: z.number() }),
     after: z.looseObject({ messages: z.number(), tokens: z.number() }),
     cost: costSchema.optional().describe('Usage of the model calls that wrote new summaries. Absent if no model did.'),
-    parts: listOf(
+    parts: unboundedList(
       z.looseObject({
         from: seq,
         to: seq,
@@ -148,8 +148,10 @@ export const reportSchema = z
         identifiers: identifierFatesSchema,
       }),
     ).describe('Summaries that are new in this version.'),
-    evicted: listOf(reportedRangeSchema).describe('Ranges that left the context with this version, without a summary.'),
-    shortened: listOf(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
+    evicted: unboundedList(reportedRangeSchema).describe(
+      'Ranges that left the context with this version, without a summary.',
+    ),
+    shortened: unboundedList(reportedRangeSchema).describe('Ranges that this version masked or clipped.'),
   })
   .meta({ id: 'VersionReport', description: 'Differences of a version from the context of its parent.' });
 

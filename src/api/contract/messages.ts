@@ -5,7 +5,7 @@ import { LEAVE_CAUSES, type LogEntry, messageSchema, toolCallSchema } from '../.
 import type { HistoryNote } from '../../wire/histories/notes.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, conversationFields } from './names.ts';
-import { CONVERSATION, limitOf, listOf, type Operations } from './operation.ts';
+import { CONVERSATION, limitOf, type Operations, unboundedList } from './operation.ts';
 
 export interface MessageMethods<Agents extends AnyAgents = AnyAgents> {
   /** Appends messages to the log without a turn, for callers that call the model themselves. */
@@ -91,8 +91,8 @@ const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIE
 
 const answeredMessage = messageSchema
   .extend({
-    toolCalls: listOf(toolCallSchema).optional(),
-    parts: listOf(z.unknown()).optional(),
+    toolCalls: unboundedList(toolCallSchema).optional(),
+    parts: unboundedList(z.unknown()).optional(),
     raw: z.unknown().optional(),
   })
   .meta({ id: 'Message' });
@@ -119,12 +119,12 @@ export const itemSchema = z
 
 const messagePageSchema = z
   .looseObject({
-    items: listOf(itemSchema),
+    items: unboundedList(itemSchema),
     next: z.number().optional().describe('Send as `after` for the next page. Absent on the last page.'),
   })
   .meta({ id: 'MessagePage' });
 
-const notesSchema = listOf(
+const notesSchema = unboundedList(
   z.looseObject({ at: z.string(), kind: z.enum(['mapped', 'repaired', 'left_out']), what: z.string() }),
 )
   .optional()
@@ -139,7 +139,7 @@ const appendedSchema = z
   .meta({ id: 'Appended' });
 
 const exportSchema = z
-  .looseObject({ id: idSchema, messages: listOf(answeredMessage) })
+  .looseObject({ id: idSchema, messages: unboundedList(answeredMessage) })
   .meta({ id: 'ExportedConversation' });
 
 const importedSchema = z

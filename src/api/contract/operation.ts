@@ -96,11 +96,11 @@ export function limitOf(most: number) {
 }
 
 /** List in an answer. turnfold writes its answers and never parses them, so they need no bound. */
-export function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
+export function unboundedList<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   return z.array(item);
 }
 
-export function mapOf<Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> {
+export function unboundedRecord<Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> {
   return z.record(z.string(), value);
 }
 
@@ -114,6 +114,6 @@ export const problemSchema = z
     code: z.string().describe('Error code for programs, as in docs/reference/errors.md and docs/reference/http.md.'),
     detail: z.string().describe('Explanation for people.'),
     field: z.string().optional().describe('Path of the wrong field, header or parameter.'),
-    details: mapOf(z.unknown()).optional().describe('Figures and ids that explain the error.'),
+    details: unboundedRecord(z.unknown()).optional().describe('Figures and ids that explain the error.'),
   })
   .meta({ id: 'Problem' });

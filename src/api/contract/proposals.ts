@@ -5,7 +5,7 @@ import { idSchema, type NamedConversation } from '../../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { REASONS, type Reason } from '../../domain/pass.ts';
 import { type ConversationName, waitSchema } from './names.ts';
-import { CONVERSATION, listOf, MAX_WAIT_MS, type Operations } from './operation.ts';
+import { CONVERSATION, MAX_WAIT_MS, type Operations, unboundedList } from './operation.ts';
 import { changesSchema } from './versions.ts';
 
 export interface ProposalMethods {
@@ -95,15 +95,17 @@ const proposalSchema = z
   .looseObject({
     conversation: idSchema,
     proposal: idSchema,
-    reasons: listOf(z.enum(REASONS)),
+    reasons: unboundedList(z.enum(REASONS)),
     strategy: z.string(),
     over: z.number(),
     head: z.number(),
     tokensBefore: z.number(),
     tokensAfter: z.number(),
     archived: z.number(),
-    explained: listOf(z.string()),
-    summaries: listOf(z.looseObject({ range: z.string(), tokens: z.number(), model: z.string(), text: z.string() })),
+    explained: unboundedList(z.string()),
+    summaries: unboundedList(
+      z.looseObject({ range: z.string(), tokens: z.number(), model: z.string(), text: z.string() }),
+    ),
     changes: changesSchema,
     proposedAt: z.number(),
     expiresAt: z.number(),
@@ -112,7 +114,7 @@ const proposalSchema = z
   .meta({ id: 'Proposal' });
 
 const proposalsSchema = z
-  .looseObject({ proposals: listOf(proposalSchema).max(1) })
+  .looseObject({ proposals: unboundedList(proposalSchema).max(1) })
   .meta({ id: 'Proposals', description: 'A conversation has at most one proposal.' });
 
 const decisionSchema = z

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { SCOPES } from '../../domain/access-key.ts';
 import { idSchema } from '../../domain/ids.ts';
-import { listOf, mapOf, type Operations } from './operation.ts';
+import { type Operations, unboundedList, unboundedRecord } from './operation.ts';
 
 const accessSchema = z
   .looseObject({
     tenant: idSchema.describe('The only tenant whose conversations the caller reaches.'),
     isReadOnly: z.literal(true).optional().describe('Present if the server refuses every change.'),
-    scopes: listOf(z.enum(SCOPES)).describe('Rights of the caller. `admin` includes the others.'),
+    scopes: unboundedList(z.enum(SCOPES)).describe('Rights of the caller. `admin` includes the others.'),
   })
   .meta({ id: 'Access' });
 
 export type AccessAnswer = z.infer<typeof accessSchema>;
 
-const minutes = listOf(z.number()).describe('One number for each of the last 60 minutes, oldest first.');
+const minutes = unboundedList(z.number()).describe('One number for each of the last 60 minutes, oldest first.');
 const age = z.number().describe('Milliseconds.');
 
 const queueSchema = z.looseObject({
   queue: z.string(),
-  counts: mapOf(z.number()).describe('Number of jobs by state.'),
+  counts: unboundedRecord(z.number()).describe('Number of jobs by state.'),
   waitMs: age.optional().describe('Wait of the oldest job in ms. Absent if none waits.'),
   workers: z
     .number()
@@ -27,7 +27,7 @@ const queueSchema = z.looseObject({
   isPaused: z.boolean(),
   finished: minutes,
   failed: minutes,
-  waits: listOf(z.number().nullable()).describe(
+  waits: unboundedList(z.number().nullable()).describe(
     'Longest wait of a job in ms, for each of the last 60 minutes, oldest first. null: the server made no report in this minute.',
   ),
 });
@@ -42,10 +42,10 @@ const findingSchema = z.looseObject({
 export const fleetSchema = z
   .looseObject({
     at: z.number().describe('Time of the report.'),
-    workers: listOf(
+    workers: unboundedList(
       z.looseObject({
         worker: z.string(),
-        roles: listOf(z.string()),
+        roles: unboundedList(z.string()),
         startedAt: z.number(),
         seenAt: z
           .number()
@@ -57,24 +57,24 @@ export const fleetSchema = z
           ),
       }),
     ),
-    queues: listOf(queueSchema),
+    queues: unboundedList(queueSchema),
     inbox: z.looseObject({ waiting: z.number(), failed: z.number(), isPaused: z.boolean() }),
     mailboxes: z.looseObject({
       waiting: z.number().describe('Conversations whose oldest turn waits for a worker.'),
       oldestMs: age,
     }),
     backlog: z.looseObject({
-      overdue: mapOf(z.number()).describe('Entries that the sweeper should have handled, by kind.'),
+      overdue: unboundedRecord(z.number()).describe('Entries that the sweeper should have handled, by kind.'),
       oldestOverdueMs: age,
       openPasses: z.number(),
       oldestOpenPassMs: age,
       failedTurns: z.number().describe('Failed turns of the last seven days.'),
     }),
     failedTurns: minutes,
-    quarantined: listOf(
+    quarantined: unboundedList(
       z.looseObject({ shard: z.number(), name: z.string(), at: z.number().optional(), why: z.string() }),
     ),
-    webhooks: listOf(
+    webhooks: unboundedList(
       z.looseObject({
         webhook: z.string(),
         tenant: z.string(),
@@ -82,7 +82,7 @@ export const fleetSchema = z
         state: z.enum(['failing', 'set_aside', 'missed_events']),
       }),
     ).describe('Webhooks that fail, were set aside or missed events.'),
-    findings: listOf(findingSchema).describe('Findings of `turnfold doctor` about workers, queues and records.'),
+    findings: unboundedList(findingSchema).describe('Findings of `turnfold doctor` about workers, queues and records.'),
     grafanaUrl: z.string().optional().describe('Value of TURNFOLD_GRAFANA_URL.'),
   })
   .meta({ id: 'Fleet', description: 'State of all workers and queues of a deployment, for all tenants.' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TurnClaim } from '../../store/turns.ts';
-import { listOf, timeSchema } from './operation.ts';
+import { timeSchema, unboundedList } from './operation.ts';
 
 /** A model or tool call. Times are in ms since epoch, by the clock of Redis. */
 export interface TurnStep {
@@ -32,7 +32,7 @@ export interface TurnSteps {
 export const turnStepsSchema = z
   .looseObject({
     begunAt: timeSchema.optional().describe('Time at which a worker first claimed the turn, in ms since epoch.'),
-    steps: listOf(
+    steps: unboundedList(
       z.looseObject({
         step: z
           .number()

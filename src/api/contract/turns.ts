@@ -14,7 +14,16 @@ import {
 } from './call-answers.ts';
 import { usageSchema } from './conversations.ts';
 import { type ConversationName, pageFields } from './names.ts';
-import { CONVERSATION, limitOf, listOf, MAX_WAIT_MS, mapOf, type Operations, TURN, timeSchema } from './operation.ts';
+import {
+  CONVERSATION,
+  limitOf,
+  MAX_WAIT_MS,
+  type Operations,
+  TURN,
+  timeSchema,
+  unboundedList,
+  unboundedRecord,
+} from './operation.ts';
 import { type TurnSteps, turnStepsSchema } from './turn-steps.ts';
 
 export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
@@ -104,7 +113,7 @@ const failureSchema = z
   .looseObject({
     code: z.string().describe('Error code, as in docs/reference/errors.md.'),
     message: z.string(),
-    details: mapOf(z.unknown()).optional(),
+    details: unboundedRecord(z.unknown()).optional(),
   })
   .meta({ id: 'TurnFailure' });
 
@@ -119,10 +128,10 @@ const turnSchema = z
     inputSeq: z.number().optional().describe('Position (seq) of the user message in the log.'),
     redriveOf: idSchema.optional(),
     redrivenAs: idSchema.optional(),
-    requests: listOf(idSchema)
+    requests: unboundedList(idSchema)
       .optional()
       .describe('The last requests that brought answers to calls of the turn, by the id they gave.'),
-    requestTokens: listOf(z.number()).describe('Tokens of each model request so far.'),
+    requestTokens: unboundedList(z.number()).describe('Tokens of each model request so far.'),
     usage: usageSchema.optional(),
     settledAt: timeSchema.optional(),
     waiting: waitSchema.optional(),
@@ -145,7 +154,7 @@ const turnSchema = z
 
 const openTurnsAnswer = z
   .looseObject({
-    turns: listOf(
+    turns: unboundedList(
       z.looseObject({
         turn: idSchema,
         state: z.enum(TURN_STATES),
@@ -166,7 +175,7 @@ const openTurnsAnswer = z
 
 const waitingPageSchema = z
   .looseObject({
-    turns: listOf(
+    turns: unboundedList(
       z.looseObject({
         conversation: idSchema,
         turn: idSchema,
@@ -180,7 +189,7 @@ const waitingPageSchema = z
 
 const failedTurnsSchema = z
   .looseObject({
-    turns: listOf(
+    turns: unboundedList(
       z.looseObject({
         conversation: idSchema,
         turn: idSchema,

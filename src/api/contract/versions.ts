@@ -6,7 +6,7 @@ import { REASONS, type Reason } from '../../domain/pass.ts';
 import { MAX_POLICY_SETTINGS } from '../../domain/policy-input.ts';
 import { type SeqRange, type Version, versionSchema } from '../../domain/version.ts';
 import { type ConversationName, versionNumberSchema } from './names.ts';
-import { CONVERSATION, listOf, type Operations, TURN } from './operation.ts';
+import { CONVERSATION, type Operations, TURN, unboundedList } from './operation.ts';
 
 export interface VersionMethods {
   /** Requests a compaction now, below every threshold, too. Returns the id of the pass. */
@@ -80,13 +80,13 @@ export const compactionSchema = z
     plan: z
       .looseObject({
         kind: z.string().describe('none, trim, summarize, evict or infeasible'),
-        reasons: listOf(z.enum(REASONS)),
+        reasons: unboundedList(z.enum(REASONS)),
         tokens: z.number().describe('Tokens of the context before the compaction.'),
         messages: z.number(),
-        summarize: listOf(rangeSchema).describe('Ranges of the log that would become summaries.'),
-        evict: listOf(rangeSchema).describe('Ranges of the log that would leave the context.'),
-        mask: listOf(rangeSchema).describe('Ranges of the log whose messages would be masked or clipped.'),
-        protected: listOf(z.number()).describe(
+        summarize: unboundedList(rangeSchema).describe('Ranges of the log that would become summaries.'),
+        evict: unboundedList(rangeSchema).describe('Ranges of the log that would leave the context.'),
+        mask: unboundedList(rangeSchema).describe('Ranges of the log whose messages would be masked or clipped.'),
+        protected: unboundedList(z.number()).describe(
           'Positions (seqs) that no soft compaction removes. A summary has the position of its first message.',
         ),
         tokensAfter: z.number().describe('Estimated tokens of the context after the compaction.'),
@@ -100,9 +100,9 @@ export type CompactionAnswer = z.infer<typeof compactionSchema>;
 
 const namedVersionSchema = versionSchema.meta({ id: 'Version' });
 
-const versionsSchema = z.looseObject({ versions: listOf(namedVersionSchema) }).meta({ id: 'Versions' });
+const versionsSchema = z.looseObject({ versions: unboundedList(namedVersionSchema) }).meta({ id: 'Versions' });
 
-export const changesSchema = listOf(
+export const changesSchema = unboundedList(
   z.looseObject({ from: z.number(), to: z.number(), before: z.string(), after: z.string() }),
 );
 
