@@ -21,8 +21,8 @@ import { createWebhooks, type Webhooks } from './webhooks.ts';
  * A client is the functions of `client.ts` over a store, with two layers between them.
  *
  * The first retries each call while Redis is unreachable (`retryStore`). It may, because every write of the store has an
- * id in its input and is idempotent (invariant I5). So it wraps operations of the store and not methods of the client: a
- * fork in many batches repeats one batch, not the whole copy. The deadline starts with the outage, not with the call.
+ * id in its input and is idempotent (invariant I5). So it wraps operations of the store, not methods of the client. A fork
+ * in many batches then repeats one batch, not the whole copy. The deadline starts with the outage, not with the call.
  * An attempt in flight at the deadline may end 0.9 s later, or still later if Redis is busy.
  *
  * The second lets readers of one turn share their reads (`shareReads`). A notice wakes all of them at once, and most ask

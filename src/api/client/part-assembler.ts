@@ -23,8 +23,8 @@ const FIRST_ENTRY = '0-0';
  * may be gone. For the open message, the position has counts and a hash (`stream-position.ts`). With them the reader
  * gets the rest of a message, or a `restart` if another text was recorded.
  *
- * `read` takes a page through three methods. `#addBatch` collects pieces in a `LiveMessage`, `#addLive` sends what the
- * reader lacks of it, and `#seal` completes it from the log.
+ * `read` takes a page through three methods. `#addBatch` collects pieces in a `LiveMessage`. `#addLive` sends the part
+ * of this message that the reader lacks. `#seal` completes it from the log.
  */
 export class PartAssembler {
   #seq: number;

@@ -166,8 +166,8 @@ export interface InspectionMethods {
   /** Returns what fills the context: sizes by category, the window, and all thresholds. */
   breakdown(conversation: ConversationName, input?: BreakdownInput): Promise<Breakdown>;
   /**
-   * Compares a kept version with the context of its parent: new summaries with the identifiers that they kept and
-   * lost, and ranges that left or were shortened.
+   * Compares a kept version with the context of its parent. The report has new summaries with the identifiers that
+   * they kept and lost, and ranges that left or were shortened.
    */
   report(conversation: ConversationName, version: number, input?: ReportInput): Promise<CompactionReport>;
 }

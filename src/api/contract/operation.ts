@@ -11,8 +11,8 @@ import { idSchema } from '../../domain/ids.ts';
  * the HTTP client (`http-client/requests.ts`). A plain read needs a row and a function in `client`, and no code in them.
  * The row describes how an answer over HTTP differs from what the method returns. So both sides read one description.
  *
- * The types of the methods are written by hand beside the rows, because a type that follows from a schema has neither
- * hover text nor `readonly`.
+ * Types of inputs follow from the schemas. Types of answers stand beside the rows: the schema of an answer allows
+ * further fields, and its type would, too.
  *
  * The arguments of a method are the parameters of the path, in their order, and then one object with all other fields.
  * An operation whose path names no conversation takes `tenant` in that object.
@@ -95,7 +95,7 @@ export function limitOf(most: number) {
   return z.number().int().min(1).max(most).default(100).describe('Maximum number of items.');
 }
 
-/** List in an answer. turnfold writes its answers and never parses them, so they need no bound. */
+/** For answers: turnfold writes them and never parses them, so they need no bound. */
 export function unboundedList<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   return z.array(item);
 }

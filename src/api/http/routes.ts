@@ -22,10 +22,10 @@ import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } fr
  * The routes. Most operations need nothing here: `answerByClient` (`call-client.ts`) calls the method that the row
  * names, and the row says how the answer differs from what the method returned.
  *
- * A handler does what a row cannot say. `enqueueTurn`, `redrive` and `fork` have headers, `result` and the streams wait
- * as readers of the server, and a handler validates the position of a stream before its status is sent. Five have no
- * method: `showTurn`, `exportConversation`, `importConversation`, `showAccess` and `showFleet`. Those in
- * `contexts.ts` hold whole contexts, so they answer from a share of the server's memory.
+ * A handler does what a row cannot say. `enqueueTurn`, `redrive` and `fork` have headers. `result` and the streams wait
+ * as readers of the server. A stream validates its position before its status is sent. Five operations have no method:
+ * `showTurn`, `exportConversation`, `importConversation`, `showAccess` and `showFleet`. The handlers in `contexts.ts`
+ * hold whole contexts, so they answer from a share of the server's memory.
  */
 const handlers: RouteHandlers = {
   ...contextHandlers,

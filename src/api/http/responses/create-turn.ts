@@ -134,8 +134,8 @@ interface Answered {
 }
 
 /**
- * Finds the turn that waits for one of the calls, or the one that made a new one: it has the answer of an earlier
- * request, so a repeated request changes nothing. Outputs of other calls are a part of the history.
+ * Finds the turn that waits for one of the calls, or the turn that made a new one. The latter has the answer of an
+ * earlier request, so a repeated request changes nothing. Outputs of other calls are a part of the history.
  */
 async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
   const { answers, newCalls, endsWithAnswers } = request;
