@@ -26,8 +26,8 @@ import { createWebhooks, type Webhooks } from './webhooks.ts';
  * An attempt in flight at the deadline may end 0.9 s later, or still later if Redis is busy.
  *
  * The second lets readers of one turn share their reads (`shareReads`). A notice wakes all of them at once, and most ask
- * for the same page. 1,000 readers then cost one read a notice. At most 50 reads are in flight: 1,000 pages of up to
- * some MB would exceed the timeout of a command, and the readers would repeat them.
+ * for the same page. 1,000 readers then cost one read a notice. At most 50 reads are in flight. 1,000 pages of up to
+ * some MB would exceed the timeout of a command, and their readers would repeat them.
  */
 
 /** With `failFast`, a caller gets an error within a second. */

@@ -19,8 +19,8 @@ import { explainError, HttpProblem } from './problem.ts';
 import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } from './route.ts';
 
 /*
- * The routes. Most operations need nothing here: `answerByClient` (`call-client.ts`) calls the method that the row
- * names, and the row says how the answer differs from what the method returned.
+ * The routes. Most operations need nothing here. `answerByClient` (`call-client.ts`) calls the method that the row
+ * names. The row also says how the answer differs from what the method returned.
  *
  * A handler does what a row cannot say. `enqueueTurn`, `redrive` and `fork` have headers. `result` and the streams wait
  * as readers of the server. A stream validates its position before its status is sent. Five operations have no method:
