@@ -19,8 +19,9 @@ const FIRST_ENTRY = '0-0';
  * end the reader has the messages of the log (invariant I18). If the pieces belong to another model call than the
  * recorded one, a `restart` takes them back.
  *
- * A reader that comes back names its position in the log, because pieces behind a position in the stream may be gone. For the open message, the position has counts and a hash (`stream-position.ts`). With them the reader
- * gets the rest of a message, or a `restart` if another text was recorded.
+ * A reader that comes back names its position in the log, because pieces behind a position in the stream may be gone.
+ * For the open message, the position has counts and a hash (`stream-position.ts`). With them the reader gets the rest of
+ * a message, or a `restart` if another text was recorded.
  *
  * `read` takes a page through three methods. `#addBatch` collects pieces in a `LiveMessage`. `#addLive` sends the part
  * of this message that the reader lacks. `#seal` completes it from the log.
