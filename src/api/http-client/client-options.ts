@@ -18,14 +18,8 @@ export interface HttpClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-export interface HttpClientSettings {
-  /** Address without a slash at its end. */
-  readonly url: string;
+export interface HttpClientSettings extends Required<Omit<HttpClientOptions, 'key'>> {
   readonly key: string | undefined;
-  readonly deadlineMs: number;
-  readonly answerMs: number;
-  readonly silentMs: number;
-  readonly fetch: typeof fetch;
 }
 
 const DEADLINE_MS = 5_000;

@@ -22,10 +22,8 @@ interface RunTurns {
 }
 
 /**
- * Does what a run asks: answer the open calls of a turn, begin a turn with the new message, or both. The agent, the
- * mailbox and all fields are checked first, then answers are stored, then the message. So a refused request changes
- * nothing. A turn has the id of its run, so a repeated request finds the turn, whatever the thread has become since
- * then.
+ * Does what a run asks: answer the open calls of a turn, begin a turn with the new message, or both. A turn has the id of
+ * its run, so a repeated request finds the turn, whatever the thread has become since then.
  */
 export async function takeRun(backend: Backend, request: RunRequest): Promise<RunTurns> {
   const { threadId, runId, messages } = request;

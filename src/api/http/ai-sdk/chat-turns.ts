@@ -20,9 +20,7 @@ const LOG_TAIL = 500;
 
 /**
  * Does what a page asks: begin a turn, answer calls, edit a message or regenerate an answer. Decisions on open calls
- * count in any message, and each user message behind the last answer is a turn. The agent, the mailbox and all fields
- * are checked first, then decisions are stored, then messages. So a refused request changes nothing, and the same
- * request again does what an outage left undone.
+ * count in any message, and each user message behind the last answer is a turn.
  */
 export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
   const { id, message } = request;

@@ -66,9 +66,9 @@ interface NewMessages {
 }
 
 /**
- * Checks what would refuse messages. A request that also brings decisions calls this first, so that a refused request
- * changes nothing. If other requests fill the mailbox in between, the decisions count, and the same request again adds
- * the messages.
+ * Checks all that would refuse the messages of a request. Every protocol keeps one order: it checks, stores answers and
+ * decisions, and then adds messages. So a refused request changes nothing, and the same request again does what an outage
+ * left undone. If other requests fill the mailbox in between, the answers count, and a repetition adds the messages.
  */
 export async function checkMessages(
   backend: Backend,

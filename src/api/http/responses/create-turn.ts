@@ -10,12 +10,7 @@ import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/
 import { type CreateRequest, isAnswer, type PlacedInput, readMessage } from './create-request.ts';
 import type { ResponseName } from './response-object.ts';
 
-/**
- * Does what a request asks: answer calls, begin a turn, or both. The agent, the mailbox and all items are checked
- * first, then answers are stored, then the message. So a refused request changes nothing. With the same key, the same
- * request again does what an outage left undone.
- * @param key id of the turn
- */
+/** Does what a request asks: answer calls, begin a turn, or both. `key` is the id of the turn. */
 export async function createTurn(
   backend: Backend,
   request: CreateRequest,
