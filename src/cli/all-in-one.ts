@@ -3,7 +3,7 @@ import { openClientAtOnce } from '../api/client/open-client.ts';
 import type { Agent } from '../domain/agent.ts';
 import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
-import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
+import type { ConversationRef } from '../domain/ids.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import type { Config } from '../host/config.ts';
 import { findActiveWork } from '../host/health/inspect-database.ts';
@@ -17,6 +17,7 @@ import { DEMO_PREFIX } from './demo/demo-agent.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
 import { PROCESS_WAIT_MS, waitForRedis } from './redis-outage.ts';
+import { tenantFlag } from './turn-text.ts';
 
 interface AllInOne {
   readonly redis: LocalRedis;
@@ -120,7 +121,7 @@ async function checkExclusiveUse(
 }
 
 function describeCommand({ tenant, id }: ConversationRef): string {
-  return `turnfold describe ${id}${tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`}`;
+  return `turnfold describe ${id}${tenantFlag(tenant)}`;
 }
 
 function refuse(why: string, hint = ''): TurnfoldError {

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { SCOPES, type Scope } from '../domain/access-key.ts';
 import { fieldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
 import { readTurnContext, type TurnContext, writeTurnContext } from '../domain/turn-context.ts';
-import { type WebhookEventName, webhookEventSchema } from '../domain/webhook.ts';
 import { ROLES, type WorkerRole } from '../host/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
@@ -22,14 +20,9 @@ export function readRoles(list: string): WorkerRole[] {
   });
 }
 
-/** @throws invalid_input for an unknown name */
-export function readScopes(list: string): Scope[] {
-  return list.split(',').map((scope) => parseInput(z.enum(SCOPES), scope.trim(), '--scopes'));
-}
-
-/** @throws invalid_input for an unknown name */
-export function readWebhookEvents(list: string): WebhookEventName[] {
-  return list.split(',').map((name) => parseInput(webhookEventSchema, name.trim(), '--events'));
+/** Reads names separated by commas. @throws invalid_input for an unknown name */
+export function readNames<Name>(list: string, schema: z.ZodType<Name>, option: string): Name[] {
+  return list.split(',').map((name) => parseInput(schema, name.trim(), option));
 }
 
 const CONTEXT_OPTION = '--context';
@@ -39,7 +32,7 @@ const FILE_MARK = '@';
  * Reads a JSON object, or `@file`. Errors do not quote its value, because errors may be logged.
  * @throws invalid_input if the value is not a JSON object. message_too_large above 16 KiB. not_found without that file.
  */
-export async function readTurnContext(typed: string | undefined): Promise<TurnContext | undefined> {
+export async function readContextOption(typed: string | undefined): Promise<TurnContext | undefined> {
   if (typed === undefined) return undefined;
   const path = typed.startsWith(FILE_MARK) ? typed.slice(FILE_MARK.length) : undefined;
   const text = path === undefined ? typed : await readTextFile(path);

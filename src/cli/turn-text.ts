@@ -43,6 +43,11 @@ function describeDecision(decision: WaitingCall['decision']): string {
   return `, ${verb}${by === undefined ? '' : ` by ${by}`} ${new Date(at).toISOString()}`;
 }
 
+/** For a printed command. */
+export function tenantFlag(tenant: string): string {
+  return tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
+}
+
 interface TurnName extends NamedConversation {
   readonly turn: string;
 }
@@ -50,13 +55,12 @@ interface TurnName extends NamedConversation {
 /** Lists the commands that answer the calls. A turn that waits for compaction or a retry needs no answer. */
 export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: Waiting | undefined): string[] {
   if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
-  const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
   const options = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
   return waiting.calls
     .filter(({ decision }) => decision === undefined)
     .map(({ id, hash }) => {
       const named = hash === undefined ? '' : ` --hash ${hash}`;
-      return `turnfold answer ${conversation} ${turn} ${id}${whose}${named} ${options}`;
+      return `turnfold answer ${conversation} ${turn} ${id}${tenantFlag(tenant)}${named} ${options}`;
     });
 }
 

@@ -1,22 +1,18 @@
 import type { ContentEvent } from '../domain/contents.ts';
 import { isErrorCode, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { WorkerEvent } from '../domain/events.ts';
-import type { PolicyInput } from '../domain/policy.ts';
 import { describeThrown, readSafely } from '../domain/thrown.ts';
-import type { RedisTls } from '../store/redis/address.ts';
 import type { ClaimedTurn } from '../store/turn-record.ts';
+import type { WorkersSettings } from './workers-options.ts';
 
 /** They hold secrets, so they travel as a message, and not as arguments. */
-export interface SuspectSettings {
-  readonly redisUrl: string;
-  readonly redisTls: RedisTls | undefined;
-  readonly prefix: string | undefined;
-  readonly shards: number;
-  readonly queueShards: number;
+export interface SuspectSettings
+  extends Pick<
+    WorkersSettings,
+    'redisUrl' | 'redisTls' | 'prefix' | 'shards' | 'queueShards' | 'policy' | 'providerWaitMs' | 'blockedMs'
+  > {
   readonly agentsModule: string;
-  readonly policy: PolicyInput;
-  readonly providerWaitMs: number;
-  readonly blockedMs: number;
+  /** The workers collect the texts of requests, answers and tool calls. */
   readonly hasContents: boolean;
   readonly tracesContent: boolean;
   readonly secrets: readonly string[];

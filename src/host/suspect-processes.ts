@@ -10,7 +10,13 @@ import type { Shutdown } from '../workers/shutdown.ts';
 import { systemTimers } from '../workers/timers.ts';
 import type { SuspectEnd, SuspectRunner } from '../workers/turn/turn-ports.ts';
 import { dropDebugger, readChildEnvironment } from './config.ts';
-import { type MessageFromSuspect, type MessageToSuspect, unpackError, unpackEvent } from './suspect-messages.ts';
+import {
+  type MessageFromSuspect,
+  type MessageToSuspect,
+  type SuspectSettings,
+  unpackError,
+  unpackEvent,
+} from './suspect-messages.ts';
 import type { WorkersSettings } from './workers-options.ts';
 
 const MAX_PROCESSES = 4;
@@ -32,21 +38,8 @@ const STOP_SHARE = 0.75;
 const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.meta.url);
 
 interface SuspectProcessesOptions
-  extends Pick<
-    WorkersSettings,
-    | 'redisUrl'
-    | 'redisTls'
-    | 'prefix'
-    | 'shards'
-    | 'queueShards'
-    | 'policy'
-    | 'shutdownMs'
-    | 'providerWaitMs'
-    | 'blockedMs'
-  > {
-  readonly agentsModule: string;
-  readonly tracesContent?: boolean | undefined;
-  readonly secrets?: readonly string[] | undefined;
+  extends Omit<SuspectSettings, 'hasContents' | 'tracesContent' | 'secrets'>,
+    Pick<WorkersSettings, 'shutdownMs' | 'tracesContent' | 'secrets'> {
   readonly shutdown: Shutdown;
   readonly onEvent: EventListener;
   readonly onContent: ContentListener | undefined;
@@ -165,7 +158,7 @@ class SuspectProcess {
     return this.#state === 'blocked' ? 'blocked' : 'died';
   }
 
-  #settings(): Extract<MessageToSuspect, { type: 'run' }>['settings'] {
+  #settings(): SuspectSettings {
     const { redisUrl, redisTls, prefix, shards, queueShards, agentsModule, policy, providerWaitMs, blockedMs } =
       this.#options;
     const { onContent, tracesContent = false, secrets = [] } = this.#options;

@@ -1,22 +1,33 @@
+import { z } from 'zod';
 import type { AccessKeyView, IssuedKey, WebhookView } from '../../api/client/index.ts';
-import { readPeriod, readScopes, readWebhookEvents } from '../option-values.ts';
+import { SCOPES } from '../../domain/access-key.ts';
+import { webhookEventSchema } from '../../domain/webhook.ts';
+import { readNames, readPeriod } from '../option-values.ts';
 import { type Output, writeJson, writeResult } from '../output.ts';
 import type { AccessContext } from '../run-command.ts';
 import { formatMinute, formatTable, writeTable } from '../table.ts';
 
-interface CreateKeyOptions {
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+interface ListOptions extends JsonOption {
+  /** Absent: all tenants. */
+  readonly tenant?: string;
+}
+
+interface CreateKeyOptions extends JsonOption {
   readonly tenant: string;
   readonly scopes: string;
   readonly expires?: string;
   readonly name?: string;
-  readonly json?: boolean;
 }
 
 export async function createKey({ client, output }: AccessContext, options: CreateKeyOptions): Promise<number> {
   const { tenant, scopes, expires, name, json } = options;
   const issued = await client.keys.create({
     tenant,
-    scopes: readScopes(scopes),
+    scopes: readNames(scopes, z.enum(SCOPES), '--scopes'),
     ...(name !== undefined && { name }),
     ...(expires !== undefined && { expiresInMs: readPeriod(expires, '--expires') }),
   });
@@ -27,7 +38,7 @@ export async function createKey({ client, output }: AccessContext, options: Crea
 export async function rotateKey(
   { client, output }: AccessContext,
   id: string,
-  { grace, json }: { readonly grace: string; readonly json?: boolean },
+  { grace, json }: JsonOption & { readonly grace: string },
 ): Promise<number> {
   const issued = await client.keys.rotate(id, { graceMs: readPeriod(grace, '--grace') });
   printIssued(output, issued, json);
@@ -44,22 +55,19 @@ function printIssued(output: Output, { key, token }: IssuedKey, isJson: boolean 
   output.note('Store the token now. It is not shown again.');
 }
 
-export async function listKeys(
-  { client, output }: AccessContext,
-  { tenant, json }: { readonly tenant?: string; readonly json?: boolean },
-): Promise<number> {
+export async function listKeys({ client, output }: AccessContext, { tenant, json }: ListOptions): Promise<number> {
   const keys = await client.keys.list({ tenant });
   if (json) for (const key of keys) writeJson(output, key);
-  else if (keys.length === 0) output.note('no access keys');
-  else writeTable(output, formatTable([KEY_HEADING, ...keys.map(describeKey)]));
+  else printTable(output, [KEY_HEADING, ...keys.map(describeKey)], 'no access keys');
   return 0;
 }
 
-export async function revokeKey(
-  { client, output }: AccessContext,
-  id: string,
-  { json }: { readonly json?: boolean },
-): Promise<number> {
+function printTable(output: Output, rows: readonly (readonly string[])[], ifEmpty: string): void {
+  if (rows.length > 1) writeTable(output, formatTable(rows));
+  else output.note(ifEmpty);
+}
+
+export async function revokeKey({ client, output }: AccessContext, id: string, { json }: JsonOption): Promise<number> {
   const key = await client.keys.revoke(id);
   writeResult(output, json, key, `${id}  revoked. Servers refuse it after at most 5 s.`);
   return 0;
@@ -71,10 +79,6 @@ function describeKey(key: AccessKeyView): string[] {
   const { id, tenant, scopes, state, createdAt, expiresAt, usedAt, name } = key;
   const at = (ms: number | undefined): string => (ms === undefined ? 'never' : formatMinute(ms));
   return [id, tenant, scopes.join(','), state, at(createdAt), at(expiresAt), at(usedAt), name];
-}
-
-interface JsonOption {
-  readonly json?: boolean;
 }
 
 interface AddWebhookOptions extends JsonOption {
@@ -93,7 +97,7 @@ export async function addWebhook(
     tenant,
     url,
     agent,
-    events: events === undefined ? undefined : readWebhookEvents(events),
+    events: events === undefined ? undefined : readNames(events, webhookEventSchema, '--events'),
   });
   writeResult(output, json, { ...added.webhook, secret: added.secret }, added.secret);
   if (json) return 0;
@@ -102,14 +106,10 @@ export async function addWebhook(
   return 0;
 }
 
-export async function listWebhooks(
-  { client, output }: AccessContext,
-  { tenant, json }: JsonOption & { readonly tenant?: string },
-): Promise<number> {
+export async function listWebhooks({ client, output }: AccessContext, { tenant, json }: ListOptions): Promise<number> {
   const webhooks = await client.webhooks.list({ tenant });
   if (json) for (const webhook of webhooks) writeJson(output, webhook);
-  else if (webhooks.length === 0) output.note('no webhooks');
-  else writeTable(output, formatTable([WEBHOOK_HEADING, ...webhooks.map(describeWebhook)]));
+  else printTable(output, [WEBHOOK_HEADING, ...webhooks.map(describeWebhook)], 'no webhooks');
   return 0;
 }
 

@@ -21,7 +21,7 @@ import { Prompt } from '../dev/prompt.ts';
 import { HELP, LEAVE } from '../dev/slash-commands.ts';
 import { Talk } from '../dev/talk.ts';
 import { loadAgents } from '../load-agents.ts';
-import { readTurnContext } from '../option-values.ts';
+import { readContextOption } from '../option-values.ts';
 import type { Output } from '../output.ts';
 import { readPolicySources } from '../policy-file.ts';
 import type { CommandContext } from '../run-command.ts';
@@ -46,7 +46,7 @@ const SERVER_GRACE_MS = 1_000;
 export async function runDev({ output }: CommandContext, options: DevOptions): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
-  const context = await readTurnContext(options.context);
+  const context = await readContextOption(options.context);
   const sources = await readPolicySources(options, output);
   const { policy } = sources.policy;
   const shadow = sources.shadow && { shadow: sources.shadow.policy };

@@ -62,25 +62,20 @@ export async function showQuarantined(
   return 0;
 }
 
-/** @throws invalid_input for a wrong shard number, not_found if the record is not in quarantine */
-export async function restoreRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
-  await releaseRecord(output, shard, { name, isRestored: true });
-  output.line('put back for the next sweep');
-  return 0;
+export function restoreRecord(context: CommandContext, shard: string, name: string): Promise<number> {
+  return releaseRecord(context, shard, { name, isRestored: true });
+}
+
+export function dropRecord(context: CommandContext, shard: string, name: string): Promise<number> {
+  return releaseRecord(context, shard, { name, isRestored: false });
 }
 
 /** @throws invalid_input for a wrong shard number, not_found if the record is not in quarantine */
-export async function dropRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
-  await releaseRecord(output, shard, { name, isRestored: false });
-  output.line('deleted');
-  return 0;
-}
-
 async function releaseRecord(
-  output: Output,
+  { output }: CommandContext,
   typedShard: string,
   release: { readonly name: string; readonly isRestored: boolean },
-): Promise<void> {
+): Promise<number> {
   const shard = Number(typedShard);
   const isReleased = await inspectQuarantine((inspection, shards) => {
     if (!(Number.isInteger(shard) && shard >= 0 && shard < shards)) {
@@ -89,12 +84,12 @@ async function releaseRecord(
     }
     return inspection.releaseQuarantined(shards, { shard, ...release });
   }, accessFor(output));
-  if (isReleased) return;
-  throw fieldError(
-    'not_found',
-    'name',
-    `shard ${shard} has no record ${JSON.stringify(release.name)} in quarantine. turnfold quarantine lists the records`,
-  );
+  if (!isReleased) {
+    const record = `shard ${shard} has no record ${JSON.stringify(release.name)} in quarantine`;
+    throw fieldError('not_found', 'name', `${record}. turnfold quarantine lists the records`);
+  }
+  output.line(release.isRestored ? 'put back for the next sweep' : 'deleted');
+  return 0;
 }
 
 function accessFor(output: Output): QuarantineAccess {

@@ -1,9 +1,9 @@
 import type { TurnPart } from '../../api/client/index.ts';
-import { DEFAULT_TENANT, type NamedConversation } from '../../domain/ids.ts';
+import type { NamedConversation } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
-import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage } from '../turn-text.ts';
+import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage, tenantFlag } from '../turn-text.ts';
 
 export interface FollowOptions extends ConversationOptions {
   /** In seconds. 0 prints the current state, or with `--stream` follows the turn until it settles. */
@@ -22,8 +22,7 @@ export async function showTurn(
   const view = await (stream ? streamTurn : printTurn)(context, id, turn, options);
   if (wait === 0 && !stream) return 0;
   if (!isSettled(view.state)) {
-    const whose = options.tenant === DEFAULT_TENANT ? '' : ` --tenant ${options.tenant}`;
-    const again = `turnfold result ${id} ${turn}${whose} --wait ${wait}`;
+    const again = `turnfold result ${id} ${turn}${tenantFlag(options.tenant)} --wait ${wait}`;
     context.output.note(`turn not settled within ${wait} s. To keep waiting, run: ${again}`);
   }
   return view.state === 'completed' ? 0 : 1;

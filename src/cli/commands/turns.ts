@@ -3,7 +3,7 @@ import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/er
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { OnBusy } from '../../domain/turn.ts';
 import { readTextFile } from '../files.ts';
-import { parsePeriod, readPeriod, readTurnContext } from '../option-values.ts';
+import { parsePeriod, readContextOption, readPeriod } from '../option-values.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState } from '../turn-text.ts';
@@ -132,7 +132,7 @@ export async function enqueue(
   const { client, output } = context;
   const { agent, tenant, turn, wait, stream = false, json, delay, deadline } = options;
   const { priority, maxTurnTokens, maxQueuedTurns } = options;
-  const turnContext = await readTurnContext(options.context);
+  const turnContext = await readContextOption(options.context);
   const accepted = await client.enqueueTurn({
     conversation: id,
     tenant,
@@ -217,7 +217,7 @@ export async function redrive(
     writeResult(output, json, { tenant, conversation: id, pass }, `${pass}  pass requested`);
     return 0;
   }
-  const input = { operation, context: await readTurnContext(typed), priority };
+  const input = { operation, context: await readContextOption(typed), priority };
   const accepted = await client.redrive({ tenant, conversation: id }, turn, input);
   if (wait > 0) return await showTurn(context, id, accepted.turn, { tenant, wait, ...(json && { json }) });
   const again = accepted.isNew ? '' : '  (re-driven before)';

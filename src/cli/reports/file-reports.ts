@@ -34,9 +34,6 @@ export interface PlanLine {
   readonly why?: string;
 }
 
-/** A page with all plots of a large file would be too large for a browser. */
-const MAX_PLOTS = 50;
-
 export interface MessageSize {
   readonly role: Role;
   readonly tokens: number;
@@ -50,9 +47,7 @@ export interface PlannedConversation {
 }
 
 export function reportPlans(all: readonly PlannedConversation[], limits: Limits): string {
-  const largest = all.toSorted((one, other) => other.planned.tokens - one.planned.tokens).slice(0, MAX_PLOTS);
-  const plotted = all.filter((conversation) => largest.includes(conversation));
-  const skipped = all.length === plotted.length ? '' : ` Plots show the ${plotted.length} largest of them.`;
+  const { plotted, skipped } = choosePlotted(all, ({ planned }) => planned.tokens);
   return writePage({
     title: 'Plans of one compaction',
     about: `Each conversation of the file with the plan of one compaction: ${formatCount(all.length)}.${skipped}`,
@@ -137,9 +132,7 @@ function drawDivision({ id, division }: PlanLine): Markup | undefined {
 export function reportReplay(policies: readonly TriedPolicy[]): string {
   const [first] = policies;
   const all = first?.replayed ?? [];
-  const largest = all.toSorted((one, other) => other.figures.tokensSent - one.figures.tokensSent).slice(0, MAX_PLOTS);
-  const plotted = all.filter((conversation) => largest.includes(conversation));
-  const skipped = all.length === plotted.length ? '' : ` Plots show the ${plotted.length} largest of them.`;
+  const { plotted, skipped } = choosePlotted(all, ({ figures }) => figures.tokensSent);
   return writePage({
     title: 'Replay of recorded conversations',
     about: `Conversations were replayed model call by model call and compacted as workers would: ${formatCount(all.length)}.${skipped}`,
@@ -196,6 +189,17 @@ export function plotReplay({ id, sizes, turns, versions }: ReplayedConversation,
     })),
     limits: listLimits(limits),
   };
+}
+
+/** A page with all plots of a large file would be too large for a browser. */
+const MAX_PLOTS = 50;
+
+/** Chooses the largest conversations, in the order of the file. */
+function choosePlotted<T>(all: readonly T[], tokensOf: (one: T) => number): { plotted: T[]; skipped: string } {
+  const largest = new Set(all.toSorted((one, other) => tokensOf(other) - tokensOf(one)).slice(0, MAX_PLOTS));
+  const plotted = all.filter((one) => largest.has(one));
+  const skipped = all.length === plotted.length ? '' : ` Plots show the ${plotted.length} largest of them.`;
+  return { plotted, skipped };
 }
 
 function listLimits({ usable, hardTokens, ratioTokens, tokenThreshold, maxTokens }: Limits): SizeLimit[] {

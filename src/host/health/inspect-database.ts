@@ -2,7 +2,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import { openWakeQueue } from '../../jobs/bullmq/wake-queue.ts';
 import { type Inspection, openInspection } from '../../store/inspection.ts';
 import type { RedisLocation } from '../../store/redis/address.ts';
-import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../config.ts';
+import { DEFAULT_REDIS_URL, readConfig } from '../config.ts';
 import type { DoctorOptions } from './doctor.ts';
 
 interface ActiveWork {
@@ -41,8 +41,7 @@ export async function inspectQuarantine<T>(
   query: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,
 ): Promise<T> {
-  const { env, readFile } = readEnvironment();
-  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, prefix, shards } = readConfig(env, readFile);
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, prefix, shards } = readConfig();
   const location = { url, tls, prefix };
   try {
     const inspection = await wait(location, () => openInspection(location));
