@@ -12,9 +12,9 @@ const ALL_BYTES = 1 << 20;
 const ALL_IDS = 1 << 19;
 
 /**
- * Names, words and phrases repeat. A known piece needs no merges, and no look-up in the vocabulary, which is too large
- * for the caches of a processor. Each hash has two slots, and the older piece gives way. A full memory is emptied. At
- * most 4.2 MB, of which the system allocates only the used pages.
+ * Remembers tokens, because names, words and phrases repeat. A known piece needs no merges, and no look-up in the
+ * vocabulary, which is too large for the caches of a processor. Each hash has two slots, and the older piece gives way.
+ * A full memory is emptied. At most 4.2 MB, of which the system allocates only the used pages.
  */
 export class KnownPieces {
   readonly ids = new Int32Array(ALL_IDS);
