@@ -40,10 +40,7 @@ interface AllInOneOptions {
   readonly onEvent?: EventListener;
 }
 
-/**
- * Opens a Redis (REDIS_URL or a temporary one), all workers and a client, and closes them after `use`.
- * @throws invalid_config if others use that Redis, Interruption after a signal
- */
+/** @throws invalid_config if others use that Redis, Interruption after a signal */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
   const { redisUrl, redisTls, prefix, shards, queueShards, concurrency, shutdownMs } = config;
@@ -86,7 +83,6 @@ interface ConfiguredWait {
   readonly signal: AbortSignal;
 }
 
-/** A temporary Redis has answered already. */
 async function waitForConfigured<T>(
   { config: { redisUrl, redisTls, prefix }, ...parts }: ConfiguredWait,
   open: () => Promise<T>,
@@ -99,7 +95,6 @@ async function waitForConfigured<T>(
 /**
  * A worker fails the turns of agents that it does not know, so a trial must not run beside other work. Turns of an
  * interrupted demo are ignored, because no caller waits for them.
- * @throws invalid_config if that Redis has other turn workers or pending turns
  */
 async function checkExclusiveUse(
   location: RedisLocation,

@@ -41,10 +41,7 @@ const MORE_HELP = [
   '  LOG_CONTENT, TURNFOLD_TRACE_CONTENT                true: put message contents into logs and spans (false)',
 ].join('\n');
 
-/**
- * @param args without the name of the program
- * @returns the exit code
- */
+/** @param args without the name of the program. @returns the exit code */
 export async function runCommandLine(args: readonly string[], output: Output): Promise<number> {
   const isJson = asksJson(args);
   const writeErr = isJson ? () => undefined : (text: string) => output.note(text.replace(/\n$/, ''));

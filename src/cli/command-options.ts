@@ -11,7 +11,6 @@ export function withFileOptions(command: Command): Command {
     .option('--strict', 'refuse a history that would have to be repaired, instead of repairing it');
 }
 
-/** `CommandRunner` applies this option. */
 export function addPrefixOption(commands: readonly Command[]): void {
   for (const command of commands) {
     addPrefixOption(command.commands);

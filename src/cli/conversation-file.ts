@@ -35,8 +35,7 @@ interface FileConversation extends ReadHistory {
 const SHOWN_NOTES = 5;
 
 /**
- * Processes each conversation of a file. An invalid one is reported, and the others are still processed.
- * @returns the exit code: 1 if a conversation was invalid
+ * An invalid conversation is reported, and the others are still processed. @returns the exit code: 1 for an invalid one
  */
 export async function eachConversation(
   { path, output, options: { from, strict, json } = {}, onRefusal = (error) => error }: ConversationFile,
@@ -80,22 +79,17 @@ function describeNotes(id: string, notes: readonly HistoryNote[]): string[] {
   return more > 0 ? [...shown, `${id}: ${more} more notes, which --json prints`] : shown;
 }
 
-/** turnfold's own format, for `--from`. */
 const OWN = 'turnfold';
 const FILE_FORMATS: readonly string[] = [OWN, ...FORMAT_NAMES];
 
 interface FileEntry {
-  /** For errors of an entry that cannot be opened. */
   readonly id: string;
   /** Read since the entry before. */
   readonly text: string;
   readonly open: () => OpenedConversation;
 }
 
-/**
- * Reads turnfold's own format line by line, and files of other programs whole.
- * @throws invalid_input for a file in no known format, or in another format than `from`
- */
+/** Reads turnfold's own format line by line, and files of other programs whole. */
 async function* openHistories(path: string, from?: string): AsyncGenerator<FileEntry> {
   if (from !== undefined && !FILE_FORMATS.includes(from)) {
     throw fieldError('invalid_input', '--from', `expected ${FILE_FORMATS.join(', ')}`);
@@ -155,7 +149,6 @@ interface Records {
   readonly problem?: HistoryNote | undefined;
 }
 
-/** As JSON lines, as one JSON document, or as a text. */
 function readRecords(text: string): Records {
   const lines = text.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
   const [first, ...others] = lines;

@@ -6,7 +6,6 @@ import { TurnfoldError } from '../domain/errors.ts';
 const STDIN = '-';
 
 interface NumberedLine {
-  /** From 1, with blank lines counted. */
   readonly number: number;
   readonly line: string;
 }
@@ -46,10 +45,7 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/**
- * Checks before a long computation that its result can be written. Creates the file if there is none.
- * @throws invalid_input if the file cannot be written
- */
+/** Creates the file if there is none. @throws invalid_input if it cannot be written */
 export async function checkWritable(path: string): Promise<void> {
   try {
     await appendFile(path, '');

@@ -25,15 +25,14 @@ interface SignalListener {
 }
 
 /**
- * After the first signal, SIGINT does not end the process for this time. At Ctrl-C, a process that npm started gets
- * SIGINT twice: from the terminal and from npm.
+ * At Ctrl-C, a process that npm started gets SIGINT twice: from the terminal and from npm. The second one is ignored.
  */
 const SAME_MS = 1_000;
 
 /**
- * The first SIGTERM or SIGINT asks the process to stop, and a second one ends it.
- * @param handsBack true for a worker, which hands back its work within its deadline. A second SIGTERM then changes
- * nothing. A second SIGINT, from a person, still ends the process.
+ * The first signal asks the process to stop, and a second one ends it.
+ * @param handsBack true for a worker. Then a second SIGTERM changes nothing, and a SIGINT, from a person, ends the
+ * process
  */
 export function listenForSignals(handsBack = false): SignalListener {
   const { promise: interruption, resolve } = Promise.withResolvers<Interruption>();

@@ -12,10 +12,7 @@ import { renameField } from './typed-errors.ts';
 /** A module may fetch its settings over the network. */
 const LOAD_MS = 30_000;
 
-/**
- * Prints warnings about policies.
- * @throws invalid_config for a module or agent that cannot be used, invalid_policy for a wrong policy
- */
+/** @throws invalid_config for a module or agent that cannot be used, invalid_policy for a wrong policy */
 export async function loadAgents(path: string, output: Pick<Output, 'note'>): Promise<readonly Agent[]> {
   const { agents, warnings, problems } = await examineModule(path);
   if (problems[0] !== undefined) throw problems[0];
@@ -49,10 +46,7 @@ async function loadModule(path: string, loadMs: number): Promise<unknown> {
   }
 }
 
-/**
- * Waits up to `loadMs`, or until the event loop is empty. If the module ends the process, reports the module and sets
- * an exit code.
- */
+/** Waits up to `loadMs`, or until the event loop is empty. Reports a module that ends the process. */
 async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number): Promise<T> {
   const { promise: abandoned, reject } = Promise.withResolvers<never>();
   const abandon = (): void => reject(new Error('a top-level await in the module never settles'));

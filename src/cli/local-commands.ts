@@ -17,7 +17,6 @@ const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 const HTML = 'also write a report with plots to this HTML file';
 
-/** `worker` and `dev` run until a signal stops them. */
 export function addProcessCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Agents and workers:');
   withJsonOption(program.command('demo'), 'one JSON line at the end, and everything else to standard error')

@@ -6,12 +6,10 @@ import { readTurnContext, type TurnContext, writeTurnContext } from '../domain/t
 import { ROLES, type WorkerRole } from '../host/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
-/** @throws invalid_input for an unknown name */
 export function readFormat(name: string): WireFormat {
   return parseInput(z.enum(WIRE_FORMATS), name, '--format');
 }
 
-/** @throws invalid_config for an unknown name */
 export function readRoles(list: string): WorkerRole[] {
   return list.split(',').map((name) => {
     const role = ROLES.find((known) => known === name.trim());
@@ -28,10 +26,7 @@ export function readNames<Name>(list: string, schema: z.ZodType<Name>, option: s
 const CONTEXT_OPTION = '--context';
 const FILE_MARK = '@';
 
-/**
- * Reads a JSON object, or `@file`. Errors do not quote its value, because errors may be logged.
- * @throws invalid_input if the value is not a JSON object. message_too_large above 16 KiB. not_found without that file.
- */
+/** Errors do not quote the value, because errors may be logged. */
 export async function readContextOption(typed: string | undefined): Promise<TurnContext | undefined> {
   if (typed === undefined) return undefined;
   const path = typed.startsWith(FILE_MARK) ? typed.slice(FILE_MARK.length) : undefined;

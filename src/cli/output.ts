@@ -12,7 +12,6 @@ export interface Output {
   readonly note: (text: string, tone?: Tone) => void;
 }
 
-/** Shown by a colour on a terminal. */
 type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
 
 const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
@@ -21,8 +20,8 @@ const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' }
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
 /**
- * All texts pass through here, because they may come from users and models: every control character is escaped. Single
- * characters are escaped, so a sequence that is split between two calls is covered.
+ * Texts may come from users and models, so every control character is escaped. Single characters are escaped, so a
+ * sequence that is split between two calls is covered.
  */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
@@ -54,7 +53,6 @@ export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
-/** One line of JSON, or lines of text. */
 export function writeResult(
   output: Output,
   isJson: boolean | undefined,

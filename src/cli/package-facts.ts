@@ -11,11 +11,7 @@ export function readPackageFacts(): z.infer<typeof manifestSchema> {
   return manifestSchema.parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')));
 }
 
-/**
- * An older Node would fail in the middle of a command. @returns undefined for a supported version
- * @param present `process.versions.node`
- * @param required `engines.node` of the package: `>=major.minor.patch`
- */
+/** @param present `process.versions.node`. @param required `engines.node`: `>=major.minor.patch` */
 export function explainOldNode(present: string, required: string): string | undefined {
   const least = required.replace('>=', '').split('.').map(Number);
   const own = present.split('.').map(Number);

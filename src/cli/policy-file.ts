@@ -10,7 +10,6 @@ import type { Output } from './output.ts';
 
 export interface PolicySource {
   readonly policy: PolicyInput;
-  /** Adds the file name and line to an error about this policy. */
   readonly place: (error: TurnfoldError) => TurnfoldError;
 }
 
@@ -18,10 +17,7 @@ export const NO_FILE: PolicySource = { policy: {}, place: (error) => error };
 
 type ExaminedPolicy = PolicyExamination & PolicySource;
 
-/**
- * Prints warnings. Without a path, the policy is empty.
- * @throws not_found without that file. invalid_policy for its first problem.
- */
+/** Prints warnings. Without a path, the policy is empty. @throws the first problem */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examinePolicyFile(path), output);
 }
@@ -37,7 +33,6 @@ function takePolicy({ policy, place, warnings, problems }: ExaminedPolicy, outpu
   return { policy, place };
 }
 
-/** Returns all problems. */
 export async function examinePolicyFile(path: string | undefined): Promise<ExaminedPolicy> {
   const nothing = { ...NO_FILE, warnings: [], problems: [] };
   if (path === undefined) return nothing;

@@ -24,7 +24,6 @@ export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): P
   }
 }
 
-/** @throws invalid_policy with the file and the field */
 export async function createTrialSummarizers(
   prepared: EvaluatedAgent,
   { place }: Pick<PolicySource, 'place'>,

@@ -12,7 +12,6 @@ export function recordAgentsModule(path: string, isUsable: boolean): void {
   loaded = { path, isUsable };
 }
 
-/** In which a command closes its own connections. */
 const GRACE_MS = 200;
 
 /** Ends the process even if the agents module keeps the event loop alive. */

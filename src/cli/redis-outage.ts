@@ -50,10 +50,8 @@ interface RedisWait {
 }
 
 /**
- * Repeats `open` while Redis is unreachable, and prints one line about the wait. A refusal (password, ACL, TLS,
- * protected mode) is not retried.
+ * Repeats `open` while Redis is unreachable. A refusal (password, ACL, TLS, protected mode) is not retried.
  * @param open must leave no connection open when it fails
- * @throws the last error of `open`
  */
 export async function waitForRedis<T>(
   { location, waitMs, output, signal }: RedisWait,

@@ -8,7 +8,6 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
 export interface ServedHostOptions {
   readonly host: string;
-  /** Each request needs an access key. */
   readonly keys?: true;
   /** Comma-separated. */
   readonly allowedHosts?: string;
@@ -18,10 +17,7 @@ export interface ServedHostOptions {
 
 const OPTIONS = { allowedHosts: '--allowed-hosts', cors: '--cors', remedy: 'add --keys' };
 
-/**
- * Without keys, a server answers this machine only, and no unknown web pages.
- * @throws invalid_config for another address, or if each web page or host name is allowed
- */
+/** @throws invalid_config without keys, if other machines or unknown web pages could call the server */
 export function checkServedHost({ host, keys, allowedHosts, cors }: ServedHostOptions): void {
   const allowed = splitList(allowedHosts);
   readAllowedHosts(allowed, OPTIONS.allowedHosts);

@@ -5,10 +5,7 @@ const GAP = '  ';
 const TABLE_WIDTH = 100;
 const LEAST_WIDTH = 12;
 
-/**
- * If a table is too wide, its widest column wraps between words. A word is never cut, because a person may copy it as
- * an id.
- */
+/** The widest column wraps between words. A word is never cut, because a person may copy it as an id. */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = fitWidths(
     (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))),

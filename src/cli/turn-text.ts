@@ -5,7 +5,6 @@ import type { Output } from './output.ts';
 
 type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting' | 'stopped'>;
 
-/** State, then one line for each call that the turn waits for. */
 export function describeTurn(view: DescribedTurn): string {
   return [describeState(view), ...describeCalls(view.waiting)].join('\n');
 }
@@ -43,7 +42,6 @@ function describeDecision(decision: WaitingCall['decision']): string {
   return `, ${verb}${by === undefined ? '' : ` by ${by}`} ${new Date(at).toISOString()}`;
 }
 
-/** For a printed command. */
 export function tenantFlag(tenant: string): string {
   return tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
 }

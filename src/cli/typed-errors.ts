@@ -15,10 +15,7 @@ const VARIABLES: TypedNames = {
   'durability.fsync': 'TURNFOLD_DURABLE_FSYNC',
 };
 
-/**
- * Words an API error for a command line: its fields become options, and an unconfirmed write gets the command that
- * repeats it.
- */
+/** Fields become options, and an unconfirmed write gets the command that repeats it. */
 export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
   return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
 }
@@ -96,7 +93,6 @@ function formatOption({ long, flags }: Option, value: unknown): string {
   return `${long}${text.startsWith('-') ? '=' : ' '}${quote(text)}`;
 }
 
-/** For a POSIX shell. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -11,13 +11,10 @@ import { examinePolicy } from '../domain/policy-input.ts';
 import { functionSchema } from '../domain/process-options.ts';
 import { clipText, readSafely } from '../domain/thrown.ts';
 
-/** Node supports no longer timer, 24.8 days. One that is longer would fire at once. */
+/** The longest timer of Node, 24.8 days. A longer timer would fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/**
- * Real applications do not reach these limits. Without them, a list that claims a billion items would block the
- * validation.
- */
+/** Real applications stay below. A list that claims a billion items would block the validation. */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;
 const MAX_FALLBACKS = 1_000;
@@ -108,10 +105,7 @@ export interface ReadAgents {
   readonly problems: readonly TurnfoldError[];
 }
 
-/**
- * Validates agents, which may come from modules without types. Otherwise a mistake would appear only when a turn
- * reaches it.
- */
+/** Modules may have no types. Otherwise a mistake would appear only when a turn reaches it. */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values)

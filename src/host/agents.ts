@@ -17,8 +17,8 @@ export interface LoadedAgents extends PreparedAgents {
 }
 
 /**
- * Prepares every agent before the first turn, so that a policy that cannot work stops the worker at its start.
- * @throws invalid_config for tools, invalid_policy for a policy that cannot work. The field begins with `agents.<name>`
+ * A policy that cannot work stops the worker at its start.
+ * @throws invalid_config for tools, invalid_policy. The field begins with `agents.<name>`
  */
 export async function prepareAgents(
   agents: readonly Agent[],
@@ -31,10 +31,7 @@ export async function prepareAgents(
   return { all: [...prepared.values()], find: (name) => prepared.get(name) };
 }
 
-/**
- * Prepares every agent and collects the problems, at most one for each agent.
- * @param hasSummarizers also creates the summarizers of their policies, as a summarization worker does
- */
+/** At most one problem for each agent. @param hasSummarizers also creates the summarizers of their policies */
 export async function examineAgents(
   agents: readonly Agent[],
   basePolicy: PolicyInput,
@@ -74,9 +71,8 @@ function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
 }
 
 /**
- * Prepares the agents with a shadow policy, which is measured but never applied. It stands alone, without the settings
- * of agents and workers. Its summaries call no model, so measuring costs nothing.
- * @throws invalid_policy if the policy cannot work with an agent's model. The field begins with `shadow`
+ * A shadow policy is measured but never applied. It stands alone, without the settings of agents and workers. Its
+ * summaries call no model, so measuring costs nothing.
  */
 export async function prepareShadow(
   agents: readonly Agent[],

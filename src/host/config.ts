@@ -99,7 +99,6 @@ export interface ProviderSetting {
   readonly keyVariable: string;
   /** Undefined if it is not set: models of this provider cannot be called then. */
   readonly apiKey: string | undefined;
-  /** Replaces the provider's own address. */
   readonly baseUrl: string | undefined;
 }
 
@@ -118,10 +117,7 @@ export function readProviderSettings(
   return { anthropic: read('ANTHROPIC'), openai: read('OPENAI') };
 }
 
-/**
- * Reads the API key of a provider for which turnfold has no named setting.
- * @throws invalid_config with the variable's name and never its value
- */
+/** For providers without a named setting. @throws invalid_config with the variable's name and never its value */
 export function readProviderKey(
   variable: string,
   env: SettingSource['env'] = process.env,

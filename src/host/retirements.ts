@@ -15,7 +15,7 @@ interface UsedModels {
   readonly policy?: PolicyInput;
 }
 
-/** Models that are retired within 60 days. */
+/** Within 60 days. */
 export function listRetirements(used: UsedModels, now: number): Retirement[] {
   return findRetirements(listProfiles(used), now);
 }

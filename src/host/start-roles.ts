@@ -42,7 +42,6 @@ interface RoleParts {
   readonly closers: Closers;
 }
 
-/** Shared by all worker roles of a process. */
 interface OpenResources {
   readonly worker: string;
   readonly connected: ConnectedStore;
@@ -124,7 +123,6 @@ async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> 
 /** Each takes one short script, so more would not be faster. */
 const INBOX_CONCURRENCY = 8;
 
-/** They take no jobs until `start` is called. */
 function openRoles(
   settings: WorkersSettings,
   handlers: Handlers & Pick<OpenResources, 'inbox'>,

@@ -37,14 +37,14 @@ export { ROLES, type WorkerRole, type Workers, type WorkersOptions };
 
 /*
  * The start of a worker process, in two files. This one checks the options, prepares agents and policies, and opens the
- * connections. `start-roles.ts` begins to take jobs. So a wrong option, agent or key ends the start before the worker owns
- * a turn, and a Redis that is away delays the start without a limit.
+ * connections. `start-roles.ts` begins to take jobs. So a wrong option, agent or key ends the start before the worker
+ * owns a turn. A Redis that is away delays the start without a limit.
  *
  * Every opened resource registers its `close` in `Closers` at once. One list serves three endings: a start that fails
  * half way, a signal during the start, and `close` of running workers. Resources close in reverse order. So the queue
  * workers stop while presence, gates and connections, which their last writes need, are still open.
  *
- * `parts` are passed as arguments, and no container creates them. The compiler then finds a missing part, and a test
+ * Parts are passed as arguments, and no container creates them. The compiler then finds a missing part, and a test
  * passes its own, as `testing/index.ts` does with a store in memory.
  */
 

@@ -26,7 +26,6 @@ export type MessageToSuspect =
 export type MessageFromSuspect =
   /** From now on, everything happens while the turn runs. */
   | { readonly type: 'started' }
-  /** The event loop is not blocked. */
   | { readonly type: 'alive' }
   | { readonly type: 'ended'; readonly isCutOff: boolean }
   | { readonly type: 'not_started'; readonly error: SentError }

@@ -20,10 +20,7 @@ import {
 import type { WorkersSettings } from './workers-options.ts';
 
 const MAX_PROCESSES = 4;
-/**
- * For each process that runs, because one that starts has yet to take its memory. A process takes about 120 MB of its
- * own.
- */
+/** For each running process, because one that starts has yet to take its memory: about 120 MB of its own. */
 const FREE_BYTES = 200_000_000;
 /** For which a process may be silent beyond `blockedMs`. Then it has kept the cause of its block. */
 const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
@@ -32,7 +29,7 @@ const MAX_START_BEATS = 30;
 /** For a process that has ended its turn, or whose worker has lost the lease. */
 const EXIT_MS = 4_000;
 const LAST_MESSAGES_MS = 1_000;
-/** Of the worker's own deadline, for a process to hand its turn back. */
+/** A process has this share of the worker's own deadline to hand its turn back. */
 const STOP_SHARE = 0.75;
 
 const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.meta.url);
@@ -191,8 +188,7 @@ class SuspectProcess {
   }
 
   /**
-   * Counts heartbeats, not ms. A blocked loop of this process counts one, then reads the signs of life that arrived
-   * meanwhile.
+   * Counts heartbeats, not ms. A blocked loop of this process counts one, then reads the signs of life that arrived.
    */
   #countSilence(): void {
     this.#silentBeats += 1;

@@ -14,10 +14,7 @@ interface LoopWatchOptions {
   readonly closers?: Closers;
 }
 
-/**
- * Watches the event loop, and starts the thread that renews the leases of a blocked worker. With `blockedMs` 0 no
- * thread starts, so a block costs the leases.
- */
+/** The thread renews the leases of a blocked worker. With `blockedMs` 0 none starts, so a block costs the leases. */
 export function watchLoop(
   { settings, onEvent, closers }: LoopWatchOptions,
   holder: Pick<LeaseThreadData, 'worker' | 'owner'>,

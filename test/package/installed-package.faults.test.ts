@@ -39,7 +39,7 @@ it('an installed turnfold runs the demo about its own built code', async () => {
 });
 
 it('an installed turnfold has the page of the inspector', async () => {
-  const script = `const { findInspectorPage } = await import(${JSON.stringify(join(PACKAGE, 'dist/cli/inspector-server.js'))}); console.log(findInspectorPage());`;
+  const script = `const { findInspectorPage } = await import(${JSON.stringify(join(PACKAGE, 'dist/cli/commands/inspect.js'))}); console.log(findInspectorPage());`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
   expect(stdout.trim()).toBe(join(PACKAGE, 'dist/inspector'));
 });

@@ -87,7 +87,6 @@ interface AddWebhookOptions extends JsonOption {
   readonly agent?: string;
 }
 
-/** The secret stands alone on standard output. */
 export async function addWebhook(
   { client, output }: AccessContext,
   url: string,

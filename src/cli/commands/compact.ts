@@ -11,11 +11,10 @@ import type { CommandContext } from '../run-command.ts';
 interface CompactOptions extends FileOptions {
   readonly policy?: string;
   readonly summarizer?: string;
-  /** Of a request in tokens. Absent: the window of the model is unknown. */
+  /** In tokens of a request. Absent: the window of the model is unknown. */
   readonly window?: number;
 }
 
-/** Compacts whatever the size. */
 export async function compactFile({ output }: CommandContext, path: string, options: CompactOptions): Promise<number> {
   const { policy: policyPath, summarizer, window, json } = options;
   const source = await readPolicyFile(policyPath, output);
@@ -35,7 +34,6 @@ export async function compactFile({ output }: CommandContext, path: string, opti
   });
 }
 
-/** @throws invalid_input for a name other than `structural` */
 function overrideSummarizer(policy: PolicyInput, summarizer: string | undefined): PolicyInput {
   if (summarizer === undefined) return policy;
   if (summarizer === 'structural') return { ...policy, summarizer };

@@ -33,7 +33,6 @@ export function printConfig({ output }: CommandContext, { json }: { readonly jso
 
 const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
-/** @throws invalid_input for another `of` */
 export function printSchema({ output }: CommandContext, of = 'settings'): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
     throw fieldError('invalid_input', 'schema', `expected ${Object.keys(SCHEMAS).join(' or ')}, got '${of}'`);
@@ -103,7 +102,6 @@ async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Prom
   return [base, second, await checkAgents(agents, under)];
 }
 
-/** Without an agent. */
 function checkAlone(source: PolicySource): Report {
   try {
     completeAlone(source);

@@ -24,7 +24,6 @@ interface ListOptions {
   readonly json?: boolean;
 }
 
-/** The client validates `state`. */
 type ConversationsOptions = ListOptions & Pick<ConversationsInput, 'agent' | 'state'>;
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
@@ -59,12 +58,10 @@ function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTu
   ];
 }
 
-/** The client validates `for`. */
 type WaitingOptions = ListOptions & Pick<WaitingInput, 'for'>;
 
 const WIDTH = 100;
 
-/** Prints each page at once. */
 export async function showWaiting(
   { client, output }: ClientContext,
   { json, limit, ...filter }: WaitingOptions,

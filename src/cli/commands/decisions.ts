@@ -56,7 +56,6 @@ async function readReplacement(
   return { operation: options.operation, hardTokens: await readLimit(context, name, options) };
 }
 
-/** In tokens. Undefined without `--agents`. */
 async function readLimit(
   { client, output }: ClientContext,
   name: NamedConversation,
@@ -78,7 +77,6 @@ async function readLimit(
 
 interface MadeVersion extends ConversationOptions {
   readonly id: string;
-  /** The version or turn that the context was restored from. */
   readonly what: string;
 }
 

@@ -30,14 +30,10 @@ interface DemoOptions {
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../../..');
 const STAY_MS = 60_000;
-/** For requests of the inspector. */
 const GRACE_MS = 1_000;
 const BAR_TOKENS = 400;
 
-/**
- * Runs the same turns with and without compaction.
- * @returns the exit code: 1 if a request was larger than the window or a turn failed
- */
+/** @returns the exit code: 1 if a request was larger than the window or a turn failed */
 export async function runDemo({ output }: CommandContext, options: DemoOptions): Promise<number> {
   const config = readConfig();
   const script = options.file === undefined ? await loadQuestionScript(ROOT) : await readPlayback(options.file, output);
@@ -148,12 +144,10 @@ async function inviteToLook(
   prompt.close();
 }
 
-/** In a checkout, or beside an installed package. */
 export function nameProgram(root: string): string {
   return isCheckout(root) ? 'npm run -s turnfold --' : 'npx turnfold';
 }
 
-/** @throws invalid_input if the file has no conversation */
 async function readPlayback(path: string, output: Output): Promise<DemoScript> {
   for await (const { line, number } of readLines(path)) {
     output.note(`playing back line ${number} of ${path}`);

@@ -40,7 +40,6 @@ interface DevOptions {
   readonly page?: string;
 }
 
-/** For requests in flight. */
 const SERVER_GRACE_MS = 1_000;
 
 export async function runDev({ output }: CommandContext, options: DevOptions): Promise<number> {
@@ -110,7 +109,6 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
   throw fieldError('invalid_config', '--agent', `there is no agent ${wanted}. Use one of ${names}`);
 }
 
-/** The prompt is shown only at a terminal. */
 function openPrompt(signal: AbortSignal, onInterrupt: () => void): Prompt {
   // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;
@@ -126,7 +124,6 @@ interface DevServerOptions {
 
 const HOST = '127.0.0.1';
 
-/** Serves this machine only. */
 async function serveDev({ client, agent, port, page }: DevServerOptions): Promise<HttpServer> {
   const app = createHttpApp({ client, authenticate: 'none', protocols: createProtocols({ client, agent }) });
   const fetch = page === undefined ? app.fetch : withPage(page, app.fetch);

@@ -44,7 +44,6 @@ async function printTurn(
   return view;
 }
 
-/** @returns the turn as it was at the end */
 async function streamTurn(
   { client, output }: ClientContext,
   id: string,

@@ -26,7 +26,6 @@ interface InspectorOptions extends Omit<ServedHostOptions, 'cors'> {
 /** In a checkout and in an installed package. */
 const PAGE = fileURLToPath(new URL('../../../dist/inspector', import.meta.url));
 
-/** @throws invalid_config if the page was not built */
 export function findInspectorPage(): string {
   if (existsSync(join(PAGE, 'index.html'))) return PAGE;
   throw fieldError('invalid_config', 'inspector', `${PAGE} has no page. In a checkout, run: npm run prepare`);
@@ -65,7 +64,6 @@ interface InspectOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly allowChanges?: true;
 }
 
-/** For requests in flight. */
 const GRACE_MS = 1_000;
 
 export async function runInspect({ client, output }: AccessContext, options: InspectOptions): Promise<number> {

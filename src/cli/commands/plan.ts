@@ -24,7 +24,6 @@ interface PlanOptions extends FileOptions {
   readonly html?: string;
 }
 
-/** Calls no model. */
 export async function planFile({ output }: CommandContext, path: string, options: PlanOptions): Promise<number> {
   const { policy: policyPath, json, html } = options;
   if (html !== undefined) await checkWritable(html);
@@ -98,7 +97,6 @@ function describe(
   };
 }
 
-/** Messages before the first one that the plan changes. */
 function firstChange({ sequences, evict, shorten = [] }: PassPlan, messages: number): number {
   return Math.min(messages, ...[...sequences, ...evict, ...shorten].map(({ from }) => from - 1));
 }

@@ -28,7 +28,6 @@ import { findInspectorPage, openConfiguredFleet } from './inspect.ts';
 interface ServeCommandOptions extends ServedHostOptions {
   readonly port: number;
   readonly maxReaders?: number;
-  /** For the protocols of front-ends. */
   readonly agent?: string;
   readonly page?: string;
   readonly inspect?: true;

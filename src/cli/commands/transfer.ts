@@ -13,10 +13,7 @@ interface ImportOptions extends FileOptions {
   readonly tenant: string;
 }
 
-/**
- * Repeating the import within a day changes nothing.
- * @returns the exit code: 1 if a conversation was not imported
- */
+/** Repeating the import within a day changes nothing. */
 export async function importFile(
   context: ClientContext & WordingContext,
   path: string,
@@ -42,10 +39,7 @@ export async function importFile(
   });
 }
 
-/**
- * @param options `to`: format of another program, in which the messages are one JSON document
- * @throws invalid_input for an unknown format
- */
+/** `to`: format of another program, in which the messages are one JSON document. */
 export async function exportConversation(
   { client, output }: ClientContext,
   id: string,

@@ -14,7 +14,6 @@ interface OpenOptions extends ConversationOptions {
   readonly limit: number;
 }
 
-/** Adds the commands that answer the calls of the first turn. */
 export async function showOpen(
   { client, output }: ClientContext,
   id: string,
@@ -191,10 +190,7 @@ interface RedriveOptions extends ConversationOptions {
   readonly wait: number;
 }
 
-/**
- * Without a turn, requests a compaction, because a failed compaction leaves no turn.
- * @returns the exit code: 1 if `--wait` ended without an answer
- */
+/** Without a turn, requests a compaction, because a failed compaction leaves no turn. */
 export async function redrive(
   context: ClientContext,
   id: string,

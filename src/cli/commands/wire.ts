@@ -22,10 +22,7 @@ interface RenderOptions {
 
 const MAX_OUTPUT_TOKENS = 8_192;
 
-/**
- * Tools are described by their names only, because a file has no descriptions. @throws invalid_input for an unknown
- * format
- */
+/** Tools are described by their names only, because a file has no descriptions. */
 export async function renderFile(
   { output }: CommandContext,
   path: string,
@@ -48,7 +45,6 @@ interface ValidateOptions {
 const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 
-/** @returns the exit code: 0 if the request breaks no rule */
 export async function validateFile(
   { output }: CommandContext,
   path: string,
@@ -67,7 +63,6 @@ export async function validateFile(
   return violations.length === 0 ? 0 : BROKEN_RULES;
 }
 
-/** @throws invalid_input if the text is not JSON */
 function parseBody(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
@@ -87,7 +82,6 @@ function describeViolation({ rule, path, message }: Violation): string {
 
 const encodingSchema = z.enum(['o200k_base', 'cl100k_base']);
 
-/** @throws invalid_input for an unknown encoding */
 export async function countFile(
   { output }: CommandContext,
   path: string,

@@ -18,9 +18,9 @@ export interface DemoScript {
 export const DEMO_PREFIX = 'turnfold-demo-';
 
 const RESERVE_TOKENS = 1_000;
-/** Of the usable window. A compaction starts there. */
+/** Fraction of the usable window at which a compaction starts. */
 export const THRESHOLD_SHARE = 0.65;
-/** Of the usable window. A compaction reduces the context to it. */
+/** Fraction of the usable window to which a compaction reduces the context. */
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
@@ -68,7 +68,6 @@ export interface ScriptedCall {
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
-/** The answer is written from the results of the tools. */
 export interface ScriptedTurn {
   readonly ask: string;
   readonly rounds: readonly (readonly ScriptedCall[])[];
@@ -82,10 +81,7 @@ export function turnIdOf(index: number): string {
   return `turn-${String(index + 1).padStart(2, '0')}`;
 }
 
-/**
- * The model finds turn and step in the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the same
- * answer in any context.
- */
+/** Turn and step are in the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the same answer. */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {
     const found = /\/turn-(\d+)\/\d+\/model-(\d+)$/.exec(idempotencyKey);

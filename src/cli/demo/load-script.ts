@@ -14,7 +14,7 @@ import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;
-/** Of the appended tokens. A larger window would need no compaction. */
+/** Fraction of the appended tokens. A larger window would need no compaction. */
 const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
@@ -37,10 +37,8 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 }
 
 /**
- * Plays back a recorded conversation, in a window of at most a quarter of its tokens. A short conversation gets more,
- * so that a compaction can succeed.
- * @param number line of the conversation, from 1
- * @throws invalid_input if the line has no valid conversation
+ * The window has at most a quarter of the recorded tokens. A short conversation gets more, so that a compaction can
+ * succeed.
  */
 export async function loadPlaybackScript(line: string, number: number): Promise<DemoScript> {
   const conversation = readConversationLine(line, number);
@@ -71,8 +69,8 @@ interface RoleWeight {
 }
 
 /**
- * Smallest window in which a compaction can succeed. System prompt, tools and the current user message must be smaller
- * than the target, and the next answer must not start another compaction.
+ * System prompt, tools and user message must be smaller than the target, and the next answer must not start a
+ * compaction.
  */
 function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): number {
   const largest = (role: Role): number =>
@@ -81,10 +79,7 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
   return Math.ceil(Math.max(floor / TARGET_SHARE, (floor + largest('assistant')) / THRESHOLD_SHARE));
 }
 
-/**
- * Largest window within `WINDOW_SHARE`. A smaller window clips tool results more, which reduces the appended tokens
- * again, so several sizes are tried.
- */
+/** A smaller window clips tool results more, which reduces the appended tokens again, so several sizes are tried. */
 function fitWindow(weights: readonly RoleWeight[]): number {
   const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };
   for (let usable = MAX_USABLE_TOKENS; ; ) {
@@ -96,7 +91,6 @@ function fitWindow(weights: readonly RoleWeight[]): number {
   }
 }
 
-/** As a request does, to count their tokens. */
 function describeTools(tools: Playback['tools']): unknown {
   return tools.map(({ name, description, input }) => ({
     name,
@@ -110,7 +104,6 @@ interface CodeFolder {
   readonly extension: '.ts' | '.js';
 }
 
-/** Each with a text to search for. */
 const ROOMS = [
   { path: 'domain', text: 'throw new TurnfoldError' },
   { path: 'compaction', text: 'export function' },
@@ -145,8 +138,8 @@ const README_QUESTIONS = 9;
 const EXCERPT_CHARACTERS = 9_000;
 
 /**
- * A compaction can summarize the tool calls of questions about code. Questions about READMEs are long user messages, of
- * which it copies what fits.
+ * A compaction can summarize the tool calls about code. Questions about READMEs are long messages, of which it copies a
+ * part.
  */
 async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
   const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));

@@ -5,7 +5,6 @@ import type { Version } from '../../domain/version.ts';
 export interface DemoRun {
   readonly conversation: string;
   readonly turns: number;
-  /** In the order of the turns. */
   readonly failures: readonly string[];
   readonly requests: readonly SizedRequest[];
   readonly appended: number;
@@ -77,7 +76,6 @@ function describeFailures({ turns, failures }: DemoRun): string {
   return `${failures.length} of ${turns} turns fail${codes.length === 0 ? '' : ` (${codes.join(', ')})`}`;
 }
 
-/** Both runs then use the same horizontal axis. */
 function stretch(requests: readonly SizedRequest[]): number[] {
   if (requests.length === 0) return [0];
   return Array.from(

@@ -4,14 +4,12 @@ import { isSettled, type TurnView } from '../../domain/turn.ts';
 import { type DemoScript, turnIdOf } from './demo-agent.ts';
 import type { DemoRun, SizedRequest } from './report.ts';
 
-/** For the end of a turn, and of the last compaction. */
 const TURN_WAIT_MS = 60_000;
 const POLL_MS = 100;
 
 export interface DemoProgress {
   readonly number: number;
   readonly of: number;
-  /** Of the turn's last model request. */
   readonly tokens: number;
   readonly version: number;
   readonly view: TurnView;

@@ -83,7 +83,6 @@ export function workspaceTools(root: string): Tool[] {
   return [list, read, search] as Tool[];
 }
 
-/** @throws Error for a path outside of the root */
 function inside(root: string, path: string): string {
   const full = resolve(root, path);
   if (full !== root && !full.startsWith(root + sep))

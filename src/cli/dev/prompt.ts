@@ -17,7 +17,6 @@ interface Question {
   readonly isFresh?: boolean;
 }
 
-/** Owns the readline interface. */
 export class Prompt {
   readonly isTerminal: boolean;
   readonly #lines: Interface;
@@ -65,7 +64,6 @@ export class Prompt {
     }
   }
 
-  /** After other output. */
   showAgain(): void {
     if (this.isTerminal && this.#take !== undefined) this.#lines.prompt(true);
   }

@@ -21,7 +21,6 @@ interface OpenTurn {
   readonly canceling: AbortController;
 }
 
-/** A chat at the terminal. */
 export class Talk {
   readonly #options: TalkOptions;
   readonly #output: Output;

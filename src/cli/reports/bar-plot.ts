@@ -6,15 +6,12 @@ export interface Bar {
   /** Undefined if nothing was measured. A value below 0 has an empty bar. */
   readonly value: number | undefined;
   readonly text: string;
-  /** Marks a bar that the reader looks for. */
   readonly isOwn?: boolean;
 }
 
 interface BarPlot {
-  /** For screen readers. */
   readonly label: string;
   readonly bars: readonly Bar[];
-  /** Of a full bar. */
   readonly max: number;
 }
 

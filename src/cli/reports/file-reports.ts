@@ -30,14 +30,12 @@ export interface PlanLine {
   readonly protected: readonly number[];
   /** Before the first change. Providers can read these tokens from their caches. */
   readonly prefixTokens: number;
-  /** Of the kind `infeasible`. */
   readonly why?: string;
 }
 
 export interface MessageSize {
   readonly role: Role;
   readonly tokens: number;
-  /** With all messages before. */
   readonly total: number;
 }
 

@@ -8,8 +8,8 @@ interface ReportPage {
 }
 
 /**
- * Needs no other file, no script and no network. The page is HTML and well-formed XML. Its policy forbids requests, so
- * even a mistake could not send the texts of a conversation anywhere.
+ * Needs no script and no network. Its policy forbids requests, so even a mistake could not send a conversation
+ * anywhere.
  */
 export function writePage({ title, about, sections }: ReportPage): string {
   const page = markup`<html xmlns="http://www.w3.org/1999/xhtml" lang="en">
@@ -31,12 +31,10 @@ ${sections.map((section) => markup`<section>${section}</section>\n`)}</main>
   return `<!DOCTYPE html>\n${page.text}\n`;
 }
 
-/** For a page of the documentation. */
 export function writePicture(plot: Markup): string {
   return `${plot.text.replace('>', `>\n<style>${PLOT_STYLE}</style>`)}\n`;
 }
 
-/** The content may be wider than the page. */
 export function placeWide(content: Markup): Markup {
   return markup`<div class="wide">${content}</div>`;
 }
@@ -71,7 +69,6 @@ export function drawFacts(facts: readonly (readonly [name: Markup, value: Markup
 const COLOURS = `:root{color-scheme:light dark;--back:#fff;--card:#f7f8fa;--text:#1c2430;--quiet:#5b6675;--line:#dfe3e9;--size:#2a62c9;--area:#2a62c91f;--limit:#b3261e;--threshold:#8a5a00;--goal:#1d7a46;--version:#7b3fb5;--evict:#b3261e26;--summarize:#7b3fb526;--bar:#a9b4c4}
 @media (prefers-color-scheme:dark){:root{--back:#12161c;--card:#1a2028;--text:#e6eaf0;--quiet:#98a4b3;--line:#2c3540;--size:#7fb0ff;--area:#7fb0ff26;--limit:#ff8a80;--threshold:#f0b849;--goal:#6ad19a;--version:#c9a2f5;--evict:#ff8a8033;--summarize:#c9a2f533;--bar:#4d5a6b}}`;
 
-/** For plots in a page, or as pictures of their own. */
 const PLOT_STYLE = `${COLOURS}
 .plot{font:12px system-ui,sans-serif;fill:var(--text);background:var(--card);border-radius:8px}
 .plot text{fill:var(--text)}.plot .tick{fill:var(--quiet);font-size:11px}.plot .end{text-anchor:end}.plot .middle{text-anchor:middle}

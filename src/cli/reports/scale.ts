@@ -1,17 +1,13 @@
 export interface Scale {
   readonly ticks: readonly number[];
   readonly max: number;
-  /** In pixels from the start of the axis. */
   readonly place: (value: number) => number;
 }
 
 /** Steps that are easy to read, times a power of ten. */
 const STEPS = [1, 2, 5, 10];
 
-/**
- * @param length pixels of the axis
- * @param tickCount about as many ticks as the axis has space for
- */
+/** @param length pixels of the axis. @param tickCount about as many as the axis has space for */
 export function createScale(max: number, length: number, tickCount: number): Scale {
   const end = Math.max(1, max);
   const rough = end / tickCount;
@@ -31,7 +27,6 @@ export function formatShort(value: number): string {
   return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 }).replace('K', 'k');
 }
 
-/** One decimal is enough. */
 export function formatPixels(value: number): string {
   return String(Math.round(value * 10) / 10);
 }

@@ -3,11 +3,9 @@ import { createScale, formatCount, formatShort, formatPixels as px, type Scale }
 
 /** Sizes of a context. Step `i` is at `first + i` of the horizontal axis. */
 export interface SizePlot {
-  /** For screen readers. */
   readonly label: string;
   /** The steps that the axis counts, e.g. `model calls`. */
   readonly axis: string;
-  /** 0 or 1. */
   readonly first: number;
   readonly steps: readonly SizeStep[];
   readonly marks?: readonly SizeMark[];
@@ -23,7 +21,6 @@ interface SizeStep {
 
 /** A change of the context between two steps, e.g. a version. */
 interface SizeMark {
-  /** Number of steps before the change. */
   readonly behind: number;
   readonly label: string;
   readonly title: string;
@@ -31,7 +28,6 @@ interface SizeMark {
   readonly tokensAfter: number;
 }
 
-/** Both ends included. */
 export interface SizeBand {
   readonly from: number;
   readonly to: number;
@@ -53,7 +49,6 @@ const PLOT_WIDTH = 724;
 const PLOT_HEIGHT = 240;
 const RIGHT = LEFT + PLOT_WIDTH;
 const BOTTOM = TOP + PLOT_HEIGHT;
-/** Pixels beside or below the label before. */
 const LABEL_WIDTH = 30;
 const LINE_HEIGHT = 15;
 /** More columns would make the file large, and each too narrow to hit. */

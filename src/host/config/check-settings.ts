@@ -10,7 +10,6 @@ interface SettingsReport {
   readonly warnings: readonly string[];
 }
 
-/** Reports all problems, not only the first. */
 export function checkSettings(source: SettingSource): SettingsReport {
   const errors = SETTING_NAMES.flatMap((name) => errorOf(() => readSetting(source, name)));
   // These compare several settings, so each must be valid alone.

@@ -4,10 +4,7 @@ import type { RedisTls } from '../../store/redis/address.ts';
 import { findMisfit } from '../../store/redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
 
-/**
- * @returns undefined if neither replicas nor disks must confirm a write
- * @throws invalid_config if a setting is invalid, or replica disks must confirm but no replica must
- */
+/** @throws invalid_config if a setting is invalid, or replica disks must confirm but no replica must */
 export function readDurability(source: SettingSource): Durability | undefined {
   const replicas = readSetting(source, 'TURNFOLD_DURABLE_REPLICAS');
   const timeoutMs = readSetting(source, 'TURNFOLD_DURABLE_TIMEOUT_MS');
@@ -33,10 +30,7 @@ export const TLS_SETTINGS = {
   serverName: 'REDIS_SERVER_NAME',
 } as const satisfies Record<keyof RedisTls, string>;
 
-/**
- * @returns undefined if no TLS setting is present
- * @throws invalid_config if a setting is invalid, or certificate and key do not belong together
- */
+/** @throws invalid_config if a setting is invalid, or certificate and key do not belong together */
 export function readRedisTls(source: SettingSource): RedisTls | undefined {
   const entries = Object.entries(TLS_SETTINGS)
     .map(([field, name]) => [field, readSetting(source, name)] as const)

@@ -7,10 +7,7 @@ const CERTIFICATE = '-----BEGIN CERTIFICATE';
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;
 const QUERY = /\?(?<query>[^#]+)/;
 
-/**
- * Lists keys, passwords and query values of addresses, encoded and decoded, which logs and spans leave out.
- * @throws invalid_config if a file cannot be read
- */
+/** Keys, passwords and query values of addresses, encoded and decoded. Logs and spans leave them out. */
 export function listSecrets(source: SettingSource): string[] {
   return SETTING_NAMES.flatMap((name) => {
     const { show, hasFile } = settingOf(name);
@@ -22,10 +19,7 @@ export function listSecrets(source: SettingSource): string[] {
   });
 }
 
-/**
- * Every query value counts, because services name their parameters differently. So does a parameter alone, such as
- * `?key`.
- */
+/** Services name their parameters differently, so every value counts, and a parameter alone, such as `?key`. */
 function listAddressSecrets(address: string): string[] {
   const password = PASSWORD.exec(address)?.groups?.['password'] ?? '';
   const query = QUERY.exec(address)?.groups?.['query'] ?? '';

@@ -24,7 +24,6 @@ export function readSetting<Name extends SettingName>(source: SettingSource, nam
   throw new TurnfoldError('invalid_config', `${field}: ${result.error.issues[0]?.message ?? 'invalid'}`, { field });
 }
 
-/** @throws invalid_config */
 export function findText(source: SettingSource, name: SettingName): FoundText {
   return findVariable(source, name, settingOf(name).hasFile === true);
 }

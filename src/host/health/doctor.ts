@@ -25,10 +25,7 @@ export interface DoctorOptions {
   readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
 }
 
-/**
- * Runs all checks of `turnfold doctor`, which write nothing. A failure becomes a finding, so that the other checks
- * still run.
- */
+/** Writes nothing. A failure becomes a finding, so that the other checks still run. */
 export async function runDoctorChecks(options: DoctorOptions): Promise<Finding[]> {
   const { source, redisUrl, asksProviders, models = [], explain } = options;
   const hasAddress = redisUrl !== undefined;

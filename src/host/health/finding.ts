@@ -3,7 +3,6 @@ export interface Finding {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'wrong';
   readonly what: string;
-  /** Absent if nothing has to be done. */
   readonly remedy?: string;
 }
 

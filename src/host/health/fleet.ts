@@ -35,7 +35,6 @@ export interface Fleet {
   /** Many open pages together cost Redis one reading a second. */
   read(): Promise<FleetReport>;
   readonly readLoss: Inspection['readDatabaseLoss'];
-  /** For a dashboard. */
   readonly queues: readonly BoardQueue[];
   close(): Promise<void>;
 }
@@ -44,10 +43,7 @@ const KEPT_MS = 1_000;
 /** Reports without a viewer, so that the waits of the last hour are known. */
 const LOOK_MS = 60_000;
 
-/**
- * Opens the report of the whole deployment. Its checks are those of `doctor`, so both find the same problems.
- * @throws redis_unavailable if Redis does not answer
- */
+/** Uses the checks of `doctor`, so both find the same problems. @throws redis_unavailable if Redis does not answer */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { url, tls, prefix, queueShards, onError } = options;
   const inspection = await openInspection({ url, tls, prefix });

@@ -12,10 +12,7 @@ interface ActiveWork {
   readonly agents: ReadonlyMap<string, ConversationRef>;
 }
 
-/**
- * Finds work of others before this process starts its own workers. Writes nothing.
- * @throws redis_unavailable if Redis does not answer
- */
+/** Looks for work of others before this process starts its own workers. Writes nothing. */
 export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
   const inspection = await openInspection(location);
   const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });

@@ -5,10 +5,7 @@ const [TIME_BYTES, LENGTH_BYTES] = [8, 4];
 const TOTAL_BYTES = TIME_BYTES + LENGTH_BYTES + MAX_CAUSE_BYTES;
 const encoder = new TextEncoder();
 
-/**
- * Memory that the lease thread reads while the main thread is blocked: when the event loop last turned, and which tools
- * run.
- */
+/** Memory that the lease thread reads while the main thread is blocked. */
 export class LoopBeat {
   readonly memory: SharedArrayBuffer;
   readonly #time: BigInt64Array;

@@ -23,7 +23,6 @@ export interface PageAddress {
 }
 
 interface PageServerOptions extends PageAddress {
-  /** Pages by URL path. */
   readonly pages: Readonly<Record<string, Page>>;
 }
 
@@ -44,8 +43,8 @@ const MAX_CONNECTIONS = 1_024;
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
 /**
- * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound, or (`metrics.allowedHosts`)
- * if an entry is no host name
+ * @throws invalid_config for an address that cannot be bound, or an entry of `metrics.allowedHosts` that is no host
+ * name
  */
 export async function servePages(options: PageServerOptions): Promise<PageServer> {
   const { port, host = '127.0.0.1', allowedHosts = [], pages } = options;

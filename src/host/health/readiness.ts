@@ -6,7 +6,6 @@ export interface Check {
   readonly name: string;
   /** A check that throws or exceeds the deadline counts as failed. */
   readonly run: () => Finding | Promise<Finding>;
-  /** For that case. */
   readonly remedy: string;
 }
 

@@ -7,7 +7,6 @@ export class WaitHistory {
   /** By minute since epoch. */
   readonly #longest = new Map<number, number>();
 
-  /** @param at ms since epoch */
   note(at: number, waitMs: number): void {
     const minute = Math.floor(at / MINUTE_MS);
     this.#longest.set(minute, Math.max(waitMs, this.#longest.get(minute) ?? 0));

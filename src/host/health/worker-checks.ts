@@ -21,7 +21,6 @@ interface CheckedParts {
 /** Half of a lease of 8 s. A longer block has cost two lease renewals. */
 const BLOCKED_MS = 4_000;
 
-/** Decide whether a worker is ready. */
 export function listWorkerChecks({
   checkServer,
   databaseChecks,

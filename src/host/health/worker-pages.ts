@@ -36,10 +36,7 @@ const notStartedPage: Page = () => textPage(503, 'the worker has not started yet
 const reportStarting = async (): Promise<Finding[]> => [STARTING];
 const reportStopping = async (): Promise<Finding[]> => [STOPPING];
 
-/**
- * Without `address`, no pages are served.
- * @throws invalid_config (`metrics.port`, `metrics.host`, `metrics.allowedHosts`) as `servePages` does
- */
+/** Without `address`, no pages are served. @throws as `servePages` does */
 export async function openWorkerPages(address: PageAddress | undefined): Promise<WorkerPages> {
   if (address === undefined) return NO_PAGES;
   let render: Page = notStartedPage;

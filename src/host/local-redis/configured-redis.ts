@@ -9,9 +9,8 @@ import { describeCause, LocalRedisError } from './local-redis.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * If the Redis at REDIS_URL is unreachable, no other one is used, because the work would run against the wrong
- * database.
- * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied` for a refused login
+ * No other Redis is used in its place, because the work would run against the wrong database.
+ * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied`
  */
 export async function useConfiguredRedis(location: RedisLocation): Promise<LocalRedis> {
   const { url } = location;

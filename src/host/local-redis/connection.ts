@@ -17,10 +17,7 @@ export interface ServerIdentity {
   readonly pid: number | undefined;
 }
 
-/**
- * Opens one connection for `use`, within `timeoutMs`. Retries nothing, because the callers have their own retries.
- * @throws the error of the server or the network
- */
+/** All within `timeoutMs`. Retries nothing, because the callers have their own retries. */
 export async function withConnection<T>(
   location: RedisLocation,
   timeoutMs: number,
@@ -80,9 +77,8 @@ const REFUSED_PAUSE_MS = 2_000;
 const ANSWER_MS = 1_000;
 
 /**
- * Waits without limit, and does not keep the process alive.
+ * Waits without limit, and does not keep the process alive. @throws redis_denied
  * @param needsMemory false: a full Redis counts as writable, because the store reports it with its own error
- * @throws redis_denied if Redis refuses the login, or its ACL forbids a command that workers need
  */
 export async function waitUntilWritable(location: RedisLocation, needsMemory = false): Promise<void> {
   // ioredis would print a warning at each failed login.

@@ -10,8 +10,7 @@ import { startLocalServer } from './local-server.ts';
 const run = promisify(execFile);
 
 /**
- * The package `redis-server` contains only the service definition. The program is `redis-check-rdb` in `redis-tools`,
- * which acts as the server when it is called `redis-server`.
+ * `redis-server` holds only the service definition. `redis-check-rdb` acts as the server under the name `redis-server`.
  */
 const PACKAGE = 'redis-tools';
 const PROGRAM = 'redis-check-rdb';

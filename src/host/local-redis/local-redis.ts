@@ -10,7 +10,6 @@ export interface LocalRedis {
   readonly source: 'configured' | Source;
   /** Describes the Redis without credentials: "Redis 7.0.15 from PATH, port 41233". */
   readonly description: string;
-  /** If this process started the server. */
   readonly pid?: number;
   /** Removed by `stop`. */
   readonly dataDir?: string;
@@ -27,10 +26,7 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
-/**
- * Arguments for a Redis that is as durable as in production, and loses no keys of a queue. Snapshots are off, because they
- * would only add forks and writes.
- */
+/** As durable as in production. Snapshots are off, because they would only add forks and writes. */
 export const DEFAULT_SERVER_ARGS: readonly string[] = [
   ...['--appendonly', 'yes'],
   ...['--appendfsync', 'everysec'],

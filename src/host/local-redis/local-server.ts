@@ -25,15 +25,11 @@ const PORT_ATTEMPTS = 3;
 interface ServerBinary {
   readonly path: string;
   readonly source: Source;
-  /** For the description, such as "from PATH". */
   readonly origin: string;
   readonly libraryPath?: string;
 }
 
-/**
- * Starts a program on a free port of 127.0.0.1, with a temporary data folder, and waits until it answers.
- * @throws SourceUnavailableError if the server does not answer or is too old. Nothing of it is left then.
- */
+/** @throws SourceUnavailableError if the server does not answer or is too old. Nothing of it is left then. */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();

@@ -60,9 +60,8 @@ export interface ProvideRedisOptions {
 }
 
 /**
- * Provides the Redis at `redisUrl`, or a temporary one, which answers PING.
  * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable` for `redisUrl`, `redis_unavailable` with the
- * reason of each failed way, or the reason of the signal
+ * reason of each failed way
  */
 export async function provideRedis(options: ProvideRedisOptions = {}): Promise<LocalRedis> {
   const { redisUrl, redisTls, sources = SERVERS, log = () => undefined } = options;
@@ -121,7 +120,6 @@ const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: str
   [['suse', 'opensuse'], 'sudo zypper install redis'],
 ];
 
-/** @param osRelease the text of /etc/os-release, or "" */
 export function describeInstallation(system: NodeJS.Platform, osRelease: string): string {
   const others = 'start Docker, or set REDIS_URL=redis://host:6379.';
   const command = findCommand(system, osRelease);
@@ -144,8 +142,8 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * Testcontainers removes the container some seconds after this process ends, however it ends. The Redis has a password,
- * because testcontainers publishes ports on every network interface of the host.
+ * Testcontainers removes the container however this process ends. A password is needed, because its ports are published
+ * on every network interface of the host.
  */
 async function startInContainer({ image, env, serverArgs, log, signal }: SourceRequest): Promise<LocalRedis> {
   // The import takes 0.3 s, and the package is a development dependency that an installed turnfold lacks.

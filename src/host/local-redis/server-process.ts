@@ -45,14 +45,12 @@ interface ServerCommand {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Removed when the server ends. */
   readonly folder: string;
 }
 
 export interface ServerProcess {
   /** Aborts when the server has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** For error messages. */
   lastOutput(): string;
   stop(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 
-/** Prints nothing without a terminal. */
 export interface Progress {
   advance(bytes: number, messages: number): void;
   /** The next call of `advance` draws the bar again. */

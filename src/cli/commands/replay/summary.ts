@@ -10,13 +10,11 @@ const PLOT_WIDTH = 72;
 const PLOT_HEIGHT = 12;
 const MIN_ID_CHARS = 12;
 const MAX_ID_CHARS = 40;
-/** On the left side of a plot. */
 const SCALE_WIDTH = 11;
 const GAP = '  ';
 /** If the output is not a terminal. */
 const DEFAULT_COLUMNS = 120;
 
-/** For figures whose names do not say enough. */
 export const MEANINGS: readonly string[] = [
   'prefix: unchanged bytes at the start of a request after a compaction, in % of the bytes the cheapest cut keeps',
   'recall: share of the names and numbers used after a compaction that are in the context, or in a plain window of its size',
