@@ -13,8 +13,6 @@
  *
  * A suspect is a turn whose workers died twice. It runs in a process of its own, or else alone in this one, so that a
  * third crash harms no other work (I10). Beside others, its crashes would count against their turns, too.
- *
- * Twelve frames stand between the handler and the model. They were twenty when each cause of an end had a wrapper.
  */
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { EventScope } from '../../domain/events.ts';
