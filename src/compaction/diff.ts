@@ -5,7 +5,9 @@ import { describeRange } from './segments.ts';
 export interface VersionChange {
   readonly from: number;
   readonly to: number;
+  /** How the earlier context version treats these messages. */
   readonly before: Segment['kind'];
+  /** How the later context version treats these messages. */
   readonly after: Segment['kind'];
 }
 

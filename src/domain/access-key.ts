@@ -24,13 +24,17 @@ export interface AccessKey {
   /** The only tenant that the key reaches (invariant I19). */
   readonly tenant: string;
   readonly name: string;
+  /** Rights of the key. */
   readonly scopes: readonly Scope[];
+  /** Time at which the key was created. */
   readonly createdAt: number;
   /** The key is refused from this time on. Absent: the key does not expire. */
   readonly expiresAt?: number;
   /** At most a minute late. Absent: the key was never used. */
   readonly usedAt?: number;
+  /** Time of the last rotation. */
   readonly rotatedAt?: number;
+  /** Time at which the key was revoked. */
   readonly revokedAt?: number;
 }
 

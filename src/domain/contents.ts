@@ -6,6 +6,7 @@ export type ContentEvent = EventScope &
     | {
         readonly type: 'model_call_started';
         readonly system: string;
+        /** Messages of the request, as the model receives them. */
         readonly messages: readonly Message[];
       }
     | { readonly type: 'model_answered'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
@@ -13,6 +14,7 @@ export type ContentEvent = EventScope &
         readonly type: 'tool_call_started';
         readonly name: string;
         readonly call: string;
+        /** JSON arguments, exactly as the model wrote them. */
         readonly arguments: string;
       }
     | {

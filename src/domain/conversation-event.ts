@@ -40,6 +40,7 @@ export type EventBody =
       readonly turn: string;
       /** The running turn, which now has the message. */
       readonly into: string;
+      /** Position (seq) of the message in the log. */
       readonly seq: number;
     }
   | {
@@ -71,6 +72,7 @@ export type EventBody =
       readonly type: 'proposal_decided';
       readonly proposal: string;
       readonly verdict: 'approve' | 'reject';
+      /** Why the person rejected the proposal, if they gave a reason. */
       readonly reason?: string;
     }
   | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }

@@ -19,9 +19,11 @@ export interface ConversationState {
   readonly agent: string;
   /** Opaque. A conversation that is created again after an erase has another value. */
   readonly incarnation: string;
+  /** Seq of the last log entry. 0 for an empty log. */
   readonly head: number;
   /** User messages in the log, appended ones included. A queued turn counts once a worker writes its message. */
   readonly turns: number;
+  /** Tool calls without a result. */
   readonly openCalls: readonly OpenCall[];
   /** Log entries of settled turns that must leave the context before the next turn begins, oldest first. */
   readonly undo?: readonly SeqRange[];
@@ -31,12 +33,16 @@ export interface ConversationState {
   readonly spent?: TurnUsage;
   /** As of the agent's last model call. Absent before the first one. */
   readonly requestFacts?: RequestFacts;
+  /** Token and byte counts from which the size of the context is computed. */
   readonly size: SizeRecord;
   /** The log when the last pass ended. `turnThreshold` and `messageThreshold` count from here. */
   readonly passed: {
+    /** Seq of the last log entry when that pass ended. */
     readonly head: number;
+    /** User messages when that pass ended. */
     readonly turns: number;
   };
+  /** Present backoff of soft compaction. */
   readonly backoff: Backoff;
   readonly passId?: string;
   /** Version that a provider refused. No later pass commits the same segments. */

@@ -10,6 +10,7 @@ export interface DatabaseLoss {
   readonly found: (typeof DATABASE_LOSSES)[number];
   /** When a process first noticed the loss, in ms since epoch, by the clock of Redis. */
   readonly at: number;
+  /** Id of the database that the process knew. */
   readonly formerId: string;
   /** About how many ms of writes are lost. Only for an older database. */
   readonly behindMs?: number;

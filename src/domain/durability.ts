@@ -6,6 +6,7 @@ import { z } from 'zod';
  */
 export const durabilitySchema = z
   .strictObject({
+    /** Replicas that must have received the write. */
     replicas: z.number().int().min(0).max(100),
     /** Milliseconds, a preceding write's wait included. Not 0, because Redis takes 0 as "no limit". */
     timeoutMs: z.number().int().min(1).max(600_000),

@@ -121,7 +121,9 @@ export class TurnfoldError extends Error {
   }
 
   readonly code: ErrorCode;
+  /** Path of the wrong input or setting, e.g. `messages[3].toolCallId`. */
   readonly field: string | undefined;
+  /** Figures and ids that explain the error, without contents or secrets. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
@@ -138,6 +140,7 @@ export class TurnfoldError extends Error {
     return this.message.startsWith(prefix) ? this.message.slice(prefix.length) : this.message;
   }
 
+  /** The error as a JSON object, for HTTP responses and for `--json`. */
   toJSON(): { code: ErrorCode; message: string; field?: string; details?: Readonly<Record<string, unknown>> } {
     return {
       code: this.code,

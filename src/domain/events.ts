@@ -1,7 +1,6 @@
 import type { DatabaseLoss } from './database-loss.ts';
 import type { ErrorCode } from './errors.ts';
 import type { NamedConversation } from './ids.ts';
-import type { Lost } from './lease.ts';
 import type { PackedLog } from './log-packing.ts';
 import type { LeaveCause } from './message.ts';
 import type { ModelErrorKind } from './model.ts';
@@ -81,6 +80,7 @@ type TurnEvent =
 type ModelEvent =
   | {
       readonly type: 'model_called';
+      /** Purpose of the call: to answer a turn or to write a summary. */
       readonly purpose: 'turn' | 'summary';
       /** For a list of fallback models: all their ids (`a|b`), even if the call fails. */
       readonly model: string;
@@ -94,11 +94,13 @@ type ModelEvent =
       readonly why?: string;
       /** The provider's error code. */
       readonly code?: string;
+      /** Milliseconds that the provider asked to wait before a retry. */
       readonly retryAfterMs?: number;
       /** Counted by turnfold. The fields below are the provider's counts. */
       readonly tokens: number;
       /** True if `tokens` exceeds the window minus the reserved output. */
       readonly isOverLimit: boolean;
+      /** Tokens of the request, counted by the provider. */
       readonly inputTokens?: number;
       readonly outputTokens?: number;
       /** Part of `inputTokens`. */
@@ -109,6 +111,7 @@ type ModelEvent =
   /** The next model of the fallback list was called. */
   | {
       readonly type: 'model_passed_over';
+      /** Purpose of the call: to answer a turn or to write a summary. */
       readonly purpose: 'turn' | 'summary';
       readonly model: string;
       readonly outcome: ModelErrorKind;
@@ -118,7 +121,7 @@ type ModelEvent =
 type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
-  readonly why?: Lost['status'] | 'expired';
+  readonly why?: 'fenced' | 'gone' | 'canceled' | 'unclaimed' | 'expired';
 };
 
 /** Writes that a worker keeps in memory and repeats while Redis refuses writes. */
@@ -143,12 +146,14 @@ type DeferralEvent =
   | {
       readonly type: 'deferred_write_succeeded';
       readonly write: DeferredWrite;
+      /** Milliseconds since Redis first refused the write. */
       readonly deferredMs: number;
     };
 
 type ReturnEvent = {
   readonly type: 'lease_returned';
   readonly what: 'turn' | 'pass' | 'summary';
+  /** True if the shutdown deadline interrupted a model or tool call. */
   readonly isCutOff: boolean;
 };
 
@@ -186,6 +191,7 @@ export type SuspectEvent = {
   readonly durationMs: number;
   /** Absent if a signal ended the process. */
   readonly exitCode?: number;
+  /** Name of the signal that ended the process. */
   readonly signal?: string;
   readonly error?: unknown;
 };

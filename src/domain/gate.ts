@@ -9,7 +9,9 @@ export const gateSettingsSchema = z.strictObject({
   name: z.string().min(1).max(200).optional(),
   /** Limits are for all workers together. */
   requestsPerMinute: z.number().gt(0).max(1e9).optional(),
+  /** Most input tokens a minute, of all workers together. */
   tokensPerMinute: z.number().gt(0).max(1e12).optional(),
+  /** Most calls at the same time, of all workers together. */
   concurrent: z.number().int().min(1).max(1e6).optional(),
 });
 
@@ -23,6 +25,7 @@ export interface GatedModel {
 
 export interface GatedRequest {
   readonly tokens: number;
+  /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -33,6 +36,7 @@ export interface GatedAnswer {
 
 export interface ModelGate {
   /**
+   * Makes the call when the gate lets it through.
    * @throws HeldCall if the call has to wait for seconds, or was refused because of a limit. The signal's reason if it
    * aborts.
    */

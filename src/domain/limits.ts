@@ -9,13 +9,17 @@ export interface ModelWindow {
   readonly outputCapTokens: number;
   /** Turns turnfold's token count into an upper bound, which hard limits use. */
   readonly upperBoundFactor: number;
+  /** Most bytes of one request that the provider accepts. */
   readonly maxRequestBytes?: number;
 }
 
 /** Parts of a request that compaction cannot shrink. */
 export interface FixedWeight {
+  /** Tokens of the system prompt. */
   readonly systemTokens: number;
+  /** Tokens of the tool schemas. */
   readonly toolTokens: number;
+  /** Tokens of the policy's pinned texts. */
   readonly pinTokens: number;
 }
 

@@ -37,7 +37,10 @@ export function choosePackable({ version, head, isIdle, inputSeq, packed }: Pack
 }
 
 export interface PackedLog {
+  /** Log entries. */
   readonly entries: number;
+  /** Bytes of these entries in the log. */
   readonly bytes: number;
+  /** Bytes of the packs that hold them now. */
   readonly packedBytes: number;
 }

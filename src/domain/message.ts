@@ -40,6 +40,7 @@ export const messageSchema = z.object({
   toolCalls: boundedList(toolCallSchema, MAX_CALLS)
     .refine((calls) => calls.length > 0, 'expected at least one call')
     .optional(),
+  /** Id of the tool call that this message answers. */
   toolCallId: z.string().min(1).max(256).optional(),
   /** In a tool result: the call failed. */
   isError: z.boolean().optional(),
@@ -80,6 +81,7 @@ export type Role = Message['role'];
 /** Providers limit tokens and bytes. Tokens are counted by turnfold, bytes are UTF-8. */
 export interface Weight {
   readonly tokens: number;
+  /** Size in UTF-8 bytes. */
   readonly bytes: number;
 }
 

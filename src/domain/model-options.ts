@@ -18,12 +18,14 @@ const thinkingSchema = z.discriminatedUnion('type', [
   /** The model decides when and how long it thinks. `effort` guides it. */
   z.strictObject({
     type: z.literal('adaptive'),
+    /** Form of the thinking in an answer: `summarized` or `omitted`. */
     display,
   }),
   z.strictObject({
     type: z.literal('budget'),
     /** Part of the answer's tokens. */
     budgetTokens: z.number().int().min(1_024),
+    /** Form of the thinking in an answer: `summarized` or `omitted`. */
     display,
   }),
   /** No thinking before the answer, and perhaps notes between tool calls. */
@@ -36,6 +38,7 @@ const toolChoiceSchema = z.union(
   [
     z.enum(['auto', 'none', 'required']),
     z.strictObject({
+      /** Name of the tool that the model must call. */
       tool: z.string().min(1),
     }),
   ],
@@ -61,6 +64,7 @@ const MAX_EXTRAS = 100;
 
 /** The same for all providers. An absent option leaves the choice to the provider. */
 export const modelOptionsSchema = z.strictObject({
+  /** How the model thinks before and between its answers. */
   thinking: thinkingSchema.optional(),
   /** `none` turns the reasoning of OpenAI's models off. */
   effort: z.enum(EFFORTS).optional(),
@@ -82,6 +86,7 @@ export const modelOptionsSchema = z.strictObject({
   extraBody: boundedRecord(z.string(), jsonSchema, MAX_EXTRAS)
     .refine(isFree(OWN_FIELDS), `turnfold writes these fields itself: ${OWN_FIELDS.join(', ')}`)
     .optional(),
+  /** Headers that are added to each request. */
   extraHeaders: boundedRecord(headerName, headerValue, MAX_EXTRAS)
     .refine(isFree(OWN_HEADERS), `turnfold writes these headers itself: ${OWN_HEADERS.join(', ')}`)
     .optional(),
@@ -97,14 +102,17 @@ export type ModelOptions = z.infer<typeof modelOptionsSchema>;
 
 /** As the provider documents them. An absent field is not known, and nothing is checked by it. */
 export interface ModelAbilities {
+  /** Types of thinking that the model accepts. */
   readonly thinking?: readonly ThinkingType[];
   /** Thinking of a request without that option. */
   readonly defaultThinking?: 'off' | 'adaptive';
+  /** Efforts that the model accepts. Empty: the model has no such option. */
   readonly efforts?: readonly Effort[];
   /** Effort of a request without that option. */
   readonly defaultEffort?: Effort;
   /** Highest effort with which thinking may be `off` or `between_tools`. */
   readonly maxEffortWithoutThinking?: Effort;
+  /** When the model accepts `temperature` and `topP`. */
   readonly sampling?: 'always' | 'without_thinking' | 'never';
   readonly tools?: boolean;
   /** False if the provider refuses a request that forces a tool call. */

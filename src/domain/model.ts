@@ -45,6 +45,7 @@ export type Encoding = (typeof ENCODINGS)[number];
 
 export interface ModelProfile extends ModelWindow {
   readonly id: string;
+  /** Encoding used to count the model's tokens. */
   readonly encoding: (typeof ENCODINGS)[number];
   /** Absent: the model accepts turnfold's own message format. */
   readonly format?: WireFormat;
@@ -101,6 +102,7 @@ export interface ModelRequest {
   readonly cache?: {
     /** Hash of the conversation. A provider sends requests with one key to the servers that hold their start. */
     readonly key: string;
+    /** Time for which the provider keeps the request's start. */
     readonly ttl: CacheTtl;
   };
   /** Hash of the person or tenant whom a provider can block. */
@@ -109,11 +111,13 @@ export interface ModelRequest {
   readonly answerSchema?: ProviderSchema;
   /** The same for all retries of one step. */
   readonly idempotencyKey: string;
+  /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
   /** turnfold sets it. A list of models passes each model's call to it. */
   readonly gate?: ModelGate;
   /** Pieces of the answer's text. The model call may still fail afterwards. */
   readonly onText?: (piece: string) => void;
+  /** Called with each piece of the model's reasoning, if the provider sends it. */
   readonly onReasoning?: (piece: string) => void;
   /** The complete calls are in the answer. */
   readonly onToolCall?: (piece: ToolCallPiece) => void;
@@ -143,6 +147,7 @@ export interface ModelAnswer {
   readonly end?: 'complete' | 'cut_off' | 'refusal';
   /** A filter of the provider stopped the answer. The turn's messages then leave the context. */
   readonly isFiltered?: boolean;
+  /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
   /** ms since epoch. The gate of the model is closed until then. */
   readonly nextCallAt?: number | undefined;
@@ -155,6 +160,7 @@ export interface ModelAnswer {
 export interface ModelCompaction {
   /** Readable text, if the provider returns any. */
   readonly text?: string;
+  /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
   /** ms since epoch. The gate of the model is closed until then. */
   readonly nextCallAt?: number | undefined;
@@ -168,7 +174,10 @@ export interface Model {
   readonly gate?: GateSettings;
   /** Models that this model tries in order. Each has a gate of its own. */
   readonly fallbacks?: readonly Model[];
-  /** @throws ModelError if the call fails */
+  /**
+   * Sends a request and returns the answer.
+   * @throws ModelError if the call fails
+   */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   /** Absent if the provider cannot compact a request by itself. @throws ModelError if the call fails */
   compact?(request: ModelRequest): Promise<ModelCompaction>;
@@ -212,13 +221,20 @@ export class ModelError extends Error {
     brandErrors(this, BRAND);
   }
 
+  /** Kind of failure, which decides how the turn continues. */
   readonly kind: ModelErrorKind;
+  /** Earliest time of the next attempt in ms since epoch. */
   readonly retryAt: number | undefined;
   readonly code: string | undefined;
+  /** Outline of a refused request as JSON, without contents. */
   readonly form: string | undefined;
+  /** Tokens that were billed for the failed call. */
   readonly usage: ModelUsage | undefined;
+  /** True if the provider refused what the messages say or hold. */
   readonly refusesContents: boolean;
+  /** True if the error names no message, but a size or a limit. */
   readonly mayBeTooLong: boolean;
+  /** True if the provider limits the rate of calls, or is overloaded. */
   readonly isLimit: boolean;
 
   /** @param message error text without contents of the conversation */

@@ -1,6 +1,5 @@
 import type { PassOutcome, Reason } from './pass.ts';
 import type { ApprovalRefusal } from './proposal.ts';
-import type { Version } from './version.ts';
 
 export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'superseded'] as const;
 export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
@@ -27,9 +26,10 @@ export type PassFallback = (typeof PASS_FALLBACKS)[number];
 export interface PassMeasure {
   /** `proposed`: the pass waits for a person's decision. */
   readonly outcome: PassOutcome['kind'] | 'proposed';
-  readonly strategy: Version['strategy'];
+  readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** Summaries in the context after the pass. */
   readonly summaries: number;
   /** Removed without a new summary. */
   readonly evictedTokens: number;
@@ -47,17 +47,20 @@ export type PassEvent =
       readonly type: 'pass_ended';
       readonly outcome: PassOutcome['kind'] | 'superseded';
       readonly code?: string;
-      readonly strategy: Version['strategy'];
+      readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
       readonly reasons: readonly Reason[];
       /** From the request to the end or the proposal. Absent if no pass ran, or no worker ended it. */
       readonly durationMs?: number;
       readonly version?: number;
       readonly tokensBefore?: number;
       readonly tokensAfter?: number;
+      /** Messages that the pass removed from the context. */
       readonly archived?: number;
       /** Unchanged start of the context, which a provider can read from its cache. */
       readonly prefixTokens?: number;
+      /** Message ranges that were to be summarized. */
       readonly sequences: number;
+      /** Ways in which the pass achieved less than planned. */
       readonly fallbacks?: readonly PassFallback[];
       /** Third pass in a row that gained too little. Soft passes stop until the context has grown. */
       readonly startsBackoff?: boolean;
@@ -72,24 +75,29 @@ export type PassEvent =
       readonly reasons: readonly Reason[];
       readonly tokensBefore: number;
       readonly tokensAfter: number;
+      /** Messages that would leave the context. */
       readonly archived: number;
+      /** Message ranges that were summarized for the proposal. */
       readonly sequences: number;
     }
   /** turnfold could not carry out a person's approval. The proposal stays open. */
   | {
       readonly type: 'approval_refused';
       readonly code: ApprovalRefusal['code'];
+      /** Path of the wrong value in the approval. */
       readonly field: string;
       readonly message: string;
     }
   | {
       readonly type: 'pass_fanned_out';
       readonly jobs: number;
+      /** Message ranges that the compaction plan summarizes. */
       readonly sequences: number;
     }
   /** A shadow policy was measured on the context of the policy in use. */
   | {
       readonly type: 'pass_shadowed';
+      /** Result of the policy in use. */
       readonly live: PassMeasure;
       /** Absent if measuring failed. */
       readonly shadow?: PassMeasure;
@@ -100,7 +108,9 @@ export type PassEvent =
       readonly durationMs: number;
       readonly sourceTokens: number;
       readonly tokens?: number;
+      /** Present if a new summary was written. */
       readonly written?: {
+        /** Model that wrote the summary. */
         readonly by: string;
         /** Another model was tried first and wrote no summary. */
         readonly isFallback: boolean;
@@ -112,6 +122,7 @@ export type PassEvent =
 /** `check`: turnfold refused the format before the commit. `provider`: after it, and the version before replaced it. */
 type RefusalEvent = {
   readonly type: 'version_refused';
+  /** Origin of the refusal: turnfold's check before the commit, or the provider. */
   readonly by: 'check' | 'provider';
   readonly version: number;
   /** Code of the provider, or names of the broken rules. */

@@ -5,6 +5,7 @@ import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
 
 export interface ReadPolicy {
+  /** Settings of the policy as they were read. */
   readonly policy: PolicyInput;
   readonly warnings: readonly string[];
 }

@@ -58,40 +58,53 @@ const budgetSharesSchema = z
   .strictObject({
     /** Words of users before the latest messages. */
     users: z.number().min(0).max(1),
+    /** Share of summaries. */
     summaries: z.number().min(0).max(1),
   })
   .refine(({ users, summaries }) => users + summaries <= 1, 'users + summaries must be at most 1');
 
 export const policyInputSchema = z.strictObject({
+  /** Tokens to which compaction reduces the context. */
   maxTokens: z.number().int().min(1).optional().describe('Number of tokens to which compaction reduces the context.'),
+  /** Tokens of the context at which compaction is requested. */
   tokenThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of tokens of the context at which compaction is requested.'),
+  /** Share of the usable window at which compaction is requested. */
   thresholdRatio: share.optional().describe('Share of the usable window at which compaction is requested.'),
+  /** Share of the usable window at which a turn must wait for compaction. */
   hardRatio: share.optional().describe('Share of the usable window at which a turn must wait for compaction.'),
+  /** Turns since the last compaction after which the next one is requested. */
   turnThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of turns since the last compaction after which the next one is requested.'),
+  /** Messages since the last compaction after which the next one is requested. */
   messageThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of messages since the last compaction after which the next one is requested.'),
+  /** Requests compaction after each turn. */
   onTurnEnd: z.boolean().optional().describe('Requests compaction after each turn.'),
+  /** Latest messages that compaction leaves unchanged. */
   retentionWindow: count.optional().describe('Number of latest messages that compaction leaves unchanged.'),
+  /**
+   * `sequences` summarizes between user messages, which stay. `prefix` summarizes everything before `retentionWindow`.
+   */
   scope: z
     .enum(['sequences', 'prefix'])
     .optional()
     .describe(
       'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.',
     ),
+  /** Share of the budget for an unchanged start of the context, which the provider reads from its cache. */
   keepPrefix: z
     .number()
     .min(0)
@@ -100,11 +113,13 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
     ),
+  /** Shares of the budget beside fixed messages. The latest messages have the rest, and what the others do not need. */
   budgetShares: budgetSharesSchema
     .optional()
     .describe(
       'Shares of the budget that users’ words and summaries may have, of what fixed messages leave. The latest messages have the rest, and what the others do not need.',
     ),
+  /** Texts that follow the system prompt in every request. Compaction never changes them. */
   pins: boundedList(pin, 1_000)
     .optional()
     .describe('Texts that follow the system prompt in every request. Compaction never changes them.'),
@@ -113,25 +128,31 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'How much to remove without a summary. `evict`: share of the removable tokens. `retain`: number of messages that stay. `min` and `max` choose the smaller or larger removal of several strategies.',
     ),
+  /** Keeps the first user message of the conversation in the context. */
   keepFirstUser: z.boolean().optional().describe('Keeps the first user message of the conversation in the context.'),
+  /** Replaces old tool results by short placeholders before anything is summarized. */
   maskToolResults: z
     .boolean()
     .optional()
     .describe('Replaces old tool results by short placeholders before anything is summarized.'),
+  /** Author of summaries: turnfold’s code (`structural`), the agent’s provider (`native`), or a list of models. */
   summarizer: summarizerSchema
     .optional()
     .describe(
       'Author of summaries. `structural`: turnfold’s code, without a model. `native`: the agent’s own provider. Or a list of models, tried in order.',
     ),
+  /** Fewer messages than this between two user messages are not summarized. */
   minSequenceMessages: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Fewer messages than this between two user messages are not summarized.'),
+  /** Messages between two user messages with fewer tokens than this are not summarized. */
   minSequenceTokens: count
     .optional()
     .describe('Messages between two user messages with fewer tokens than this are not summarized.'),
+  /** Share of the context’s tokens that a soft compaction must save. If it would save less, it changes nothing. */
   minGain: z
     .number()
     .min(0)
@@ -140,18 +161,21 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the context’s tokens that a soft compaction must save. If it would save less, it changes nothing.',
     ),
+  /** Soft compaction commits (`auto`), is off (`manual`), or commits after a person approves (`review`). */
   mode: z
     .enum(['auto', 'manual', 'review'])
     .optional()
     .describe(
       'Handling of soft compaction, for which turns need not wait. `auto`: it commits. `manual`: it is off. `review`: it commits after a person approves its proposal.',
     ),
+  /** Milliseconds for which a proposal under `mode: review` waits for a decision. */
   reviewTtl: z
     .number()
     .int()
     .min(1000)
     .optional()
     .describe('Milliseconds for which a proposal under `mode: review` waits for a decision.'),
+  /** Keeps the start of a request in the prompt cache. `1h` costs more to write, and pays off beyond five minutes. */
   cacheTtl: z
     .enum(CACHE_TTLS)
     .optional()

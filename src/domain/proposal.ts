@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { boundedRecord, MAX_GROWN_ENTRIES } from './bounded-schemas.ts';
-import type { ApprovalRefusalCode } from './conversation-event.ts';
 import { type Summary, summarySchema, versionSchema } from './version.ts';
 
 /** Version that a soft pass would commit under `mode: review`. Its texts outlive the stored summaries. */
@@ -24,7 +23,8 @@ export type Verdict =
 
 /** The proposal stays open. */
 export interface ApprovalRefusal {
-  readonly code: ApprovalRefusalCode;
+  readonly code: 'invalid_input' | 'proposal_stale' | 'conversation_busy';
+  /** Path of the wrong value in the approval. */
   readonly field: string;
   readonly message: string;
 }

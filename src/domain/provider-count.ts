@@ -14,7 +14,9 @@ export interface IgnoredCount {
   readonly turn: string;
   readonly model: string;
   readonly why: 'excess' | 'truncated';
+  /** The provider's count. */
   readonly reportedTokens: number;
+  /** Turnfold's own count. */
   readonly countedTokens: number;
 }
 

@@ -5,6 +5,7 @@ export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 /** A record that was moved aside, so that the sweeper can process the rest of its shard (invariant I12). */
 export interface QuarantineEntry {
   readonly shard: number;
+  /** Redis set that contained the record. */
   readonly set: QuarantineSet;
   /** Member of the set, or name of the key. */
   readonly name: string;

@@ -17,6 +17,7 @@ export type RawFormat = (typeof RAW_FORMATS)[number];
  * cannot use them.
  */
 export const rawItemsSchema = z.object({
+  /** Format of the items. */
   format: z.enum(RAW_FORMATS),
   /** By the provider's name for it. */
   model: z.string().min(1),

@@ -5,13 +5,19 @@ import { POLICY_DEFAULTS, type Policy, type PolicyInput, policyInputSchema } fro
 
 /** In tokens. Only workers know the agent, so they record these facts with each model call, for readers. */
 export interface RequestFacts extends FixedWeight {
+  /** Context window of the model. */
   readonly windowTokens: number;
   /** Reserved for the answer. */
   readonly reservedTokens: number;
+  /** Factor that turns turnfold's token count into an upper bound. */
   readonly upperBoundFactor: number;
+  /** Tokens to which compaction reduces the context. */
   readonly maxTokens?: number;
+  /** Size at which compaction is requested, if the policy sets a number of tokens. */
   readonly tokenThreshold?: number;
+  /** Size at which compaction is requested, as a share of the window. */
   readonly ratioTokens?: number;
+  /** Size at which a turn waits for compaction. */
   readonly hardTokens?: number;
   /** Settings that differ from their defaults. */
   readonly policy?: PlanningPolicy;

@@ -7,6 +7,7 @@ import type { SeqRange } from './version.ts';
 export interface EarlierSummary {
   /** Without the copied user messages before it. */
   readonly text: string;
+  /** Range of messages that the summary stands for. */
   readonly covers: SeqRange;
   /** Present if the provider wrote the summary. */
   readonly raw?: RawItems;
@@ -19,6 +20,7 @@ export type SummaryCall = Omit<
 
 /** Finished parts of an unfinished summary. Their model calls are paid for, so a later attempt reuses them. */
 export interface SummaryParts {
+  /** Returns a stored part. */
   read(key: string): Promise<string | undefined>;
   write(key: string, text: string): Promise<void>;
 }
@@ -32,6 +34,7 @@ export type CachedPrefix = Pick<ModelRequest, 'system' | 'tools' | 'messages' | 
 
 /** The messages are data to summarize, never instructions to follow. */
 export interface SummaryRequest {
+  /** Range of messages that the summary will replace. */
   readonly range: SeqRange;
   /** From the log, oldest first. */
   readonly messages: readonly Message[];
@@ -51,7 +54,9 @@ export interface SummaryRequest {
   readonly later?: readonly Message[];
   /** How many last messages of `later` stay in the context. The summary need not repeat them. */
   readonly keptLater?: number;
+  /** Most tokens of the summary's text. */
   readonly maxTokens: number;
+  /** Aborts when the summary is not needed any more. */
   readonly signal: AbortSignal;
   /** Absent: no part survives a failed attempt. */
   readonly parts?: SummaryParts;
@@ -59,17 +64,20 @@ export interface SummaryRequest {
   readonly onCall?: (call: SummaryCall) => void;
   /** A model of a fallback list failed, and the next one will be called. */
   readonly onPassedOver?: ModelRequest['onPassedOver'];
+  /** Lets the calls through the gates of their models. */
   readonly gate?: ModelRequest['gate'];
 }
 
 export type SummaryAnswer =
   | {
       readonly status: 'written';
+      /** Text of the summary. */
       readonly text: string;
       /** Existing summaries were extended with later messages. */
       readonly isUpdate?: boolean;
       /** The provider's own compaction with its tokens. Other models get the summary text instead. */
       readonly own?: {
+        /** Items of the provider. */
         readonly raw: RawItems;
         readonly tokens: number;
       };
@@ -85,6 +93,9 @@ export type SummaryAnswer =
 export interface Summarizer {
   /** Id of the model, or `structural` for code without a model. */
   readonly id: string;
-  /** @throws any error that a retry may avoid, e.g. a rate limit or an overloaded provider */
+  /**
+   * Summarizes one range.
+   * @throws any error that a retry may avoid, e.g. a rate limit or an overloaded provider
+   */
   summarize(request: SummaryRequest): Promise<SummaryAnswer>;
 }

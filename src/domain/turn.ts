@@ -167,6 +167,7 @@ export interface TurnAnswer<Value = unknown> {
   /** Position in the log. */
   readonly seq: number;
   readonly content: string;
+  /** How the answer ended, if it is incomplete. */
   readonly end?: AnswerEnd;
   /** Present if the agent has a schema for its answers. */
   readonly value?: Value;
@@ -187,6 +188,7 @@ export interface TurnFacts {
   readonly requests?: readonly string[];
   /** Counted by turnfold, in order. */
   readonly requestTokens: readonly number[];
+  /** Token usage of all model calls so far, counted by the providers. */
   readonly usage?: TurnUsage;
 }
 
@@ -206,6 +208,7 @@ export interface OpenTurnView extends TurnFacts {
   readonly settledAt?: undefined;
   readonly waiting?: undefined;
   readonly answer?: undefined;
+  /** Absent: only a canceled turn has a stopped text. */
   readonly stopped?: undefined;
   readonly failure?: undefined;
   readonly redrivenAs?: undefined;

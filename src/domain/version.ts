@@ -6,6 +6,7 @@ import { rawItemsSchema } from './raw-items.ts';
 
 const weightSchema = z.object({
   tokens: z.number().nonnegative(),
+  /** UTF-8 bytes. */
   bytes: z.number().nonnegative(),
 });
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
@@ -38,6 +39,7 @@ export const segmentSchema = z.discriminatedUnion('kind', [
     kind: z.literal('summary'),
     /** Introduced the summary, which later versions keep unchanged. */
     version: z.number().int().min(1),
+    /** Key of the stored summary text. */
     summaryKey: z.string(),
     /** 1 for a summary of messages, one more for each level of summaries that it merges. */
     depth: z.number().int().min(1),
@@ -53,6 +55,7 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   /** One message of which some parts stay. */
   stretchSchema.extend({
     kind: z.literal('excerpt'),
+    /** Start and end of each part of the text that stays, in UTF-16 units. */
     kept: keptRangesSchema,
   }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
@@ -93,8 +96,10 @@ export const versionSchema = z.object({
   pinsHash: z.string(),
   /** A whole request when the version was made. */
   measuredAt: z.object({
+    /** Seq of the last log entry when the version was made. */
     head: z.number().int(),
     tokens: z.number(),
+    /** UTF-8 bytes of the request. */
     bytes: z.number(),
   }),
   tokensBefore: z.number(),

@@ -32,7 +32,9 @@ export const WEBHOOK_LIMITS = {
 export interface Webhook {
   readonly id: string;
   readonly tenant: string;
+  /** Address that receives the events. */
   readonly url: string;
+  /** Names of the events that are sent. */
   readonly events: readonly WebhookEventName[];
   /** Absent: conversations of all agents. */
   readonly agent?: string | undefined;
@@ -46,12 +48,15 @@ export interface StoredWebhook extends Webhook {
 
 /** Since the last success. All fields are absent while requests succeed. */
 export interface WebhookHealth {
+  /** Time of the first failed request since the last success. */
   readonly failingSince?: number;
+  /** Failed requests since the last success. */
   readonly failures?: number;
   /** Without contents of the response. */
   readonly lastFailure?: string;
   /** Nothing is sent until an operator retries the webhook. */
   readonly deadAt?: number;
+  /** Times that events expired before they could be sent. */
   readonly losses?: number;
 }
 
@@ -107,7 +112,9 @@ export const WEBHOOK_OUTCOMES = ['delivered', 'failed'] as const;
 export type WebhookEvent =
   | {
       readonly type: 'webhook_sent';
+      /** Id of the webhook. */
       readonly webhook: string;
+      /** Name of the event that was sent, such as `turn.settled`. */
       readonly event: WebhookEventName;
       readonly outcome: (typeof WEBHOOK_OUTCOMES)[number];
       /** Without parts of the response. */
@@ -117,12 +124,14 @@ export type WebhookEvent =
   /** Events expired before they could be sent. */
   | {
       readonly type: 'webhook_events_lost';
+      /** Id of the webhook. */
       readonly webhook: string;
     };
 
 /** The webhook failed for too long, or its receiver wants no more requests. An operator must retry it. */
 export type WebhookEndEvent = {
   readonly type: 'webhook_set_aside';
+  /** Id of the webhook. */
   readonly webhook: string;
   readonly why: string;
 };

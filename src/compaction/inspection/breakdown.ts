@@ -22,6 +22,7 @@ export interface Piece {
 export interface CategorySize {
   readonly name: Category;
   readonly tokens: number;
+  /** Pieces. */
   readonly count: number;
   /** At most five. */
   readonly largest: readonly Piece[];

@@ -13,14 +13,19 @@ const MAX_SEARCHED = 100_000;
 export interface Identifier {
   /** As the messages have it. */
   readonly text: string;
+  /** Position (seq) of the last message that holds the identifier. */
   readonly seq: number;
 }
 
 /** Each list has at most 200, and starts with those that the agent most likely needs again. */
 export interface IdentifierFates {
+  /** Identifiers that the summary holds, at most 200. */
   readonly kept: readonly Identifier[];
+  /** Identifiers that the summary does not hold, at most 200. */
   readonly lost: readonly Identifier[];
+  /** All kept identifiers. */
   readonly keptCount: number;
+  /** All lost identifiers. */
   readonly lostCount: number;
 }
 

@@ -7,7 +7,9 @@ import { readThinking } from './thinking.ts';
 
 /** One message of the log without its text, and what became of it. */
 export interface OutlineEntry {
+  /** Position in the log. */
   readonly seq: number;
+  /** Author of the message. */
   readonly role: Role;
   /** In the log. */
   readonly tokens: number;
@@ -19,11 +21,13 @@ export interface OutlineEntry {
   readonly at: number;
   /** First 160 characters of the text, on one line. */
   readonly start: string;
+  /** Names of the called tools. */
   readonly calls?: readonly string[];
   /** The result of a failed tool call. */
   readonly isError?: true;
   /** The turn was canceled while the model wrote the message. */
   readonly stopped?: true;
+  /** Present if the message holds thinking of the model. */
   readonly thinking?: true;
   /** Compaction never removes the message. */
   readonly pinned?: true;

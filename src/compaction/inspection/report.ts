@@ -28,6 +28,7 @@ export interface ReportedSummary extends SeqRange {
   /** In the context. */
   readonly tokens: number;
   readonly sourceTokens: number;
+  /** Text of the summary. */
   readonly text: string;
   /** Kept or lost from the replaced messages. */
   readonly identifiers: IdentifierFates;
@@ -45,13 +46,17 @@ export interface CompactionReport {
   readonly at: number;
   /** From the request for the compaction to its commit. Absent if no compaction made the version. */
   readonly durationMs?: number;
+  /** The context of the parent when the version was made. */
   readonly before: ContextCount;
+  /** The context of the version when it was made. */
   readonly after: ContextCount;
   /** Absent if no model wrote new summaries. */
   readonly cost?: Cost;
+  /** Summaries that are new in this version. */
   readonly parts: readonly ReportedSummary[];
   /** Left the context with this version, without a summary. */
   readonly evicted: readonly ReportedRange[];
+  /** Ranges that this version masked or clipped. */
   readonly shortened: readonly ReportedRange[];
 }
 
