@@ -5,7 +5,15 @@ import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../host/local-redis/local-redis.ts';
 import { isRefusal } from '../store/redis/errors.ts';
 
-/** `line` and `text` write results to standard output. `note` writes everything else to standard error. */
+/**
+ * The only way of a command to a person or a script.
+ *
+ * - `line` and `text` write results to standard output. `note` writes everything else to standard error. So a script reads
+ *   results from a pipe, while a person still sees progress and advice.
+ * - With `--json`, each result is one line. Errors are JSON on standard error, `{"error": {"code", "message"}}`.
+ * - Every text is escaped here, because it may come from users and models, and a terminal obeys control characters. The
+ *   linter forbids `process.stdout` elsewhere.
+ */
 export interface Output {
   readonly line: (text: string, tone?: Tone) => void;
   readonly text: (text: string, tone?: Tone) => void;
@@ -19,10 +27,7 @@ const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' }
 /** Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
-/**
- * Texts may come from users and models, so every control character is escaped. Single characters are escaped, so a
- * sequence that is split between two calls is covered.
- */
+/** Single characters are escaped, so a sequence that is split between two calls is covered. */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
     line: (text, tone) => void stdout.write(`${paint(stdout, text, tone)}\n`),

@@ -12,8 +12,11 @@ const REPORTED_MS = 5_000;
 const MOST_NAMES = 3;
 
 /**
- * Measures how late timers fire. While the event loop is blocked, the process cannot answer a probe, and afterwards it
- * would look healthy. So the monitor remembers each delay for ten seconds, and each block for ten minutes.
+ * Measures how late timers fire, and names the tools that ran meanwhile. A blocked process cannot answer a probe, and
+ * afterwards it would look healthy. So the monitor remembers each delay for ten seconds, and each block for ten minutes.
+ *
+ * It has three readers. Readiness asks for the worst delay. A call that timed out asks whether its own process was the
+ * cause. The lease thread reads `beat` from another thread, while this one is blocked.
  */
 export class EventLoopMonitor implements EventLoop {
   readonly beat = new LoopBeat();
