@@ -1,5 +1,4 @@
 import { requestTokens, weighSent } from '../compaction/budget.ts';
-import type { LadderStep } from '../compaction/ladder.ts';
 import type { SettledContext } from '../compaction/settle.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { Message, WeighedMessage } from '../domain/message.ts';
@@ -12,28 +11,12 @@ import type { SentPart } from '../wire/parts.ts';
 import type { ArrangedItem } from '../wire/wire-request.ts';
 import type { VersionRefusal } from '../workers/compaction/plan-and-settle.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
+import type { CompactReport } from './compact/compacted-messages.ts';
 import type { EvaluatedConversation } from './evaluated-conversation.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 
-/**
- * Result of one pass. Token counts are estimates of whole requests, byte counts cover messages, system prompt and pins.
- */
-export interface DryRunReport {
-  readonly kind: SettledContext['strategy'] | 'none';
-  readonly reasons: readonly Reason[];
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  readonly bytesAfter: number;
-  /** Messages that left the context, including those that a summary replaced. */
-  readonly archived: number;
-  readonly sequences: number;
-  /** Messages that were removed without a summary. */
-  readonly evicted: number;
-  readonly clipped: number;
-  readonly floorRelaxed: boolean;
-  /** Size of the request after each step. */
-  readonly steps: readonly { readonly step: LadderStep; readonly tokens: number; readonly bytes: number }[];
-}
+/** Token counts are estimates of whole requests, byte counts cover messages, system prompt and pins. */
+type DryRunReport = Omit<CompactReport, 'ranges' | 'notes' | 'errors'>;
 
 export interface CompactedConversation {
   readonly messages: readonly Message[];

@@ -36,7 +36,7 @@ export interface ReplayFigures {
 }
 
 /** Token counts are estimates of the whole request. */
-export interface ReplayedVersion {
+interface ReplayedVersion {
   readonly number: number;
   readonly requestsBefore: number;
   readonly reasons: readonly Reason[];

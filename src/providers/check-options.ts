@@ -11,7 +11,7 @@ import {
 import { parseInput } from '../domain/parse.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 
-export interface CheckedOptions {
+interface CheckedOptions {
   readonly options: ModelOptions;
   readonly profile: ModelProfile;
 }

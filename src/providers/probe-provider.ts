@@ -2,7 +2,7 @@ import { openAnthropicClient as openAnthropic } from './anthropic/client.ts';
 import { openOpenAiClient as openOpenAi } from './openai/client.ts';
 import { openAgent } from './provider-call.ts';
 
-export interface ProbedProvider {
+interface ProbedProvider {
   readonly maker: 'anthropic' | 'openai';
   readonly apiKey: string;
   readonly baseUrl?: string | undefined;

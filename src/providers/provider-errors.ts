@@ -1,7 +1,7 @@
 import { ModelError } from '../domain/model.ts';
 import { ERROR_TABLE } from './error-table.ts';
 import { TeachingError } from './provider-habits.ts';
-import { readRetryAt } from './rate-limits.ts';
+import { type ResponseHeaders, readRetryAt } from './rate-limits.ts';
 import type { ErrorRow } from './request-errors.ts';
 
 export interface ProviderFailure {
@@ -12,7 +12,7 @@ export interface ProviderFailure {
   readonly code?: unknown;
   /** May quote the request, so this text is matched against patterns but never shown. */
   readonly message: string;
-  readonly headers?: { get(name: string): string | null } | undefined;
+  readonly headers?: ResponseHeaders | undefined;
 }
 
 /** An error code that is safe to show. Any other value could hold message contents or a key. GLM sends four digits. */

@@ -2,7 +2,7 @@ export interface ResponseHeaders {
   get(name: string): string | null;
 }
 
-export interface RetryHints {
+interface RetryHints {
   readonly headers?: ResponseHeaders | undefined;
   readonly message: string;
   /** Headers with reset times are read only for a rate limit. */

@@ -6,7 +6,7 @@ import { createGauge } from './instruments.ts';
 import { type LabelSet, type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
 import { type SharedMeasurement, shareMeasurement } from './shared-measurement.ts';
 
-export interface MeasureTerms {
+interface MeasureTerms {
   readonly deadlineMs: number;
   /** Must not throw. */
   readonly onFailure: (measure: keyof Measures, error: unknown) => void;
@@ -145,7 +145,7 @@ export interface Measures extends SharedMeasures {
   readonly ping?: () => Promise<void>;
 }
 
-export interface SharedMeasures {
+interface SharedMeasures {
   readonly countJobs?: () => Promise<readonly JobCount[]>;
   /** Wait of the oldest job of each queue. */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
@@ -166,7 +166,7 @@ export interface JobCount {
   readonly count: number;
 }
 
-export interface ServerFigures {
+interface ServerFigures {
   readonly usedBytes: number;
   /** Absent if `maxmemory` is not set. */
   readonly usedRatio?: number;

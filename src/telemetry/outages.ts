@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
-export interface OutageOptions {
+interface OutageOptions {
   readonly logger: Logger;
   /** Receives every event, except further failures of a Redis outage that was reported. */
   readonly listener: EventListener;
@@ -17,7 +17,7 @@ export interface OutageOptions {
 }
 
 /** A full Redis answers reads, so it may become unreachable meanwhile. */
-export type OutageKind = 'away' | 'full';
+type OutageKind = 'away' | 'full';
 
 const MS_A_SECOND = 1_000;
 

@@ -1,4 +1,4 @@
-export interface MeasurementOptions<Value> {
+interface MeasurementOptions<Value> {
   readonly measure: () => Promise<Value>;
   readonly deadlineMs: number;
   readonly onFailure: (error: unknown) => void;

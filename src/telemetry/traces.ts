@@ -34,11 +34,11 @@ interface OpenSpan {
 
 const OPEN_SPAN = createContextKey('turnfold.span');
 
-export interface TracesOptions {
+interface TracesOptions {
   readonly secrets?: readonly string[];
 }
 
-export interface Traces {
+interface Traces {
   readonly tracing: Tracing;
   readonly listener: EventListener;
   /** Connect only if the operator allowed texts in traces. */

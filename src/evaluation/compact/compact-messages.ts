@@ -22,6 +22,13 @@ import { writeGiven } from './write-given.ts';
 /**
  * Compacts the messages of one conversation if the policy and the window require it. Calls no model, no Redis and no
  * worker. Does not change the given values. The same input gives the same messages.
+ *
+ * A call decides as a worker does, because it runs the code of the workers over a conversation in memory:
+ * 1. `readGiven` reads messages of any format as a log, and remembers the given message of each entry.
+ * 2. `matchState` compares hashes, to reuse the counts and the compacted context of an earlier call.
+ * 3. `EvaluatedPasses` runs a pass if `decideStep` or `decideTurnEnd` has a reason for it.
+ * 4. `writeGiven` writes the context in the caller's format, with the given objects wherever they did not change. A
+ *    conversion to turnfold's format and back would lose the fields that only the caller's format has.
  * @throws invalid_input or invalid_policy with the field of a wrong option, or the path of a wrong message
  * @throws budget_infeasible if the messages do not fit, and nothing more may be removed
  */

@@ -62,7 +62,7 @@ export interface ReadEntry {
   readonly isRepaired: boolean;
 }
 
-export interface ReadGiven {
+interface ReadGiven {
   readonly entries: readonly ReadEntry[];
   readonly notes: readonly HistoryNote[];
 }

@@ -53,7 +53,7 @@ export function hashMessage(message: Message): string {
 }
 
 /** The part of a state that is true of these messages. */
-export interface KnownStart {
+interface KnownStart {
   readonly weights: readonly Weight[];
   readonly record?: ContextRecord;
 }

@@ -89,7 +89,7 @@ function isShortValue(value: string): boolean {
 }
 
 /** A text, number or boolean. A value in a list has the key of the list. */
-export interface Leaf {
+interface Leaf {
   readonly key: string;
   readonly value: string;
 }

@@ -148,7 +148,7 @@ function wordsAround(
 /** A condition without which the recall of a context means nothing. */
 export type Guard = 'budget' | 'rounds' | 'anchored' | 'density' | 'invented';
 
-export interface GuardedContext {
+interface GuardedContext {
   readonly score: QualityScore;
   /** Share of characters in identifiers. */
   readonly sourceDensity: number;

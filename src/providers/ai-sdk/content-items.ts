@@ -5,7 +5,7 @@ import { EMPTY_TEXT, isBlank, isTextOf } from '../../wire/parts.ts';
 import type { ArrangedAssistant, WireCall } from '../../wire/wire-request.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
-export type AssistantPart = AssistantContent[number];
+type AssistantPart = AssistantContent[number];
 
 /** Writes a message as the parts of its own provider with their metadata, or as text and calls if it was edited. */
 export function writeAssistant(item: ArrangedAssistant): AssistantContent {

@@ -9,7 +9,7 @@ export interface StreamedAnthropicMessage extends AnthropicAnswer {
   readonly usage: AnthropicUsage;
 }
 
-export interface StreamListeners extends Partial<PieceListeners> {
+interface StreamListeners extends Partial<PieceListeners> {
   readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 

@@ -7,7 +7,7 @@ import data from './models.json' with { type: 'json' };
 export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
 
 /** A provider whose models are called through the Chat Completions API. */
-export interface CatalogueProvider {
+interface CatalogueProvider {
   readonly baseUrl: string;
   /** Environment variable that holds the API key. */
   readonly keyVariable: string;
@@ -17,7 +17,7 @@ export interface CatalogueProvider {
 type Facts = Partial<Omit<ModelProfile, 'id' | 'abilities'>> & { readonly abilities?: ModelAbilities };
 
 /** Facts about models, with their sources. */
-export interface CatalogueData {
+interface CatalogueData {
   /** Day on which the sources were read. */
   readonly readOn: string;
   readonly sources: Readonly<Record<string, string>>;

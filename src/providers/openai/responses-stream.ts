@@ -8,7 +8,7 @@ import { readErrorFields } from './client.ts';
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
 
-export interface StreamedResponse extends ResponsesAnswer {
+interface StreamedResponse extends ResponsesAnswer {
   readonly usage?: OpenAI.Responses.ResponseUsage | null;
 }
 

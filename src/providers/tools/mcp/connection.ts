@@ -56,7 +56,7 @@ export class ServerAway extends Error {
   }
 }
 
-export interface McpCall {
+interface McpCall {
   readonly name: string;
   readonly arguments: Record<string, unknown>;
   readonly idempotencyKey: string;
