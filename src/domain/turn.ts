@@ -87,7 +87,7 @@ export const waitingCallSchema = z.object({
   hash: z.string().optional(),
   /** Absent while the call has no answer. */
   decision: recordedDecisionSchema.optional(),
-  /** Deadline, by the clock of Redis. Then the result is `timeout`, or `denied` for an approval. */
+  /** Deadline in ms since epoch, by the clock of Redis. Then the result is `timeout`, or `denied` for an approval. */
   until: z.number(),
 });
 
