@@ -1,5 +1,5 @@
 import { isMapping } from './parse.ts';
-import { type Part, PDF } from './parts.ts';
+import { type ContentPart, PDF } from './parts.ts';
 import { PICTURE_TYPES, readPicture } from './picture-size.ts';
 
 /** Signed addresses of object stores have up to 4,000 characters. */
@@ -14,7 +14,7 @@ const PDF_HEADER_BYTES = 1_024;
 /**
  * Each request with a part that no provider can read would be refused. @returns the flaw as a sentence without contents
  */
-export function findContentFlaw(part: Part): string | undefined {
+export function findContentFlaw(part: ContentPart): string | undefined {
   switch (part.kind) {
     case 'text':
       return undefined;
@@ -44,7 +44,7 @@ function findMediaTypeFlaw(mediaType: string): string | undefined {
     : `the media type must be type/subtype with at most ${MAX_MEDIA_TYPE} characters, such as image/png`;
 }
 
-function findDataFlaw({ mediaType, base64 }: Extract<Part, { kind: 'image' | 'file' }>): string | undefined {
+function findDataFlaw({ mediaType, base64 }: Extract<ContentPart, { kind: 'image' | 'file' }>): string | undefined {
   if (base64 === '') return 'the data is empty. Send the bytes of the content';
   const file = readBase64(base64);
   if (file === undefined) {

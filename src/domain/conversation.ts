@@ -98,8 +98,6 @@ export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 
 
 export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
 
-export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const;
-
 /**
  * `queued`, `running` and `waiting` are those of the oldest unsettled turn. Scheduled turns count only after their due
  * time.

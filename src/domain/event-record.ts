@@ -4,7 +4,7 @@ import type { ApprovalRefusalCode, ConversationEvent, EventBody, PassEndKind } f
 import { readJsonText, STORED_JSON_BOUNDS } from './json-text.ts';
 import { MAX_CALLS } from './message.ts';
 import type { Proposal, Verdict } from './proposal.ts';
-import { type CallToWaitFor, type RecordedCall, WAIT_KINDS, waitingCallSchema } from './turn.ts';
+import { type CallToWaitFor, type RecordedCall, SETTLED_STATES, WAIT_KINDS, waitingCallSchema } from './turn.ts';
 import { joinUsage, NO_USAGE } from './usage.ts';
 import { type Version, versionSchema } from './version.ts';
 
@@ -62,7 +62,7 @@ const SCHEMAS = {
     .object({
       type: z.literal('turn_settled'),
       turn: z.string(),
-      state: z.enum(['completed', 'failed', 'canceled']),
+      state: z.enum(SETTLED_STATES),
       inputTokens: numeric.optional(),
       outputTokens: numeric.optional(),
       cachedTokens: numeric.optional(),

@@ -71,7 +71,7 @@ const compactionSchema = z.object({
 });
 
 /** @throws ModelError of kind `fatal` */
-export function checkCompaction(compaction: unknown): ModelCompaction {
+export function checkModelCompaction(compaction: unknown): ModelCompaction {
   const { usage, data } = readFields(compactionSchema, compaction, 'compaction');
   const { text, nextCallAt, raw } = data;
   return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), ...(nextCallAt && { nextCallAt }), raw };

@@ -12,7 +12,7 @@ export interface ContentReference {
   readonly name?: string;
 }
 
-export type Part =
+export type ContentPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'image'; readonly mediaType: string; readonly base64: string }
   | { readonly kind: 'image_url'; readonly url: string }
@@ -27,7 +27,7 @@ export type Part =
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,(.*)$/s;
 
 /** The plain text comes first, unless `parts` already contains it. */
-export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'parts'>): Part[] {
+export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'parts'>): ContentPart[] {
   const read = parts.map(readPart);
   const hasText = read.some((part) => part.kind === 'text');
   return hasText || content === '' ? read : [textPart(content), ...read];
@@ -45,14 +45,14 @@ export function joinPartTexts(texts: readonly string[]): string {
 /**
  * By hand, because a message of 1 MB may have 300,000 parts: a union of schemas for all formats would take a second.
  */
-export function readPart(given: unknown): Part {
+export function readPart(given: unknown): ContentPart {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };
   const { type, text } = given;
   if (TEXT_TYPES.has(type) && typeof text === 'string') return textPart(text);
   return readReference(given) ?? readMedia(type, given) ?? { kind: 'other', type, given };
 }
 
-function readMedia(type: string, given: Mapping): Part | undefined {
+function readMedia(type: string, given: Mapping): ContentPart | undefined {
   switch (type) {
     case 'image':
       return readAnthropicImage(given['source']) ?? readOwn(given, 'image/png');
@@ -71,7 +71,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 export const PDF = 'application/pdf';
 
-function readReference({ type, reference, mediaType, bytes, name }: Mapping): Part | undefined {
+function readReference({ type, reference, mediaType, bytes, name }: Mapping): ContentPart | undefined {
   if ((type !== 'image' && type !== 'file') || typeof reference !== 'string') return undefined;
   const media = typeof mediaType === 'string' ? mediaType : type === 'file' ? PDF : 'image/png';
   const size = typeof bytes === 'number' && bytes > 0 ? bytes : 0;
@@ -79,7 +79,7 @@ function readReference({ type, reference, mediaType, bytes, name }: Mapping): Pa
 }
 
 /** `{type, url}` or `{type, data, mediaType}`, in turnfold's own format. */
-function readOwn({ type, url, data, mediaType, name }: Mapping, usual: string): Part | undefined {
+function readOwn({ type, url, data, mediaType, name }: Mapping, usual: string): ContentPart | undefined {
   const media = typeof mediaType === 'string' ? mediaType : usual;
   if (typeof url === 'string') return type === 'image' ? imagePart(url) : filePart(url, media, name);
   if (typeof data !== 'string') return undefined;
@@ -88,12 +88,12 @@ function readOwn({ type, url, data, mediaType, name }: Mapping, usual: string): 
     : { kind: 'file', mediaType: media, base64: data, ...nameOf(name) };
 }
 
-function readOpenAiFile({ file_data: data, file_url: url, filename }: Mapping): Part | undefined {
+function readOpenAiFile({ file_data: data, file_url: url, filename }: Mapping): ContentPart | undefined {
   const given = typeof data === 'string' ? data : url;
   return typeof given === 'string' ? filePart(given, PDF, filename) : undefined;
 }
 
-function readAnthropicDocument(source: unknown, title: unknown): Part | undefined {
+function readAnthropicDocument(source: unknown, title: unknown): ContentPart | undefined {
   if (!isMapping(source)) return undefined;
   const { type, media_type: mediaType, data, url } = source;
   if (type === 'url' && typeof url === 'string') return filePart(url, PDF, title);
@@ -102,13 +102,13 @@ function readAnthropicDocument(source: unknown, title: unknown): Part | undefine
   return type === 'base64' ? { kind: 'file', mediaType, base64: data, ...nameOf(title) } : undefined;
 }
 
-function readOpenAiImage(type: string, image: unknown): Part | undefined {
+function readOpenAiImage(type: string, image: unknown): ContentPart | undefined {
   if (type !== 'image_url' && type !== 'input_image') return undefined;
   const url = type === 'image_url' && isMapping(image) ? image['url'] : image;
   return typeof url === 'string' ? imagePart(url) : undefined;
 }
 
-function readAnthropicImage(source: unknown): Part | undefined {
+function readAnthropicImage(source: unknown): ContentPart | undefined {
   if (!isMapping(source)) return undefined;
   const { type, media_type: mediaType, data, url } = source;
   if (type === 'base64' && typeof mediaType === 'string' && typeof data === 'string') {
@@ -119,18 +119,18 @@ function readAnthropicImage(source: unknown): Part | undefined {
 
 const TEXT_TYPES: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text']);
 
-function textPart(text: string): Part {
+function textPart(text: string): ContentPart {
   return { kind: 'text', text };
 }
 
-function imagePart(url: string): Part {
+function imagePart(url: string): ContentPart {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
   return mediaType === undefined || base64 === undefined
     ? { kind: 'image_url', url }
     : { kind: 'image', mediaType, base64 };
 }
 
-function filePart(url: string, usual: string, name: unknown): Part {
+function filePart(url: string, usual: string, name: unknown): ContentPart {
   const [, mediaType, base64] = DATA_URL.exec(url) ?? [];
   return mediaType === undefined || base64 === undefined
     ? { kind: 'file_url', mediaType: usual, url, ...nameOf(name) }

@@ -10,8 +10,10 @@ export type TurnState = (typeof TURN_STATES)[number];
 export const WAIT_KINDS = ['tools', 'approval', 'compaction', 'retry'] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];
 
+export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const satisfies readonly TurnState[];
+
 export function isSettled(state: TurnState): boolean {
-  return state === 'completed' || state === 'failed' || state === 'canceled';
+  return SETTLED_STATES.some((settled) => settled === state);
 }
 
 /** Times are in ms. */

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
-import { CONVERSATION_STATES, type ListedState, SETTLED_STATES } from '../domain/conversation.ts';
+import { CONVERSATION_STATES, type ListedState } from '../domain/conversation.ts';
 import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import type { AnswerKind, TurnUsage, Waiting, WaitKind } from '../domain/turn.ts';
+import { SETTLED_STATES } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';

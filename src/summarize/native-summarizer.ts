@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Message } from '../domain/message.ts';
 import type { Model, ModelCompaction, ModelUsage, ToolDescription } from '../domain/model.ts';
-import { checkCompaction } from '../domain/model-answer.ts';
+import { checkModelCompaction } from '../domain/model-answer.ts';
 import { type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../domain/summarizer.ts';
 import type { Tracing } from '../domain/tracing.ts';
@@ -62,7 +62,7 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
     { tokens, maxOutputTokens, isStreamed: false },
     request,
     async ({ signal }) =>
-      checkCompaction(
+      checkModelCompaction(
         await model.compact({
           system,
           tools,

@@ -1,13 +1,13 @@
 import { findContentFlaw, readMediaType } from '../domain/content-flaws.ts';
 import type { Message } from '../domain/message.ts';
 import type { ModelAbilities } from '../domain/model-options.ts';
-import { type Part, PDF, readParts } from '../domain/parts.ts';
+import { type ContentPart, PDF, readParts } from '../domain/parts.ts';
 import { PICTURE_TYPES } from '../domain/picture-size.ts';
 
 /** In place of a blank text, which providers refuse (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
-export type SentPart = Exclude<Part, { kind: 'other' | 'reference' }>;
+export type SentPart = Exclude<ContentPart, { kind: 'other' | 'reference' }>;
 
 /**
  * Returns the parts to send, at least one. Blank texts are dropped (X3), lone surrogates replaced (X8), and unsupported
@@ -48,7 +48,7 @@ export function dataUrl({ mediaType, base64 }: { readonly mediaType: string; rea
 
 const ALL_INPUTS = ['image', 'pdf'] as const;
 
-function sendPart(part: Part, inputs: NonNullable<ModelAbilities['inputs']>): SentPart {
+function sendPart(part: ContentPart, inputs: NonNullable<ModelAbilities['inputs']>): SentPart {
   switch (part.kind) {
     case 'text':
       return textPart(part.text.toWellFormed());
@@ -72,11 +72,11 @@ const UNREACHABLE_FILE = '(a file that is not on the web is not shown)';
 const UNREAD_PICTURE = '(a picture is not shown, because the model reads none)';
 
 /** A log may hold an unreadable part from an earlier release, or from `loadContent`. Every later request would fail. */
-function isSound(part: Part): boolean {
+function isSound(part: ContentPart): boolean {
   return findContentFlaw(part) === undefined;
 }
 
-function sendPicture(part: Extract<Part, { kind: 'image' }>): SentPart {
+function sendPicture(part: Extract<ContentPart, { kind: 'image' }>): SentPart {
   if (part.base64 === '') return textPart('(an empty picture is not shown)');
   if (!PICTURE_TYPES.has(part.mediaType)) return textPart(`(a picture of type ${part.mediaType} is not shown)`);
   const typed = { ...part, mediaType: readMediaType(part.base64) ?? part.mediaType };
@@ -85,7 +85,7 @@ function sendPicture(part: Extract<Part, { kind: 'image' }>): SentPart {
 
 /** Providers take only PDFs as files. Plain texts are sent as text. */
 function sendFile(
-  part: Extract<Part, { kind: 'file' | 'file_url' }>,
+  part: Extract<ContentPart, { kind: 'file' | 'file_url' }>,
   inputs: NonNullable<ModelAbilities['inputs']>,
 ): SentPart {
   const what = `a file of type ${part.mediaType}`;

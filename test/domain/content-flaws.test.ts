@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { findContentFlaw, readMediaType } from '../../src/domain/content-flaws.ts';
-import type { Part } from '../../src/domain/parts.ts';
+import type { ContentPart } from '../../src/domain/parts.ts';
 import { JPEG_PIXEL, PIXEL, SHORT_PDF } from '../fakes/contents.ts';
 
 const text = Buffer.from('plain').toString('base64');
-const image = (base64: string, mediaType = 'image/png'): Part => ({ kind: 'image', base64, mediaType });
-const file = (base64: string, mediaType: string): Part => ({ kind: 'file', base64, mediaType });
+const image = (base64: string, mediaType = 'image/png'): ContentPart => ({ kind: 'image', base64, mediaType });
+const file = (base64: string, mediaType: string): ContentPart => ({ kind: 'file', base64, mediaType });
 
 describe('a part that a provider can read has no flaw', () => {
-  test.each<[string, Part]>([
+  test.each<[string, ContentPart]>([
     ['a text', { kind: 'text', text: 'x' }],
     ['a PNG file', image(PIXEL)],
     ['a JPEG file', image(JPEG_PIXEL, 'image/jpeg')],
@@ -16,16 +16,19 @@ describe('a part that a provider can read has no flaw', () => {
     ['a text file', file(text, 'text/plain')],
     ['the address of a picture', { kind: 'image_url', url: 'https://example.com/a.png' }],
     ['the address of a file', { kind: 'file_url', url: 'http://example.com/a.pdf', mediaType: 'application/pdf' }],
-    ['a reference', { kind: 'reference', type: 'image', mediaType: 'image/png', reference: 'a', bytes: 1 } as Part],
-    ['a part of another kind', { kind: 'other', given: { type: 'odd' } } as Part],
-    ['a part of another kind with an address', { kind: 'other', given: { url: 'https://example.com' } } as Part],
+    [
+      'a reference',
+      { kind: 'reference', type: 'image', mediaType: 'image/png', reference: 'a', bytes: 1 } as ContentPart,
+    ],
+    ['a part of another kind', { kind: 'other', given: { type: 'odd' } } as ContentPart],
+    ['a part of another kind with an address', { kind: 'other', given: { url: 'https://example.com' } } as ContentPart],
   ])('%s', (_name, part) => {
     expect(findContentFlaw(part)).toBeUndefined();
   });
 });
 
 describe('a part that no provider can read has a flaw', () => {
-  test.each<[string, Part, RegExp]>([
+  test.each<[string, ContentPart, RegExp]>([
     ['empty data', image(''), /the data is empty/],
     ['other characters than base64', image('!!!!'), /not base64/],
     ['base64 without its padding', image('AAA'), /not base64/],
@@ -38,10 +41,14 @@ describe('a part that no provider can read has a flaw', () => {
     ['a script', { kind: 'image_url', url: 'javascript:alert(1)' }, /address of http or https/],
     ['an address that is too long', { kind: 'image_url', url: `https://${'x'.repeat(9_000)}` }, /at most 8192/],
     ['an address without a host', { kind: 'file_url', url: 'https://[', mediaType: 'a/b' }, /address of http/],
-    ['a script in a part of another kind', { kind: 'other', given: { url: 'blob:x' } } as Part, /address of http/],
+    [
+      'a script in a part of another kind',
+      { kind: 'other', given: { url: 'blob:x' } } as ContentPart,
+      /address of http/,
+    ],
     [
       'a media type of a reference',
-      { kind: 'reference', type: 'image', mediaType: 'png' } as unknown as Part,
+      { kind: 'reference', type: 'image', mediaType: 'png' } as unknown as ContentPart,
       /media type/,
     ],
   ])('%s', (_name, part, flaw) => {

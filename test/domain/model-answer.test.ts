@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type ModelAnswer, ModelError } from '../../src/domain/model.ts';
 import {
   checkAnswer,
-  checkCompaction,
+  checkModelCompaction,
   readModelError,
   readPassedOver,
   readToolCallPiece,
@@ -76,12 +76,12 @@ function broken(): object {
 
 describe('a compaction made by a provider', () => {
   test('checkCompaction copies the text, original items and token usage of a compaction by the provider', () => {
-    expect(checkCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({ text: 'short', raw: [1], usage });
-    expect(checkCompaction({ text: null, raw: null })).toEqual({ raw: null });
+    expect(checkModelCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({ text: 'short', raw: [1], usage });
+    expect(checkModelCompaction({ text: null, raw: null })).toEqual({ raw: null });
   });
 
   test('checkCompaction names the field of an invalid compaction and keeps its token usage', () => {
-    expect(() => checkCompaction({ text: 5, usage })).toThrow(
+    expect(() => checkModelCompaction({ text: 5, usage })).toThrow(
       expect.objectContaining({
         name: 'ModelError',
         kind: 'fatal',

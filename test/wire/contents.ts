@@ -1,6 +1,6 @@
 import { groupMessages } from '../../src/domain/group.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { type Part, readParts } from '../../src/domain/parts.ts';
+import { type ContentPart, readParts } from '../../src/domain/parts.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
 import { readCallArguments } from '../../src/wire/calls.ts';
@@ -115,7 +115,7 @@ function isTextOnly({ role }: Message): boolean {
   return role === 'assistant' || role === 'system';
 }
 
-function pictureOf(part: Part): string[] {
+function pictureOf(part: ContentPart): string[] {
   if (part.kind === 'image') return part.mediaType === 'image/tiff' ? [] : [part.base64];
   return part.kind === 'image_url' ? [part.url] : [];
 }

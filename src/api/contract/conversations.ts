@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ConversationState } from '../../domain/conversation.ts';
-import { CONVERSATION_STATES, SETTLED_STATES } from '../../domain/conversation.ts';
+import { CONVERSATION_STATES } from '../../domain/conversation.ts';
 import type { OpenCall } from '../../domain/history.ts';
 import { DEFAULT_TENANT, idSchema, type NamedConversation } from '../../domain/ids.ts';
 import { LEAVE_CAUSES } from '../../domain/message.ts';
-import { type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCallSchema } from '../../domain/turn.ts';
+import { SETTLED_STATES, type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCallSchema } from '../../domain/turn.ts';
 import type { ListedConversation } from '../../store/listings.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, contextPointSchema, pageFields } from './names.ts';

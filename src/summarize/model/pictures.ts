@@ -1,6 +1,6 @@
 import type { Message, ToolCall } from '../../domain/message.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { type Part, readParts } from '../../domain/parts.ts';
+import { type ContentPart, readParts } from '../../domain/parts.ts';
 
 const NAME_FIELDS = ['filename', 'file_name', 'name', 'title', 'path'];
 const ENDING = /\.(?:png|jpe?g|gif|webp|svg|bmp|tiff?|heic|pdf|mp[34]|wav|csv|docx?|xlsx?)\b/i;
@@ -27,7 +27,7 @@ export function describeAttachments(message: Message, seq: number | undefined, c
   });
 }
 
-function describeType(part: Part): string {
+function describeType(part: ContentPart): string {
   if (part.kind === 'image') {
     const bytes = part.base64.length * BYTES_A_BASE64_CHARACTER;
     return ` (${fold(part.mediaType)}, ${Math.max(1, Math.round(bytes / 1_024))} KB)`;
@@ -48,7 +48,7 @@ function nameIn(given: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-function nameOfUrl(part: Part): string | undefined {
+function nameOfUrl(part: ContentPart): string | undefined {
   if (part.kind !== 'image_url' || part.url.startsWith('data:')) return undefined;
   return part.url.split(/[?#]/, 1)[0];
 }

@@ -1,5 +1,5 @@
 import type { PictureFormula } from '../../domain/model.ts';
-import { type Part, readParts } from '../../domain/parts.ts';
+import { type ContentPart, readParts } from '../../domain/parts.ts';
 import { countPicture, PICTURE_TOKENS } from './picture-tokens.ts';
 import type { BpeTokenCounter } from './token-counter.ts';
 
@@ -43,7 +43,7 @@ export function countPictures(messages: readonly CountedMessage[], formula: Pict
   return shown.reduce((sum, message) => sum + sumTokens(readMedia(message), formula), 0);
 }
 
-function sumTokens(media: readonly Part[], formula: PictureFormula | undefined): number {
+function sumTokens(media: readonly ContentPart[], formula: PictureFormula | undefined): number {
   return media.reduce((sum, part) => sum + countMedia(part, formula), 0);
 }
 
@@ -56,7 +56,7 @@ export function bytesOfMessage(message: CountedMessage): number {
 interface CountedContent {
   /** Without separators, because only its tokens are counted. */
   readonly text: string;
-  readonly media: readonly Part[];
+  readonly media: readonly ContentPart[];
 }
 
 function readContent({ content, toolCalls = [], parts = [] }: CountedMessage): CountedContent {
@@ -67,21 +67,21 @@ function readContent({ content, toolCalls = [], parts = [] }: CountedMessage): C
   return { text: texts.join('') + calls, media: read.filter((part) => !isTextFile(part)) };
 }
 
-function readMedia({ content, parts = [] }: CountedMessage): Part[] {
+function readMedia({ content, parts = [] }: CountedMessage): ContentPart[] {
   return readParts({ content, parts: [...parts] }).filter((part) => !isTextFile(part));
 }
 
-type TextFile = Extract<Part, { kind: 'file' }>;
+type TextFile = Extract<ContentPart, { kind: 'file' }>;
 
-function isTextFile(part: Part): part is TextFile {
+function isTextFile(part: ContentPart): part is TextFile {
   return part.kind === 'file' && part.mediaType.startsWith('text/');
 }
 
-function readTextFile(part: Part): string {
+function readTextFile(part: ContentPart): string {
   return isTextFile(part) ? Buffer.from(part.base64, 'base64').toString('utf8') : '';
 }
 
-function countMedia(part: Part, formula: PictureFormula | undefined): number {
+function countMedia(part: ContentPart, formula: PictureFormula | undefined): number {
   switch (part.kind) {
     case 'image':
     case 'image_url':
@@ -100,7 +100,7 @@ function countMedia(part: Part, formula: PictureFormula | undefined): number {
 }
 
 /** Every character of base64 data or a URL is one byte. */
-function bytesOfMedia(part: Part): number {
+function bytesOfMedia(part: ContentPart): number {
   switch (part.kind) {
     case 'image':
     case 'file':
