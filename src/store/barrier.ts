@@ -244,7 +244,7 @@ class BarrierLane {
   }
 }
 
-/** WAIT replies with the number of replicas, WAITAOF with the master's disk (0 or 1) and theirs. */
+/** WAIT replies with the number of replicas. WAITAOF counts disks: the master's (0 or 1), then theirs. */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];
   if (Array.isArray(first)) return { replicas: first[1], fsynced: first[0] };

@@ -18,7 +18,7 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
 
 export type CalibrationStore = ReturnType<typeof openCalibrationStore>;
 
-/** First the mean of all ratios. Later each ratio moves the factor by a twentieth of the difference. */
+/** At first the factor is the mean of all ratios. Later each ratio moves it by a twentieth. */
 const observeCalibrationScript: ScriptDefinition<[model: string, ratio: number], number> = {
   file: 'observe-calibration',
   keys: (_, keyspace) => [keyspace.calibrations()],

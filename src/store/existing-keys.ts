@@ -20,7 +20,7 @@ export class ExistingKeys {
   #waiting: Question[] = [];
   #isPaused = false;
 
-  /** @param smallest groups of this size are not split: all their keys exist if one does */
+  /** @param smallest a group of this size is not split: if one of its keys exists, all count as existing */
   constructor(redis: Redis, smallest = 1) {
     this.#redis = redis;
     this.#smallest = smallest;

@@ -23,8 +23,6 @@ export function openMeasures(redis: Redis, keyspace: Keyspace) {
   };
 }
 
-export type StoreMeasures = ReturnType<typeof openMeasures>;
-
 const COUNTED = 1_000;
 
 /** Backlog. Ages are in ms, 0 if nothing has that age. */

@@ -100,7 +100,7 @@ export const startAloneScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-/** Its process died. The next claim settles the turn as poison, unless it had made progress there. */
+/** The turn's process died. The next claim settles it as poison, unless it had made progress there. */
 export const reportDeathScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'recorded' } | Lost> = {
   file: 'report-death',
   args: ([lease]) => turnLeaseArgs(lease),

@@ -1,5 +1,5 @@
 /**
- * Opens connections to a single server, over Sentinels or to a Cluster, with timeouts for each way in which a server
+ * Opens connections to a single server, over Sentinels or to a Cluster, with a timeout for each way in which a server
  * can be lost.
  *
  * A machine that is lost sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds the server
@@ -7,13 +7,13 @@
  * fits into the lease of a turn (8 s), and scripts are idempotent. For a server that is only slow, that costs a
  * reconnect.
  *
- * Two kinds of callers differ in every option. Workers wait until Redis is back. Services want an error within a
- * second (`failsFast`). The `commandTimeout` of ioredis would fail a command of theirs by its age, also while its
- * answer waits unread in a busy process. `failWhenSilent` counts the silence of the server instead. In a Cluster
- * ioredis may hold a command back, so there the age counts.
+ * Callers are of two kinds. Workers wait until Redis is back. Services want an error within a second (`failsFast`).
+ * The `commandTimeout` of ioredis fails a command by its age, also while its answer waits unread in a busy process. So
+ * `failWhenSilent` measures the silence of the server instead. In a Cluster ioredis may hold a command back, so there
+ * its age counts.
  *
- * The way through the file: `openRedis`, the options of a node, those of a Cluster, reconnects, silence.
- * `connection.ts` and the queue use it. `server-connections.ts` mends each connection.
+ * The order of this file: `openRedis`, the options of a node, those of a Cluster, reconnects, silence. `connection.ts`
+ * and the queue call it. `server-connections.ts` prepares each connection.
  */
 
 import { Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from 'ioredis';
