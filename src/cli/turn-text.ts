@@ -1,4 +1,4 @@
-import type { TurnPart } from '../api/client/index.ts';
+import type { OpenTurn, TurnPart } from '../api/client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
 import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
 import type { Output } from './output.ts';
@@ -14,6 +14,11 @@ export function describeState({ turn, state, failure, waiting, stopped }: Descri
   if (stopped !== undefined) return `${turn}  ${state}  the text until then is message ${stopped.seq}`;
   if (waiting === undefined) return `${turn}  ${state}`;
   return `${turn}  ${state}  for ${waiting.for}, until ${new Date(waiting.until).toISOString()}`;
+}
+
+export function describeOpen(turn: OpenTurn): string {
+  const state = describeState(turn);
+  return turn.dueAt === undefined ? state : `${state}  for ${new Date(turn.dueAt).toISOString()}`;
 }
 
 /** A deadline is shown only if it differs from that of the whole wait. */

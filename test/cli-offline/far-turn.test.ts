@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { OpenTurn } from '../../src/api/client/index.ts';
-import { describeOpen } from '../../src/cli/commands/turns.ts';
+import { describeOpen } from '../../src/cli/turn-text.ts';
 
 const scheduled = (dueAt: number): OpenTurn => ({ turn: 't1', state: 'scheduled', acceptedAt: 1, dueAt });
 

@@ -13,8 +13,7 @@ import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import { writeJson, writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
-import { describeCall } from '../turn-text.ts';
-import { describeOpen } from './turns.ts';
+import { describeCall, describeOpen } from '../turn-text.ts';
 
 interface ListOptions {
   /** Absent: all tenants. */

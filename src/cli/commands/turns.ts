@@ -1,4 +1,4 @@
-import type { CallAnswer, OpenTurn } from '../../api/client/index.ts';
+import type { CallAnswer } from '../../api/client/index.ts';
 import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { OnBusy } from '../../domain/turn.ts';
@@ -6,7 +6,7 @@ import { readTextFile } from '../files.ts';
 import { parsePeriod, readContextOption, readPeriod } from '../option-values.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
-import { adviseAnswer, describeCalls, describeState } from '../turn-text.ts';
+import { adviseAnswer, describeCalls, describeOpen } from '../turn-text.ts';
 import { renameField } from '../typed-errors.ts';
 import { type FollowOptions, showTurn } from './follow-turn.ts';
 
@@ -32,11 +32,6 @@ export async function showOpen(
   if (json || first === undefined) return 0;
   for (const line of adviseAnswer({ tenant, conversation: id, turn: first.turn }, first.waiting)) output.note(line);
   return 0;
-}
-
-export function describeOpen(turn: OpenTurn): string {
-  const state = describeState(turn);
-  return turn.dueAt === undefined ? state : `${state}  for ${new Date(turn.dueAt).toISOString()}`;
 }
 
 interface AnswerOptions extends ConversationOptions {
