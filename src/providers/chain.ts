@@ -16,12 +16,12 @@ const FIRST_EVENT_MS = 120_000;
 
 /**
  * Returns a model that tries several models in order.
- * - It tries the next model after a failure that another provider may not have, after an empty answer, and after
- *   silence.
+ * - It tries the next model after an overload, a rate limit, silence or an empty answer, and if a key, quota or setting
+ *   is refused.
  * - It passes over a model whose gate holds calls.
  * - It stops at a request that is too large or malformed, which the next provider would refuse as well.
  * - If all models fail, it throws the `retry` error with the earliest retry time, or else the last error.
- * - A chain inside another chain has the time of one model.
+ * - All models of a chain inside another chain share the time of one model.
  */
 export function modelChain(
   models: readonly [Model, ...Model[]],

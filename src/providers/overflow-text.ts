@@ -20,7 +20,6 @@ const SENTENCE_END = /[.!?;。！？]\s|[。！？]|\n/;
 
 /** A quoted text may be one of the user. A quoted word is the name of a field. */
 const QUOTES = [/"/, /`/, /[“”]/];
-/** Keys of JSON whose text is the message of an inner error. */
 const MESSAGE_KEYS: ReadonlySet<string | undefined> = new Set(['message', 'error', 'detail', 'msg', 'reason']);
 
 function dropQuoted(message: string): string {

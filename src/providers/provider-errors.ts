@@ -28,7 +28,6 @@ const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[
 
 const SIZE_WORD = /\btokens?\b|\b(?:length|limit|window|too (?:long|large|big))\b/i;
 
-/** Ids of Responses items. */
 const ITEM_ID = /\b(?:rs|msg|fc)_\w{1,80}/g;
 
 /**

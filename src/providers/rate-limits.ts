@@ -34,7 +34,7 @@ const LIMITS: readonly Limit[] = [
   })),
 ];
 
-/** Returns the time at which the provider asks us to retry, at most an hour from now. @param now ms since epoch */
+/** Returns when to retry in ms since epoch, at most an hour from now. Undefined if the provider gives no time. */
 export function readRetryAt({ headers, message, isRateLimit }: RetryHints, now: number): number | undefined {
   const given = (name: string): string | undefined => headers?.get(name) ?? undefined;
   const waitMs =
@@ -75,10 +75,9 @@ function msOf(unit: string): number {
 }
 
 /**
- * Returns the time in ms before which the provider would refuse the next call, because this call was the last that the
- * account had. Token limits do not count, because the next call may need few. Most providers give calls back one by
- * one, so the next one is allowed after its share of the time until the reset.
- * @param now ms since epoch
+ * Returns the ms since epoch before which the provider would refuse the next call, because this call was the account's
+ * last. Token limits do not count, because the next call may need few. Most providers give calls back one by one, so
+ * the next one is allowed after its share of the time until the reset.
  */
 export function readNextCallAt(headers: ResponseHeaders, now: number): number | undefined {
   const given = (name: string): string | undefined => headers.get(name) ?? undefined;

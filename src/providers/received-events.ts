@@ -4,7 +4,6 @@ import type { WatchedRequest } from './answer-stream.ts';
 import { EventParser } from './event-parser.ts';
 import { readNextCallAt } from './rate-limits.ts';
 
-/** A decoder returns this for the mark that ends a stream. */
 export const END_MARK = Symbol('end mark');
 
 interface SendOptions {
@@ -85,7 +84,6 @@ async function send<Event>(call: StreamedCall<Event>, options: SendOptions): Pro
   }
 }
 
-/** Reads the events of one response. */
 class EventReading<Event> implements BytesTaker {
   readonly #call: StreamedCall<Event>;
   readonly #headers: Headers;

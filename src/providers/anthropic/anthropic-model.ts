@@ -163,7 +163,7 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
   return { ...readCompaction(message, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
-/** Newer models refuse a request that ends with an assistant message (wire rule X4), also for a compaction. */
+/** Newer models refuse a last message of the assistant (wire rule X4). The documentation excepts no compactions. */
 function endWithUser(messages: readonly Message[]): readonly Message[] {
   return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
 }
