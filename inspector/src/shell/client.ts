@@ -19,7 +19,7 @@ import { accessKey, keyWanted } from './key.tsx';
  * `sendWithKey` handles the status 401 for all panels: the form for the key replaces the panel.
  */
 
-export { isServiceError, isTurnfoldError, type TurnfoldError };
+export { isTurnfoldError, type TurnfoldError };
 
 /** The page lies beside the routes, or under `inspect/`. */
 export const BASE = location.pathname.replace(/(?:inspect\/)?(?:index\.html)?$/, '');
@@ -86,6 +86,11 @@ function explain(thrown: unknown): TurnfoldError {
   if (hasAnswer) return error;
   const words = 'The server does not answer. Is it still running?';
   return new TurnfoldError('server_unavailable', words, { cause: error.cause });
+}
+
+/** True if the same request may succeed later. */
+export function isOutage(error: TurnfoldError): boolean {
+  return isServiceError(error);
 }
 
 /** Shows the form for the key after a 401, unless a person has given another key meanwhile. */

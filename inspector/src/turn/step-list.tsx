@@ -4,7 +4,7 @@ import type { Waiting } from '../../../src/domain/turn.ts';
 import { counted, shortDuration, Time, Tokens } from '../parts/figures.tsx';
 import { Tag } from '../parts/tag.tsx';
 import type { RecordedStep } from '../shell/answers.ts';
-import { followEvents, isServiceError, type TurnfoldError } from '../shell/client.ts';
+import { followEvents, isOutage, type TurnfoldError } from '../shell/client.ts';
 import { accessKey } from '../shell/key.tsx';
 import { linkTo } from '../shell/router.ts';
 import { ShownText } from '../version/shown-text.tsx';
@@ -34,7 +34,7 @@ export function useTurnStream(conversation: string, turn: string, onChange: () =
       setStream({ items, state: 'open', error: undefined });
     };
     const onCut = (failure: TurnfoldError | undefined): void => {
-      if (failure !== undefined && !isServiceError(failure)) throw failure;
+      if (failure !== undefined && !isOutage(failure)) throw failure;
       setStream({ items, state: 'lost', error: undefined });
     };
     const path = ['conversations', conversation, 'turns', turn, 'events'];
