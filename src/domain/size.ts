@@ -48,8 +48,8 @@ export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 
  * Expected size of the next request. Threshold checks, compaction and turn workers all use it, so that a plan aims at
  * the size by which a turn asked for it.
  *
- * Nothing is counted again. Each log entry has the size of the log up to it, so the size of a range is the difference of
- * two totals, and a version records the size of its segments.
+ * Nothing is counted again. Each log entry has the size of the log up to it, so a range weighs the difference of two
+ * totals. A version records the size of its segments.
  *
  * A provider's count is more exact than turnfold's. So an anchor, the count of an earlier request, is extended by the
  * entries since then. It holds only for the same version, model, system prompt and tools. Without a valid anchor,
