@@ -1,4 +1,5 @@
 import { collectDefaultMetrics } from 'prom-client';
+import { toSeconds } from './catalogue/metric-spec.ts';
 import { createGauge, createInstrument, openRegistry } from './instruments.ts';
 import { HTTP_METRICS } from './metric-catalogue.ts';
 import type { MetricsPage } from './metrics.ts';
@@ -24,7 +25,7 @@ export function createHttpMetrics(readOpenReaders: () => number, prefix?: string
   return {
     record: ({ operation = 'none', status, durationMs }) => {
       counter.inc({ operation, status: String(status) });
-      histogram.observe({ operation }, durationMs / 1_000);
+      histogram.observe({ operation }, toSeconds(durationMs));
     },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };

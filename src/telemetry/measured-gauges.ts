@@ -2,6 +2,7 @@ import type { Gauge, Registry } from 'prom-client';
 import { QUEUES } from '../jobs/queues.ts';
 import type { GateState } from '../store/gates.ts';
 import type { ShardMeasure } from '../store/measures.ts';
+import { toSeconds } from './catalogue/metric-spec.ts';
 import { createGauge } from './instruments.ts';
 import { type LabelSet, type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
 import { type SharedMeasurement, shareMeasurement } from './shared-measurement.ts';
@@ -47,7 +48,7 @@ function createRedisGauges(registry: Registry, { ping }: Measures, terms: Measur
   const read = readWith(terms, 'ping', async () => {
     const startedAt = performance.now();
     await ping();
-    return (performance.now() - startedAt) / 1_000;
+    return toSeconds(performance.now() - startedAt);
   });
   createGauge(WORKER_GAUGES.redisUp, registry, async (gauge) => gauge.set((await read()) === undefined ? 0 : 1));
   createGauge(WORKER_GAUGES.redisPing, registry, async (gauge) => {
@@ -131,10 +132,6 @@ export function countWaitingTurns(counts: readonly JobCount[]): number {
 
 function one(value: number): Series[] {
   return [[{}, value]];
-}
-
-function toSeconds(ms: number): number {
-  return ms / 1_000;
 }
 
 /** Measurements. Ages are in ms, 0 if nothing waits. Without a function, its gauges are missing. */

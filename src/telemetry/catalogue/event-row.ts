@@ -46,7 +46,3 @@ export function line(
 export function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;
 }
-
-export function toSeconds(ms: number): number {
-  return ms / 1_000;
-}

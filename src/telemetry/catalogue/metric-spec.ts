@@ -60,3 +60,7 @@ export const SUMMARY_TOKENS = [32, 64, 125, 250, 500, 750, 1_000, 1_500, 2_000, 
 export const COUNTS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
 /** Our token estimate ÷ the provider's count. */
 export const RATIOS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 2];
+
+export function toSeconds(ms: number): number {
+  return ms / 1_000;
+}

@@ -2,7 +2,8 @@ import { REASONS, type Reason } from '../../domain/pass.ts';
 import type { PassMeasure } from '../../domain/pass-events.ts';
 import type { Instruments } from '../instruments.ts';
 import { SPAN_EVENTS, TURNFOLD } from '../trace-names.ts';
-import { type EventOf, type EventRows, type LogLine, line, pick, toSeconds } from './event-row.ts';
+import { type EventOf, type EventRows, type LogLine, line, pick } from './event-row.ts';
+import { toSeconds } from './metric-spec.ts';
 
 const SIZES = ['tokensBefore', 'tokensAfter', 'archived', 'sequences'] as const;
 

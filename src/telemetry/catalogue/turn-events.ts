@@ -1,7 +1,8 @@
 import { MODEL_OUTCOMES, type ModelOutcome } from '../../domain/events.ts';
 import type { Instruments } from '../instruments.ts';
 import { ERROR_TYPE, GEN_AI, SPAN_EVENTS, TURNFOLD } from '../trace-names.ts';
-import { type EventOf, type EventRows, line, pick, type SpanUpdate, toSeconds } from './event-row.ts';
+import { type EventOf, type EventRows, line, pick, type SpanUpdate } from './event-row.ts';
+import { toSeconds } from './metric-spec.ts';
 
 /** Outcomes that are not failures of the model. */
 const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
