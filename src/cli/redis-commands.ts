@@ -188,7 +188,7 @@ function addReplacingCommands(program: Command, runner: CommandRunner): void {
     .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).restore));
   withReplacementOptions(program.command('rollback <conversation> <turn>'))
     .description('remove a settled turn and everything after it from the context (the log keeps them)')
-    .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).rollBack, { version: 'turn' }));
+    .action(runner.onRedis(async () => (await import('./commands/decisions.ts')).rollBackTo, { version: 'turn' }));
 }
 
 function addReviewCommands(program: Command, runner: CommandRunner): void {

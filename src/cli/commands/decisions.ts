@@ -37,7 +37,7 @@ export async function restore(context: ClientContext, id: string, options: Resto
   return printVersion(context, made, { ...options, id, what });
 }
 
-export async function rollBack(
+export async function rollBackTo(
   context: ClientContext,
   id: string,
   turn: string,
