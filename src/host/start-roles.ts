@@ -35,7 +35,7 @@ export interface Workers {
   close(): Promise<'closed' | 'deadline'>;
 }
 
-interface RoleParts {
+export interface RoleParts {
   readonly settings: WorkersSettings;
   readonly onEvent: EventListener;
   readonly metrics: Metrics;

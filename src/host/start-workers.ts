@@ -6,7 +6,7 @@ import { createIdSource } from '../jobs/id-source.ts';
 import type { InboxHandler } from '../jobs/ports.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { loadTokenCounter } from '../wire/tokens/token-counter.ts';
 import { AgentsElsewhere } from '../workers/agents-elsewhere.ts';
 import { Calibrations } from '../workers/calibrations.ts';
@@ -20,7 +20,7 @@ import { createHandlers, type HandlerParts } from './handlers.ts';
 import { openWorkerPages } from './health/worker-pages.ts';
 import { createListeners, type Listeners, reportTo } from './listeners.ts';
 import { listRetirements } from './retirements.ts';
-import { startRoles, type Workers } from './start-roles.ts';
+import { type RoleParts, startRoles, type Workers } from './start-roles.ts';
 import { createSummarizers } from './summarizers.ts';
 import { SuspectProcesses } from './suspect-processes.ts';
 import { systemClock } from './system.ts';
@@ -92,11 +92,7 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   }
 }
 
-interface Startup extends Listeners {
-  readonly settings: WorkersSettings;
-  readonly metrics: Metrics;
-  readonly closers: Closers;
-}
+type Startup = Listeners & RoleParts;
 
 async function openWorkers(startup: Startup): Promise<Workers> {
   const { settings, onEvent, onContent, tracing, closers } = startup;
