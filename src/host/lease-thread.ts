@@ -1,13 +1,14 @@
-// A synchronous tool blocks the event loop of its worker. The worker then renews no lease, and other workers would run all
-// its turns a second time after 8 s. So `watch-loop.ts` starts this thread beside the event loop.
-//
-// - The event loop writes the time into shared memory, four times a second (`LoopBeat`).
-// - When that time is 2 s old, the thread connects to Redis. It extends every lease of its worker, every 2 s.
-// - After `blockedMs` the thread stops, because the process may never come back. It keeps the cause in Redis, and the
-//   leases lapse.
-//
-// The thread takes about 20 MB of memory. It loads its modules and connects only for a block, because most processes never
-// have one. A frozen or dead process runs no thread, so its leases lapse as before.
+/*
+ * A synchronous tool blocks the event loop of its worker. The worker then renews no lease, and other workers would run all
+ * its turns a second time after 8 s. So `watch-loop.ts` starts this thread beside the event loop.
+ *
+ * - The event loop writes the time into shared memory, four times a second (`LoopBeat`).
+ * - When that time is 2 s old, the thread connects to Redis. It extends every lease of its worker, every 2 s.
+ * - After `blockedMs` the thread stops, because the process may never come back. The leases then lapse.
+ *
+ * The thread takes about 20 MB of memory. It loads its modules and connects only for a block, because most processes never
+ * have one. A frozen or dead process runs no thread, so its leases lapse as before.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { connectHeldLeases, HeldLeasesOptions } from '../store/held-leases.ts';

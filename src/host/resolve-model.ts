@@ -33,9 +33,9 @@ interface Route {
 }
 
 /**
- * Creates a model from its name: `anthropic/…`, `openai/…` (Responses API), `openai-chat/…` (Chat Completions API, also
- * of compatible servers), or a provider of the catalogue such as `deepseek/…`. The API key comes from an environment
- * variable, or from the file that its `_FILE` variable names.
+ * Creates a model from its name: `anthropic/…`, `openai/…` (Responses API) or `openai-chat/…` (Chat Completions API,
+ * also of compatible servers). Other providers of the catalogue have their own names, such as `deepseek/…`. The API key
+ * comes from an environment variable, or from the file that its `_FILE` variable names.
  * @throws invalid_config for an unknown model, a missing key or an invalid option, with the field or variable
  */
 export function resolveModel(name: string, given: ResolveOptions = {}): Model {

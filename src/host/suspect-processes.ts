@@ -55,8 +55,8 @@ interface SuspectProcessesOptions
  * - `stopped`: the worker stops. An exit then proves nothing, because the same cause may stop both
  * - `died`, or `blocked` for longer than a worker may block: counts towards poison
  *
- * A thread would need less than the 120 MB of a process. But a crash in native code, or a kill by the system for want of
- * memory, ends all threads of a process.
+ * A thread would need less than the 120 MB of a process. But a crash in native code ends all threads of a process. So
+ * does the system, if memory runs out.
  */
 export class SuspectProcesses implements SuspectRunner {
   readonly #options: SuspectProcessesOptions;
