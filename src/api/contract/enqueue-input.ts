@@ -19,31 +19,31 @@ export interface ForeignPart {
   readonly [field: string]: unknown;
 }
 
-type Named = {
+type NamedContent = {
   /** `image`, or `file` for a PDF or a text file. */
   readonly type: 'image' | 'file';
   /** Name of the file, which the model may see. */
   readonly name?: string;
 };
 
-type Typed = Named & {
+type TypedContent = NamedContent & {
   /** Type of the content, such as `image/png` or `application/pdf`. */
   readonly mediaType: string;
 };
 
-export interface WebPart extends Named {
+export interface WebPart extends NamedContent {
   /** Address of the content, http or https. A file behind an address is a PDF. */
   readonly url: string;
 }
 
 /** Its bytes are stored with the message. */
-export interface StoredPart extends Typed {
+export interface StoredPart extends TypedContent {
   /** The bytes, as such or as base64. */
   readonly data: Uint8Array | string;
 }
 
 /** turnfold stores only the name of its content. */
-export interface ReferencedPart extends Typed {
+export interface ReferencedPart extends TypedContent {
   /** Name of the content for `loadContent` of the agent. */
   readonly reference: string;
   /** Size of the content in bytes (0). */

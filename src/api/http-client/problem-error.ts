@@ -2,24 +2,28 @@ import { type ErrorCode, isErrorCode, TurnfoldError } from '../../domain/errors.
 import { isMapping } from '../../domain/parse.ts';
 
 /** Codes about the request itself, which a client over Redis never gets. */
-const REQUEST_CODES: Readonly<Record<string, ErrorCode>> = {
-  unauthorized: 'access_denied',
-  forbidden: 'access_denied',
-  no_route: 'invalid_config',
-  method_not_allowed: 'invalid_config',
-  unsupported_media_type: 'invalid_config',
-  not_offered: 'invalid_config',
-  key_reused: 'conflict',
-  body_too_large: 'message_too_large',
-  headers_too_large: 'invalid_input',
-  request_timeout: 'server_unavailable',
-  too_many_readers: 'server_unavailable',
-  defect: 'server_unavailable',
-};
+const REQUEST_CODES: ReadonlyMap<string, ErrorCode> = new Map(
+  Object.entries<ErrorCode>({
+    unauthorized: 'access_denied',
+    forbidden: 'access_denied',
+    no_route: 'invalid_config',
+    method_not_allowed: 'invalid_config',
+    unsupported_media_type: 'invalid_config',
+    not_offered: 'invalid_config',
+    key_reused: 'conflict',
+    body_too_large: 'message_too_large',
+    headers_too_large: 'invalid_input',
+    request_timeout: 'server_unavailable',
+    too_many_readers: 'server_unavailable',
+    defect: 'server_unavailable',
+  }),
+);
 
 /** Options that are wrong if the error names no field. */
 const FIELDS: Partial<Record<ErrorCode, string>> = { access_denied: 'key', invalid_config: 'url' };
-const HEADERS: Readonly<Record<string, string>> = { authorization: 'key', 'last-event-id': 'after' };
+const HEADERS: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({ authorization: 'key', 'last-event-id': 'after' }),
+);
 
 /** The same request may succeed after these. */
 const PASSING_STATUSES = new Set([408, 429, 502, 503, 504]);
@@ -27,8 +31,8 @@ const PASSING_STATUSES = new Set([408, 429, 502, 503, 504]);
 export function readProblem(status: number, body: unknown): TurnfoldError {
   if (!isMapping(body) || typeof body['code'] !== 'string') return describeForeign(status);
   const { code: given, detail, field: named, details } = body;
-  const code = isErrorCode(given) ? given : (REQUEST_CODES[given] ?? codeOf(status));
-  const field = typeof named === 'string' ? (HEADERS[named] ?? named) : FIELDS[code];
+  const code = isErrorCode(given) ? given : (REQUEST_CODES.get(given) ?? codeOf(status));
+  const field = typeof named === 'string' ? (HEADERS.get(named) ?? named) : FIELDS[code];
   return new TurnfoldError(code, typeof detail === 'string' ? detail : `the server answered ${status} ${given}`, {
     ...(field !== undefined && { field: code === 'invalid_config' ? 'url' : field }),
     ...(isMapping(details) && { details }),
