@@ -96,9 +96,11 @@ export function readConfig(
 }
 
 export interface ProviderSetting {
+  /** Name of the variable, for the error about a missing key. */
   readonly keyVariable: string;
   /** Undefined if it is not set: models of this provider cannot be called then. */
   readonly apiKey: string | undefined;
+  /** Replaces the provider's own address. */
   readonly baseUrl: string | undefined;
 }
 

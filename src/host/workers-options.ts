@@ -56,12 +56,14 @@ export interface WorkersOptions extends ListenerOptions {
   readonly inbox?: boolean;
   /** Address of the metrics and health pages. Absent: no pages. */
   readonly metrics?: {
+    /** Address to bind, such as 127.0.0.1. */
     readonly host: string;
     /** 0 takes any free port. */
     readonly port: number;
     /** Host names under which the pages are read, beside `localhost` and IP addresses. `*.example.com` names all below. */
     readonly allowedHosts?: readonly string[] | undefined;
   };
+  /** Delivery of webhooks. */
   readonly webhooks?: {
     /** Allows http, and private, loopback and link-local addresses (false). */
     readonly allowPrivate?: boolean | undefined;

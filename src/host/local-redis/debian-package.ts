@@ -84,11 +84,12 @@ async function publish(tree: string, folder: string): Promise<void> {
 }
 
 async function canRun(folder: string): Promise<boolean> {
-  const env = { LD_LIBRARY_PATH: await findLibraryPath(folder) };
-  return await run(join(folder, SERVER), ['--version'], { env }).then(
-    () => true,
-    () => false,
-  );
+  try {
+    await run(join(folder, SERVER), ['--version'], { env: { LD_LIBRARY_PATH: await findLibraryPath(folder) } });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function listMissingLibraries(tree: string): Promise<string[]> {
