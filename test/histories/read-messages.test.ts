@@ -263,3 +263,12 @@ test.each<[string, readonly unknown[]]>([
     expect.objectContaining({ code: 'invalid_input' }) as TurnfoldError,
   );
 });
+
+test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+  'a part of the type %s is refused by its place',
+  (type) => {
+    expect(() => read([{ role: 'user', content: [{ type, text: 'hello' }] }])).toThrow(
+      expect.objectContaining({ code: 'invalid_input', field: 'messages[0].content[0].type' }),
+    );
+  },
+);

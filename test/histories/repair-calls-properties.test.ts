@@ -37,6 +37,11 @@ test.each<[string, Message[], Message[]]>([
   ['a late result', [call('a'), user, result('a')], [call('a'), result('a'), user]],
   ['an early result', [result('a'), user, call('a')], [user, call('a'), result('a')]],
   [
+    'an id of three calls, of which the second was answered first',
+    [call('c', 'c', 'c'), result('c#2'), result('c'), user],
+    [call('c', 'c#2', 'c#3'), result('c#2'), result('c'), closing('c#3'), user],
+  ],
+  [
     'an id that is used again',
     [call('a'), result('a', '1'), call('a'), result('a', '2')],
     [call('a'), result('a', '1'), call('a'), result('a', '2')],

@@ -153,7 +153,9 @@ function writeProviderResult(part: Extract<LanguageModelV4StreamPart, { type: 't
   return { type: 'tool-result', toolCallId, toolName, output, ...withOptions(part) };
 }
 
-const RAW_ENDS: Readonly<Record<string, AiSdkAnswer['end']>> = { pause_turn: 'cut_off' };
+const RAW_ENDS: ReadonlyMap<string, AiSdkAnswer['end']> = new Map(
+  Object.entries<AiSdkAnswer['end']>({ pause_turn: 'cut_off' }),
+);
 
 function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUsage | undefined): AiSdkAnswer['end'] {
   const paid = usage && { usage };
@@ -173,7 +175,7 @@ function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUs
     case 'content-filter':
       return 'refusal';
     default:
-      return RAW_ENDS[reason.raw ?? ''] ?? 'complete';
+      return RAW_ENDS.get(reason.raw ?? '') ?? 'complete';
   }
 }
 

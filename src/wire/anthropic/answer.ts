@@ -14,12 +14,14 @@ export interface AnthropicAnswer {
 }
 
 /** Others mean `complete`. After `pause_turn`, the provider's tools are not done. */
-const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
-  max_tokens: 'cut_off',
-  model_context_window_exceeded: 'cut_off',
-  pause_turn: 'cut_off',
-  refusal: 'refusal',
-};
+const ENDS: ReadonlyMap<string, AnswerParts['end']> = new Map(
+  Object.entries<AnswerParts['end']>({
+    max_tokens: 'cut_off',
+    model_context_window_exceeded: 'cut_off',
+    pause_turn: 'cut_off',
+    refusal: 'refusal',
+  }),
+);
 
 /** A call keeps invalid arguments as written. Its verbatim block gets valid JSON (wire rule X7). */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
@@ -31,7 +33,7 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
   return {
     content: joinTextBlocks(items),
     toolCalls,
-    end: stop_reason === null ? 'cut_off' : (ENDS[stop_reason] ?? 'complete'),
+    end: stop_reason === null ? 'cut_off' : (ENDS.get(stop_reason) ?? 'complete'),
     // Anthropic's classifiers refuse each later request, too, until the messages of the turn are gone.
     ...(stop_reason === 'refusal' && { isFiltered: true }),
     items,

@@ -16,56 +16,58 @@ interface BlockTarget {
 type BlockReader = (block: Block, target: BlockTarget) => void;
 
 /** Types of Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. */
-const READERS: Readonly<Record<string, BlockReader>> = {
-  text: readText,
-  input_text: readText,
-  output_text: readText,
-  'text-plain': readText,
-  refusal: ({ refusal, text }, { draft }) => draft.addText(toText(refusal ?? text)),
-  search_result: readSearchResult,
-  compaction: ({ content }, { draft, notes, at }) => {
-    notes.add('mapped', at, 'a summary of the provider is kept as a text');
-    draft.addText(toText(content));
-  },
+const READERS: ReadonlyMap<string, BlockReader> = new Map(
+  Object.entries<BlockReader>({
+    text: readText,
+    input_text: readText,
+    output_text: readText,
+    'text-plain': readText,
+    refusal: ({ refusal, text }, { draft }) => draft.addText(toText(refusal ?? text)),
+    search_result: readSearchResult,
+    compaction: ({ content }, { draft, notes, at }) => {
+      notes.add('mapped', at, 'a summary of the provider is kept as a text');
+      draft.addText(toText(content));
+    },
 
-  thinking: readReasoning,
-  redacted_thinking: readReasoning,
-  reasoning: readReasoning,
-  reasoning_content: readReasoning,
+    thinking: readReasoning,
+    redacted_thinking: readReasoning,
+    reasoning: readReasoning,
+    reasoning_content: readReasoning,
 
-  image: readMedia,
-  image_url: readMedia,
-  input_image: readMedia,
-  file: readMedia,
-  input_file: readMedia,
-  document: readDocument,
-  media: readMedia,
-  video: readMedia,
-  video_url: readMedia,
-  audio: readMedia,
-  input_audio: readMedia,
-  output_audio: readMedia,
+    image: readMedia,
+    image_url: readMedia,
+    input_image: readMedia,
+    file: readMedia,
+    input_file: readMedia,
+    document: readDocument,
+    media: readMedia,
+    video: readMedia,
+    video_url: readMedia,
+    audio: readMedia,
+    input_audio: readMedia,
+    output_audio: readMedia,
 
-  tool_use: readToolUse,
-  server_tool_use: readToolUse,
-  mcp_tool_use: readToolUse,
-  tool_result: readToolResult,
-  mcp_tool_result: readToolResult,
-  tool_call: readToolCall,
-  server_tool_call: readToolCall,
-  invalid_tool_call: readToolCall,
-  server_tool_result: ({ tool_call_id: id, status, output }, { draft }) =>
-    draft.addResult({ id: idOf(id), isError: status === 'error', ...readContents(output) }),
+    tool_use: readToolUse,
+    server_tool_use: readToolUse,
+    mcp_tool_use: readToolUse,
+    tool_result: readToolResult,
+    mcp_tool_result: readToolResult,
+    tool_call: readToolCall,
+    server_tool_call: readToolCall,
+    invalid_tool_call: readToolCall,
+    server_tool_result: ({ tool_call_id: id, status, output }, { draft }) =>
+      draft.addResult({ id: idOf(id), isError: status === 'error', ...readContents(output) }),
 
-  'tool-call': ({ toolCallId, toolName, input, args }, { draft }) =>
-    draft.addCall({ id: idOf(toolCallId), name: toText(toolName), arguments: writeArguments(input ?? args) }),
-  'tool-result': readAiSdkResult,
-  'tool-invocation': ({ toolInvocation }, target) => {
-    if (isMapping(toolInvocation)) readInvocation(toolInvocation, target);
-  },
-  'dynamic-tool': readUiTool,
-  'step-start': (_block, { draft }) => draft.endStep(),
-};
+    'tool-call': ({ toolCallId, toolName, input, args }, { draft }) =>
+      draft.addCall({ id: idOf(toolCallId), name: toText(toolName), arguments: writeArguments(input ?? args) }),
+    'tool-result': readAiSdkResult,
+    'tool-invocation': ({ toolInvocation }, target) => {
+      if (isMapping(toolInvocation)) readInvocation(toolInvocation, target);
+    },
+    'dynamic-tool': readUiTool,
+    'step-start': (_block, { draft }) => draft.endStep(),
+  }),
+);
 
 const TYPE_CHARACTERS = 80;
 
@@ -86,7 +88,7 @@ export function readBlock(given: unknown, target: BlockTarget): void {
   if (typeof given === 'string') return target.draft.addText(given);
   if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a content part with a type');
   const type = toText(given['type']);
-  const reader = READERS[type] ?? findReader(type);
+  const reader = READERS.get(type) ?? findReader(type);
   if (reader !== undefined) return reader(given, target);
   if (LEFT_OUT.has(type) || type.startsWith('data-')) {
     return notes.add('left_out', at, `a part of type ${clipText(type, TYPE_CHARACTERS)} has no content for a model`);

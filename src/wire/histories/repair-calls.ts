@@ -157,9 +157,11 @@ function speaks({ role }: Message): boolean {
 
 /** The first open call of the newest message that has one. */
 function takeOpen(open: Call[]): Call | undefined {
-  // Calls at the end may have been answered by another of their ids.
+  // Calls may have been answered by another of their ids.
   while (open.length > 0 && open.at(-1)?.result !== undefined) open.pop();
-  let at = open.length - 1;
-  while (at > 0 && open[at - 1]?.from === open[at]?.from && open[at - 1]?.result === undefined) at -= 1;
-  return open.splice(Math.max(0, at), 1)[0];
+  let first = open.length - 1;
+  for (let at = first; at >= 0 && open[at]?.from === open.at(-1)?.from; at -= 1) {
+    if (open[at]?.result === undefined) first = at;
+  }
+  return first < 0 ? undefined : open.splice(first, 1)[0];
 }

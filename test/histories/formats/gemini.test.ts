@@ -91,3 +91,20 @@ test('keeps a message that a record of another type names', () => {
   const [read] = readLines(FACTS, USER, ANSWER, { type: 'message_update', id: 'm1', tokens: { input: 1 } });
   expect(outline(read?.messages ?? [])).toEqual(LOOKED);
 });
+
+test('reads a request on each line as a conversation, and refuses a line without contents', () => {
+  const request = (text: string): object => ({
+    systemInstruction: { parts: [{ text: 'Be brief.' }] },
+    contents: [{ role: 'user', parts: [{ text }] }],
+  });
+  const read = readLines(request('One.'), request('Two.'));
+  expect(read.map(({ messages }) => outline(messages))).toEqual(
+    ['One.', 'Two.'].map((content) => [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content },
+    ]),
+  );
+  expect(() => readLines(request('One.'), { other: 1 })).toThrow(
+    expect.objectContaining({ code: 'invalid_input', field: 'line 2' }),
+  );
+});

@@ -261,3 +261,13 @@ test('reads the messages of a run of LangSmith, and of states of which the last 
     ]);
   }
 });
+
+test('a message on a line of its own is named by its line', () => {
+  expect(() =>
+    readLines(
+      { role: 'user', content: 'One.' },
+      { role: 'assistant', content: 'Two.' },
+      { role: 'user', content: [{ type: 'toString' }] },
+    ),
+  ).toThrow(expect.objectContaining({ code: 'invalid_input', field: 'line 3.content[0].type' }));
+});

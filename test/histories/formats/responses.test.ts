@@ -249,3 +249,13 @@ test('refuses an item of an unknown type, with its index', () => {
     /^\[18\]\.type: items of type telepathy are not known/,
   );
 });
+
+test('a rollback of no turns takes nothing back', () => {
+  const [read] = readLines(
+    { type: 'session_meta', payload: { id: 'r-5' } },
+    said('user', 'First.'),
+    event('user_message', { message: 'First.' }),
+    event('thread_rolled_back', { num_turns: 0 }),
+  );
+  expect(outline(read?.messages ?? [])).toEqual([{ role: 'user', content: 'First.' }]);
+});

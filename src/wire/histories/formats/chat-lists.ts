@@ -90,22 +90,24 @@ function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unkno
   };
 }
 
-const SHARE_GPT_ROLES: Readonly<Record<string, string>> = {
-  human: 'user',
-  user: 'user',
-  gpt: 'assistant',
-  assistant: 'assistant',
-  chatgpt: 'assistant',
-  bing: 'assistant',
-  bard: 'assistant',
-  model: 'assistant',
-  system: 'system',
-  function_call: 'assistant',
-  tool_call: 'assistant',
-  observation: 'tool',
-  tool: 'tool',
-  function_response: 'tool',
-};
+const SHARE_GPT_ROLES: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    human: 'user',
+    user: 'user',
+    gpt: 'assistant',
+    assistant: 'assistant',
+    chatgpt: 'assistant',
+    bing: 'assistant',
+    bard: 'assistant',
+    model: 'assistant',
+    system: 'system',
+    function_call: 'assistant',
+    tool_call: 'assistant',
+    observation: 'tool',
+    tool: 'tool',
+    function_response: 'tool',
+  }),
+);
 
 const CALL_AUTHORS: ReadonlySet<unknown> = new Set(['function_call', 'tool_call']);
 /** Hermes and Qwen write calls into the text. */
@@ -129,7 +131,7 @@ function readEntry({ value, at }: FileRecord): ForeignConversation {
   if (typeof system === 'string') messages.add({ role: 'system', content: system }, placeIn(at, 'system'));
   for (const { value: message, at: place } of membersOf(conversations, placeIn(at, 'conversations'))) {
     const { from, value: content } = blockOf(message);
-    const role = SHARE_GPT_ROLES[toText(from)] ?? from ?? 'unknown';
+    const role = SHARE_GPT_ROLES.get(toText(from)) ?? from ?? 'unknown';
     messages.add({ role, ...readValue(from, role, content ?? null, placeIn(place, 'value')) }, place);
   }
   return messages.finish(id);

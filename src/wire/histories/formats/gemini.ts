@@ -14,24 +14,28 @@ import {
 export const gemini: HistoryFormat = {
   name: 'gemini',
   title: 'a session of Gemini CLI',
-  recognizes: (records) => isGeminiSession(records) || findContents(records) !== undefined,
-  read: (records) => [isGeminiSession(records) ? readGeminiSession(records) : readContents(records)],
+  recognizes: (records) =>
+    isGeminiSession(records) || (records[0] !== undefined && findContents(records[0]) !== undefined),
+  read: (records) => (isGeminiSession(records) ? [readGeminiSession(records)] : records.map(readContents)),
 };
 
 interface Contents {
   readonly list: readonly unknown[];
   readonly at: string;
-  readonly system: unknown;
+  readonly system?: { readonly parts: unknown; readonly at: string };
 }
 
-function findContents([first]: readonly FileRecord[]): Contents | undefined {
-  if (first === undefined) return undefined;
-  const { value, at } = first;
+function findContents({ value, at }: FileRecord): Contents | undefined {
   const { contents, history, systemInstruction } = blockOf(value);
   const list = Array.isArray(value) ? value : (contents ?? history);
   if (!Array.isArray(list) || !list.some(isContent)) return undefined;
   const field = contents === undefined ? 'history' : 'contents';
-  return { list, at: Array.isArray(value) ? at : placeIn(at, field), system: systemInstruction };
+  const system = { parts: blockOf(systemInstruction)['parts'], at: placeIn(at, 'systemInstruction') };
+  return {
+    list,
+    at: Array.isArray(value) ? at : placeIn(at, field),
+    ...(isMapping(systemInstruction) && { system }),
+  };
 }
 
 /** Unlike others, the parts of Gemini have no type. */
@@ -40,11 +44,13 @@ function isContent(value: unknown): boolean {
   return value['parts'].length > 0 && value['parts'].every((part) => isMapping(part) && part['type'] === undefined);
 }
 
-function readContents(records: readonly FileRecord[]): ForeignConversation {
+/** A file may have a request on each line. */
+function readContents(record: FileRecord): ForeignConversation {
+  const contents = findContents(record);
+  if (contents === undefined) throw fieldError('invalid_input', record.at, 'expected `contents`, as on the first line');
   const messages = new ForeignMessages();
-  const { list, at, system } = findContents(records) ?? { list: [], at: '', system: undefined };
-  if (isMapping(system))
-    addAll(readGeminiParts('system', system['parts'], 'systemInstruction'), 'systemInstruction', messages);
+  const { list, at, system } = contents;
+  if (system !== undefined) addAll(readGeminiParts('system', system.parts, system.at), system.at, messages);
   for (const { value: content, at: place } of membersOf(list, at)) {
     const { role, parts } = blockOf(content);
     addAll(readGeminiParts(toText(role) || 'user', parts, place), place, messages);

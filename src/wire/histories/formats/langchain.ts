@@ -17,14 +17,16 @@ function isType(type: unknown): boolean {
 }
 
 /** Constructors in `lc` dumps, without `Message` or `MessageChunk`. */
-const ROLES: Readonly<Record<string, string>> = {
-  human: 'user',
-  ai: 'assistant',
-  system: 'system',
-  developer: 'developer',
-  tool: 'tool',
-  function: 'function',
-};
+const ROLES: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    human: 'user',
+    ai: 'assistant',
+    system: 'system',
+    developer: 'developer',
+    tool: 'tool',
+    function: 'function',
+  }),
+);
 
 /** Chunks and dumps repeat other fields here. */
 const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata'];
@@ -33,7 +35,7 @@ const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'res
 export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
   const { kind, fields } = openMessage(given);
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
-  const role = ROLES[kind] ?? toText(fields['role'] ?? given['role'] ?? kind);
+  const role = ROLES.get(kind) ?? toText(fields['role'] ?? given['role'] ?? kind);
   const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !REPEATED.includes(key)));
   return { ...kept, role, content: dropRepeatedCalls(fields) };
 }

@@ -1,12 +1,12 @@
 import { isMapping } from '../../../domain/parse.ts';
 import { type Block, blockOf, blocksIn, toText } from '../values.ts';
-import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, placeIn } from './format.ts';
+import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, membersOf, placeIn } from './format.ts';
 
 export interface MessageList {
   readonly id?: unknown;
   readonly messages: readonly unknown[];
-  /** Messages stand at `<at>[0]` and so on. */
-  readonly at: string;
+  /** Of each message. */
+  readonly places: readonly string[];
   readonly system?: { readonly value: unknown; readonly at: string } | undefined;
 }
 
@@ -26,8 +26,7 @@ const PATHS: readonly (readonly string[])[] = [
 function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   const entries = listEntries(records);
   if (entries.length > 0 && entries.every(({ value }) => isMessage(value))) {
-    const at = entries === records ? '' : (records[0]?.at ?? '');
-    return [{ messages: entries.map(({ value }) => value), at }];
+    return [{ messages: entries.map(({ value }) => value), places: entries.map(({ at }) => at) }];
   }
   const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
   const found = lists.filter((list) => list !== undefined);
@@ -62,7 +61,7 @@ function findIn(record: Block, at: string): MessageList | undefined {
     return {
       id: id ?? thread ?? instance ?? sessionId ?? (tried === undefined ? undefined : toText(tried)),
       messages: value,
-      at: placeIn(at, path.join('.')),
+      places: membersOf(value, placeIn(at, path.join('.'))).map((member) => member.at),
       system: prompt === undefined ? undefined : { value: record[prompt], at: placeIn(at, prompt) },
     };
   }
@@ -90,7 +89,7 @@ export function listFormat({ name, title, recognizes, open }: ListReading): Hist
         const unwrap = open?.(list) ?? ((message: Block) => message);
         if (list.system !== undefined) messages.add({ role: 'system', content: list.system.value }, list.system.at);
         list.messages.forEach((message, index) => {
-          const at = `${list.at}[${index}]`;
+          const at = list.places[index] ?? '';
           const unwrapped = isMapping(message) ? unwrap(message, at, messages) : message;
           if (unwrapped !== undefined) messages.add(unwrapped, at);
         });

@@ -18,20 +18,22 @@ const OWN: ReadonlySet<string> = new Set(
 );
 
 /** Calls with their result in the item itself, and its field. */
-const RESULT_FIELDS: Readonly<Record<string, string>> = {
-  mcp_call: 'output',
-  web_search_call: 'results',
-  file_search_call: 'results',
-  code_interpreter_call: 'outputs',
-  image_generation_call: 'result',
-};
+const RESULT_FIELDS: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    mcp_call: 'output',
+    web_search_call: 'results',
+    file_search_call: 'results',
+    code_interpreter_call: 'outputs',
+    image_generation_call: 'result',
+  }),
+);
 
 export function isCallItem(type: string): boolean {
   return type.endsWith('_call') || type === 'program';
 }
 
 export function isOpenCall(type: string): boolean {
-  return isCallItem(type) && RESULT_FIELDS[type] === undefined;
+  return isCallItem(type) && RESULT_FIELDS.get(type) === undefined;
 }
 
 export function isResultItem(type: string): boolean {
@@ -41,7 +43,7 @@ export function isResultItem(type: string): boolean {
 /** A tool of the provider has the name of its item: `local_shell` for `local_shell_call`. */
 export function readItemCall(type: string, item: Block): ItemCall {
   const name = nameTool(type, item);
-  const field = RESULT_FIELDS[type];
+  const field = RESULT_FIELDS.get(type);
   const call = { name, arguments: readArguments(type, item) };
   return field === undefined ? call : { ...call, result: readOwnResult(type, item, field) };
 }

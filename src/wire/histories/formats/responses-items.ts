@@ -8,25 +8,29 @@ import { type Block, idOf, toText } from '../values.ts';
 import { isCallItem, isResultItem, readItemCall, readItemOutput } from './responses-calls.ts';
 
 /** Without content for a model, or readable by the provider only. */
-const LEFT_OUT: Readonly<Record<string, string>> = {
-  item_reference: 'references to items that the file does not hold',
-  mcp_list_tools: 'lists of the tools of a server',
-  mcp_approval_request: 'requests for an approval',
-  mcp_approval_response: 'approvals of a call',
-  compaction: 'encrypted summaries',
-  compaction_summary: 'encrypted summaries',
-  context_compaction: 'encrypted summaries',
-  compaction_trigger: 'requests for a compaction',
-  ghost_snapshot: 'snapshots of files',
-  additional_tools: 'lists of tools',
-};
+const LEFT_OUT: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    item_reference: 'references to items that the file does not hold',
+    mcp_list_tools: 'lists of the tools of a server',
+    mcp_approval_request: 'requests for an approval',
+    mcp_approval_response: 'approvals of a call',
+    compaction: 'encrypted summaries',
+    compaction_summary: 'encrypted summaries',
+    context_compaction: 'encrypted summaries',
+    compaction_trigger: 'requests for a compaction',
+    ghost_snapshot: 'snapshots of files',
+    additional_tools: 'lists of tools',
+  }),
+);
 
-const ROLES: Readonly<Record<string, 'system' | 'user' | 'assistant'>> = {
-  system: 'system',
-  developer: 'system',
-  user: 'user',
-  assistant: 'assistant',
-};
+const ROLES: ReadonlyMap<string, 'system' | 'user' | 'assistant'> = new Map(
+  Object.entries<'system' | 'user' | 'assistant'>({
+    system: 'system',
+    developer: 'system',
+    user: 'user',
+    assistant: 'assistant',
+  }),
+);
 
 interface ItemMessage {
   readonly message: Message;
@@ -62,7 +66,7 @@ export class ItemReader {
     if (type === 'agent_message') return this.#readAgentMessage(item, at);
     if (isCallItem(type)) return this.#readCall(type, item, at);
     if (isResultItem(type)) return this.#readOutput(item, at);
-    const what = LEFT_OUT[type];
+    const what = LEFT_OUT.get(type);
     if (what === undefined) {
       const named = type === '' ? 'the item has no type' : `items of type ${type} are not known`;
       throw fieldError('invalid_input', `${at}.type`, `${named}. Remove the item`);
@@ -76,7 +80,7 @@ export class ItemReader {
   }
 
   #readMessage(item: Block, at: string): void {
-    const role = ROLES[toText(item['role'] ?? 'assistant')];
+    const role = ROLES.get(toText(item['role'] ?? 'assistant'));
     if (role === undefined) {
       throw fieldError('invalid_input', `${at}.role`, 'expected system, developer, user or assistant');
     }

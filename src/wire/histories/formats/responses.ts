@@ -137,7 +137,8 @@ class RolloutItems {
   }
 
   #takeBack(count: unknown): void {
-    const turns = this.#turns.splice(typeof count === 'number' ? -count : this.#turns.length);
+    const left = this.#turns.length - (typeof count === 'number' ? count : 0);
+    const turns = this.#turns.splice(Math.max(0, left));
     for (const { at } of this.list.splice(turns[0] ?? this.list.length))
       this.#messages.leaveOut('messages that were taken back', at);
   }
