@@ -59,7 +59,7 @@ test.each([
   },
 );
 
-test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
+test.each(['ready', 'idle', 'openPasses', 'failed', 'waiting', 'quarantined'] as const)(
   'a sweep renames the key of the set %s if its Redis type is wrong, and still returns the due turns',
   async (keyOf) => {
     const { shard, id } = await makeDue();

@@ -24,7 +24,7 @@ local function quarantine_member(set, member, why)
 end
 
 local function free_sets()
-  for _, set in ipairs({ 'ready', 'idle', 'passes', 'failed' }) do
+  for _, set in ipairs({ 'ready', 'idle', 'passes', 'failed', 'waiting' }) do
     if type(redis.pcall('ZCARD', shard .. set)) ~= 'number' then
       quarantine('key', shard .. set, nil, 'wrong type of Redis value, key renamed to ' .. move_key(shard .. set))
     end
