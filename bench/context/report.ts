@@ -1,5 +1,5 @@
-import { plotReplay } from '../../src/cli/reports/file-reports.ts';
 import { drawBarPlot } from '../../src/cli/reports/bar-plot.ts';
+import { plotReplay } from '../../src/cli/reports/file-reports.ts';
 import { type Markup, markup } from '../../src/cli/reports/markup.ts';
 import { drawTable, figure, placeWide, writePage } from '../../src/cli/reports/report-page.ts';
 import { drawSizePlot } from '../../src/cli/reports/size-plot.ts';

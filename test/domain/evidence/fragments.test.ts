@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderCall, partTexts, splitFragments } from '../../../src/compaction/evidence/fragments.ts';
+import { partTexts, renderCall, splitFragments } from '../../../src/compaction/evidence/fragments.ts';
 import { callTools, toolResult, user } from '../messages.ts';
 
 function piecesOf(text: string): string[] {
