@@ -11,6 +11,7 @@ const gates = [
   process.argv.includes('--fast') ? 'types' : 'lint',
   'unused',
   'ceilings',
+  'structure',
   'imports',
   'prose',
   'format:check',

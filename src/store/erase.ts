@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
-import { callStore } from './records.ts';
 import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 

@@ -5,7 +5,7 @@ import type { AnswerKind, TurnUsage, Waiting, WaitKind } from '../domain/turn.ts
 import { SETTLED_STATES } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import type { Keyspace } from './keys.ts';
-import { callStore, RecordFields } from './records.ts';
+import { RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodePage, NAMES_PER_SCRIPT, type PageReply, type ShardPage, walkShards } from './shard-walk.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';

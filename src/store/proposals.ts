@@ -8,7 +8,7 @@ import type { ApprovalRefusal, Proposal, Verdict } from '../domain/proposal.ts';
 import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeProposal, decodeReasons, type PassLease, type PassLost } from './pass-record.ts';
-import { callStore, corruptRecord, RecordFields, readRecordJson } from './records.ts';
+import { corruptRecord, RecordFields, readRecordJson } from './records.ts';
 import { decodeStatus, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 
 export function openProposalStore(redis: Redis, keyspace: Keyspace) {

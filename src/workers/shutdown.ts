@@ -18,11 +18,11 @@ export class Shutdown {
   readonly #callsEnd = new AbortController();
   readonly #workEnds = new AbortController();
   /** The worker starts no delivery and no step any more. */
-  readonly begun = this.#begun.signal;
+  readonly begun: AbortSignal = this.#begun.signal;
   /** The worker aborts its model and tool calls. An answer that still arrives is recorded. */
-  readonly callsEnd = this.#callsEnd.signal;
+  readonly callsEnd: AbortSignal = this.#callsEnd.signal;
   /** All leases are handed back, even those of work that still runs. */
-  readonly workEnds = this.#workEnds.signal;
+  readonly workEnds: AbortSignal = this.#workEnds.signal;
   #cutOff = 0;
 
   /** Turns and passes that the deadline interrupted within a step. */

@@ -10,6 +10,7 @@ const passing = {
   imports: 'true',
   lint: 'true',
   prose: 'true',
+  structure: 'true',
   unused: 'true',
 };
 
@@ -25,6 +26,7 @@ test('npm run check prints one line per gate, and the output of failed gates', a
     'pass  format:check',
     'pass  imports',
     'pass  prose',
+    'pass  structure',
     'pass  unused',
   ]);
   expect(output).toContain('── lint: echo loose promise; exit 3\nloose promise');
@@ -62,4 +64,32 @@ test('a turn is parsed', () => expect(parseTurn('one')).toBe('one'));
   expect(output).toMatch(/1 passed/);
   expect(output).toMatch(/Coverage for branches \(50%\) does not meet global threshold \(95%\)/);
   expect(code).not.toBe(0);
+});
+
+test('the structure gate lists names that two files of src export, once there are too many', async () => {
+  using fixture = buildFixture();
+  const names = ['one', 'two', 'three'];
+  const text = names.map((name) => `export const ${name} = 1;\n`).join('');
+  fixture.write({ 'src/a.ts': text, 'src/b.ts': text });
+  const { code, output } = await fixture.run('structure');
+  expect(code, output).toBe(1);
+  for (const name of names) expect(output).toContain(`${name}: src/a.ts, src/b.ts`);
+});
+
+test('the structure gate counts a file that only one file imports, unless a test imports it or it has siblings', async () => {
+  using fixture = buildFixture();
+  const commands = ['a', 'b', 'c'];
+  fixture.write({
+    'src/once.ts': 'export const once = 1;\n',
+    'src/tested.ts': 'export const tested = 1;\n',
+    ...Object.fromEntries(commands.map((name) => [`src/commands/${name}.ts`, `export const ${name} = 1;\n`])),
+    'src/main.ts': ['./once.ts', './tested.ts', ...commands.map((name) => `./commands/${name}.ts`)]
+      .map((path) => `import '${path}';\n`)
+      .join(''),
+    'test/tested.test.ts': "import '../src/tested.ts';\n",
+  });
+  const { code, output } = await fixture.run('structure');
+  expect(code, output).toBe(0);
+  // Four of them are of the fixture itself.
+  expect(output).toContain('11 files of src, 5 files with one importer');
 });

@@ -36,11 +36,11 @@ export const compactionMethods = {
     if (context === undefined) throw noConversation(conversation);
     // A damaged record must not stop a trial.
     const recorded = examinePolicy(state.requestFacts?.policy).policy;
-    const request = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
+    const facts = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
     const weigh = estimateWeights(context.items);
     const evidence = ports.readEvidence;
     const explained = await eventLoopShare.run(
-      explainPlanInSlices({ ...request, context, weigh, evidence, isEstimate: true }),
+      explainPlanInSlices({ ...facts, context, weigh, evidence, isEstimate: true }),
     );
     const { plan, tokensAfter, messages, protectedPositions } = explained;
     return {

@@ -119,9 +119,9 @@ type Refused = Exclude<AcceptResult, { readonly status: 'accepted' | 'known' }>;
 
 function refuseTurn(
   { conversation, turn, redriveOf = turn, maxQueuedTurns }: Omit<TurnToAccept, 'priority'>,
-  refused: Refused,
+  result: Refused,
 ): TurnfoldError {
-  switch (refused.status) {
+  switch (result.status) {
     case 'conflict':
       return fieldError(
         'turn_conflict',
@@ -129,23 +129,23 @@ function refuseTurn(
         `${turn} was accepted before with another input, context or option. Use a new turn id`,
       );
     case 'forking':
-      return beingCopied(conversation, refused);
+      return beingCopied(conversation, result);
     case 'other_agent':
-      return agentConflict(conversation, refused.agent);
+      return agentConflict(conversation, result.agent);
     case 'full': {
-      const { queued } = refused;
+      const { queued } = result;
       const why =
         `${queued} turns are queued, running or waiting, and maxQueuedTurns is ${maxQueuedTurns}. ` +
         'Try again once turns have settled';
       return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
     }
     case 'busy': {
-      const { queued } = refused;
+      const { queued } = result;
       const why = `${queued} turns are queued or in flight, and onBusy is reject. Try again once they have settled`;
       return fieldError('conversation_busy', 'conversation', why, { details: { queued } });
     }
     case 'not_failed':
-      return refused.state === undefined ? noTurn(conversation, redriveOf) : notFailed(redriveOf, refused.state);
+      return result.state === undefined ? noTurn(conversation, redriveOf) : notFailed(redriveOf, result.state);
   }
 }
 

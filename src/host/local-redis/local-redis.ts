@@ -28,10 +28,14 @@ export interface SourceRequest {
 
 /** As durable as in production. Snapshots are off, because they would only add forks and writes. */
 export const DEFAULT_SERVER_ARGS: readonly string[] = [
-  ...['--appendonly', 'yes'],
-  ...['--appendfsync', 'everysec'],
-  ...['--save', ''],
-  ...['--maxmemory-policy', 'noeviction'],
+  '--appendonly',
+  'yes',
+  '--appendfsync',
+  'everysec',
+  '--save',
+  '',
+  '--maxmemory-policy',
+  'noeviction',
 ];
 
 export class LocalRedisError extends Error {

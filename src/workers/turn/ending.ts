@@ -66,7 +66,7 @@ export class Ending {
   readonly callsEnd: AbortSignal;
   readonly #ports: EndingOptions;
   readonly #work = new AbortController();
-  readonly signal = this.#work.signal;
+  readonly signal: AbortSignal = this.#work.signal;
   readonly #heartbeat: Stoppable;
   #expiry: Stoppable;
   #limit: Stoppable | undefined;

@@ -11,7 +11,7 @@ local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'acceptedAt', '
 local turns = {}
 
 -- A script may write to turns before it has read all of their fields, so their numbers are checked first.
--- is_whole: all fields are read at once. The first turn may have 1,000 steps and large answers, so only a claim reads
+-- is_whole: read all fields at once. The first turn may have 1,000 steps and large answers, so only a claim reads
 -- it whole.
 local function read_turn(turn, is_whole)
   local hash = turns[turn]

@@ -5,7 +5,7 @@ import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, memb
 export interface MessageList {
   readonly id?: unknown;
   readonly messages: readonly unknown[];
-  /** Of each message. */
+  /** One for each message. */
   readonly places: readonly string[];
   readonly system?: { readonly value: unknown; readonly at: string } | undefined;
 }
