@@ -144,7 +144,7 @@ export function dropForeignHeaders<Client extends object>(client: Client): Clien
 /** Node bundles another undici, which refuses this agent. The cast is safe: only iterator methods differ. */
 const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 
-const ERROR_CHARACTERS = 1_048_576;
+export const ERROR_CHARACTERS = 1_048_576;
 
 /**
  * The `fetch` of the SDKs. Gateways and local servers differ from the provider's own API in two ways:
@@ -168,12 +168,23 @@ function isJson({ headers }: Response): boolean {
 }
 
 async function readError(response: Response): Promise<Response> {
-  const text = (await response.text()).slice(0, ERROR_CHARACTERS);
+  const text = await readStart(response.body);
   const error = readErrorBody(text);
   const { status, statusText, headers } = response;
   const kept = new Headers([...headers].filter(([name]) => !name.startsWith('content-')));
   const body = error === undefined ? text : JSON.stringify({ type: 'error', error });
   return new Response(body, { status, statusText, headers: kept });
+}
+
+/** The rest of a longer body is never read. Some providers append the whole request to their error. */
+async function readStart(body: ReadableStream<Uint8Array> | null): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const piece of body ?? []) {
+    text += decoder.decode(piece, { stream: true });
+    if (text.length >= ERROR_CHARACTERS) break;
+  }
+  return text.slice(0, ERROR_CHARACTERS);
 }
 
 /**

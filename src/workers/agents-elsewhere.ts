@@ -56,6 +56,7 @@ export class AgentsElsewhere {
     if (known !== undefined && now - known.at < ANSWER_MS) return await known.found;
     const found = this.#options.presence.findAgent(agent, role);
     this.#answers.set(name, { at: now, found });
+    found.catch(() => this.#answers.delete(name));
     return await found;
   }
 }

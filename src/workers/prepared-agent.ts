@@ -96,6 +96,7 @@ export async function prepareAgent(
     if (known !== undefined) return await known;
     const fixed = fixAgent(parts, prompt, withSystem).then(({ prepared }) => prepared);
     prompts.set(prompt, fixed);
+    fixed.catch(() => prompts.get(prompt) === fixed && prompts.delete(prompt));
     const [oldest] = prompts.keys();
     if (prompts.size > KEPT_PROMPTS && oldest !== undefined) prompts.delete(oldest);
     return await fixed;

@@ -53,3 +53,21 @@ it('a stream that its server labels as JSON is read as a stream', async () => {
   const answer = await hear([`${WORDS}\n\n`, 'data: [DONE]\n\n'], 'application/json');
   expect(answer.content).toBe('Zwei Dateien: ä');
 });
+
+it('of an error body without an end, only the start is read', async () => {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(400, { 'content-type': 'text/plain' });
+    const send = (): void => void (response.destroyed || response.write('x'.repeat(65_536), send));
+    send();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    expect(await failureOf(connect('openai-chat', { url }).generate(ask([user])))).toMatchObject({ kind: 'invalid' });
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});

@@ -376,6 +376,26 @@ test('an error of one due wake stops no other', async () => {
   expect(fixture.errors.map(({ error }) => (error as Error).message)).toEqual(['broken delivery']);
 });
 
+test('an error of a due wake does not keep a job of a worse priority from its own conversation', async () => {
+  const fixture = useFixture();
+  const wakes = fixture.openWakes();
+  const { lanes } = openLanes(fixture, 1);
+  await addWakes(wakes, namesOf(CROWD + 13));
+  expect(await countDue(fixture)).toBeGreaterThan(0);
+  const seen: string[] = [];
+  const handler: TurnHandler = ({ id }) => {
+    seen.push(id);
+    return id === 'own' ? Promise.resolve({ status: 'done' }) : Promise.reject(new Error(`broken ${id}`));
+  };
+  const job = { data: { v: 1, tenant: '_', id: 'own' }, priority: 11, attemptsStarted: 1, timestamp: 0 };
+  await deliverTurns(handler, { drop: () => undefined }, lanes)(job as unknown as Job, 'token');
+
+  expect(seen).toContain('own');
+  expect(fixture.errors.map(({ error }) => (error as Error).message)).toEqual(
+    seen.filter((id) => id !== 'own').map((id) => `broken ${id}`),
+  );
+});
+
 test('a worker that closes takes no more due wakes, and another worker gets them', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();

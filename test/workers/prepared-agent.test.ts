@@ -163,3 +163,19 @@ test('the tokens of a model are counted with the factor of its profile until a p
   const { overhead } = await prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
   expect(overhead.calibration).toBe(1.6);
 });
+
+test('withSystem tries a prompt again that could not be counted', async () => {
+  const counter = await loadTokenCounter('o200k_base');
+  let fails = false;
+  const loadCounter = () =>
+    Promise.resolve({
+      ...counter,
+      count: (text: string) => (fails ? Promise.reject(new Error('no memory')) : counter.count(text)),
+    });
+  const agent = { name: 'guide', system: '', tools: [], policy: {}, model: scriptedModel({ steps: [] }) };
+  const prepared = await prepareAgent(agent, {}, { loadCounter });
+  fails = true;
+  await expect(prepared.withSystem('Be brief.')).rejects.toThrow('no memory');
+  fails = false;
+  await expect(prepared.withSystem('Be brief.')).resolves.toBeDefined();
+});

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 const TYPING_MS = 200;
 
@@ -12,10 +12,18 @@ interface TypedFieldProps {
 
 export function TypedField({ label, value, maxLength, suggestions, onChange }: TypedFieldProps) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const reported = useRef(value);
+  // The own text comes back as `value`, perhaps after more keys were typed.
+  useEffect(() => {
+    if (value !== reported.current) setText(value);
+    reported.current = value;
+  }, [value]);
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
+    const timer = setTimeout(() => {
+      reported.current = text.trim();
+      onChange(reported.current);
+    }, TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   const list = suggestions === undefined ? undefined : 'known-agents';

@@ -29,28 +29,29 @@ export function useTurnStream(conversation: string, turn: string, onChange: () =
     setStream(START);
     let items: readonly ShownItem[] = [];
     let frame: number | undefined;
-    const show = (): void => {
+    const show = (state: TurnStream['state'], error?: TurnfoldError): void => {
+      if (frame !== undefined) cancelAnimationFrame(frame);
       frame = undefined;
-      setStream({ items, state: 'open', error: undefined });
+      setStream({ items, state, error });
     };
     const onCut = (failure: TurnfoldError | undefined): void => {
       if (failure !== undefined && !isOutage(failure)) throw failure;
-      setStream({ items, state: 'lost', error: undefined });
+      show('lost');
     };
     const path = ['conversations', conversation, 'turns', turn, 'events'];
     const follow = async (): Promise<void> => {
       for await (const { type, data } of followEvents(path, signal, onCut)) {
         if (type === 'end') {
-          setStream({ items, state: 'ended', error: undefined });
+          show('ended');
           onChange();
           return;
         }
         items = addPart(items, { ...data, type } as TurnPart);
-        frame ??= requestAnimationFrame(show);
+        frame ??= requestAnimationFrame(() => show('open'));
         if (!PIECES.has(type)) onChange();
       }
     };
-    follow().catch((error: unknown) => setStream({ items, state: 'ended', error: error as TurnfoldError }));
+    follow().catch((error: unknown) => show('ended', error as TurnfoldError));
     return () => {
       leaving.abort();
       if (frame !== undefined) cancelAnimationFrame(frame);

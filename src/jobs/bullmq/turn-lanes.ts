@@ -49,7 +49,10 @@ export class TurnLanes implements Lanes {
     worker.on('closing', () => clearTimeout(this.#timer));
   }
 
-  /** Ends before `LANE_MS` if there is no wake, the worker closes, or a wake is postponed. */
+  /**
+   * Ends before `LANE_MS` if there is no wake, the worker closes, or a wake fails or is postponed. An error belongs to
+   * the conversation of its wake, so it does not fail the job. The sweeper finds that wake.
+   */
   async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     const startedAt = performance.now();
     const waitedMs = (job.processedOn ?? job.timestamp) - job.timestamp;
@@ -58,7 +61,8 @@ export class TurnLanes implements Lanes {
     while (performance.now() - startedAt < LANE_MS) {
       const due = this.#mayBeDue ? await this.#next.add(undefined) : undefined;
       if (due === undefined) return;
-      const result = await handler(due.conversation);
+      const result = await handler(due.conversation).catch(this.#options.report);
+      if (result === undefined) return;
       if (result.status === 'postponed') return await this.#addJobs([due], result.delayMs);
     }
   }

@@ -1,7 +1,7 @@
 import { readJsonText } from '../../domain/json-text.ts';
 import { isModelError, ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
-import type { FailedCall } from '../provider-call.ts';
+import { ERROR_CHARACTERS, type FailedCall } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
 /**
@@ -16,9 +16,6 @@ const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_InvalidPromptError: 'the model does not support a part of the request',
   AI_UnsupportedModelVersionError: 'the model has another specification version than v3 or v4',
 };
-
-/** Some providers append the whole request to their error. */
-const MAX_BODY_CHARACTERS = 65_536;
 
 /** Converts an error into a `ModelError`. @throws the signal's reason if the signal ended the call */
 export function classifyAiSdkError(given: unknown, { signal, describe }: FailedCall): ModelError {
@@ -66,7 +63,7 @@ interface ErrorBody {
 
 /** Providers nest the error differently, and Gemini puts it into a list. */
 function readErrorBody(text: unknown): ErrorBody {
-  if (typeof text !== 'string' || text.length > MAX_BODY_CHARACTERS) return {};
+  if (typeof text !== 'string' || text.length > ERROR_CHARACTERS) return {};
   const body = readJsonText(text);
   const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
   if (!isMapping(first)) return {};

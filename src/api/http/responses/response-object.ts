@@ -1,6 +1,6 @@
 import { fieldError } from '../../../domain/errors.ts';
 import { idSchema } from '../../../domain/ids.ts';
-import type { Waiting, WaitingCall } from '../../../domain/turn.ts';
+import type { TurnUsage, Waiting, WaitingCall } from '../../../domain/turn.ts';
 import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
 import type { AnswerError } from '../app-options.ts';
 import { nameWaitingCall, undecided } from '../front-end/call-names.ts';
@@ -118,10 +118,14 @@ function readIncomplete(end: string | undefined): string {
   return end === 'refusal' ? 'content_filter' : 'max_output_tokens';
 }
 
-export function writeUsage({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }): object {
+export function writeUsage({
+  inputTokens,
+  outputTokens,
+  cachedTokens = 0,
+}: Pick<TurnUsage, 'inputTokens' | 'outputTokens' | 'cachedTokens'>): object {
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: cachedTokens },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: inputTokens + outputTokens,
