@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fieldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
+import { metadataSchema, type TurnMetadata } from '../domain/turn.ts';
 import { readTurnContext, type TurnContext, writeTurnContext } from '../domain/turn-context.ts';
 import { ROLES, type WorkerRole } from '../host/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
@@ -31,16 +32,25 @@ export async function readContextOption(typed: string | undefined): Promise<Turn
   if (typed === undefined) return undefined;
   const path = typed.startsWith(FILE_MARK) ? typed.slice(FILE_MARK.length) : undefined;
   const text = path === undefined ? typed : await readTextFile(path);
-  return readTurnContext(writeTurnContext(parseJson(text, path), CONTEXT_OPTION));
+  const where = path === undefined ? '' : `${nameFile(path)} is not JSON, `;
+  const why = `${where}expected a JSON object such as {"user":"u1"}, or @path of a file with one`;
+  return readTurnContext(writeTurnContext(parseJson(text, { option: CONTEXT_OPTION, why }), CONTEXT_OPTION));
 }
 
-function parseJson(text: string, path: string | undefined): unknown {
+const METADATA_OPTION = '--metadata';
+
+/** @throws invalid_input for anything but a JSON object of texts */
+export function readMetadataOption(typed: string | undefined): TurnMetadata | undefined {
+  if (typed === undefined) return undefined;
+  const why = 'expected a JSON object of texts such as {"request":"r1"}';
+  return parseInput(metadataSchema, parseJson(typed, { option: METADATA_OPTION, why }), METADATA_OPTION);
+}
+
+function parseJson(text: string, { option, why }: { readonly option: string; readonly why: string }): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const where = path === undefined ? '' : `${nameFile(path)} is not JSON, `;
-    const why = `${where}expected a JSON object such as {"user":"u1"}, or @path of a file with one`;
-    throw fieldError('invalid_input', CONTEXT_OPTION, why);
+    throw fieldError('invalid_input', option, why);
   }
 }
 

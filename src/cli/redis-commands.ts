@@ -68,6 +68,7 @@ function addTurnCommands(program: Command, runner: CommandRunner): void {
     .option('--delay <period>', 'time until the turn may start: 90s, 30m, 2h or 7d')
     .option('--deadline <period>', 'time in which the turn must be settled: 90s, 30m, 2h or 7d')
     .option('--max-turn-tokens <n>', 'maximum tokens of all model calls of the turn', readCount)
+    .option('--metadata <json>', 'names and values that are shown with the turn')
     .option('--max-queued-turns <n>', 'refuse the turn if so many turns are queued', readCount)
     .option(...PRIORITY_OPTION)
     .action(runner.onRedis(async () => (await import('./commands/turns.ts')).enqueue, ENQUEUE_NAMES));

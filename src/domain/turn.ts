@@ -158,6 +158,16 @@ export interface TurnCaps {
   readonly maxTurnTokens?: number | undefined;
 }
 
+/** Bounds of OpenAI's metadata, so that a protocol that has the same field refuses nothing that turnfold takes. */
+const METADATA = { keys: 16, keyCharacters: 64, valueCharacters: 512 } as const;
+
+export const metadataSchema = z
+  .record(z.string().min(1).max(METADATA.keyCharacters), z.string().max(METADATA.valueCharacters))
+  .refine((metadata) => Object.keys(metadata).length <= METADATA.keys, `expected at most ${METADATA.keys} keys`);
+
+/** Names and values that a caller attaches to a turn. No model and no agent reads them. */
+export type TurnMetadata = Readonly<Record<string, string>>;
+
 export interface TurnFailure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -184,6 +194,8 @@ export interface TurnFacts {
   readonly inputSeq?: number;
   /** Failed turn whose input this turn runs again. */
   readonly redriveOf?: string;
+  /** Given by the caller of the turn. */
+  readonly metadata?: TurnMetadata;
   /** Running turn that took this turn's message (`onBusy: 'steer'`). Both end together, with one answer. */
   readonly steeredInto?: string;
   /** The last 16 requests that brought answers to calls, oldest first. */

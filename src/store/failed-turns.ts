@@ -12,9 +12,12 @@ const READS = 200;
 export interface FailedTurn extends NamedConversation {
   readonly turn: string;
   readonly agent: string;
+  /** ms since epoch, by the clock of Redis. */
   readonly failedAt: number;
   readonly failure: TurnFailure;
+  /** Failed turn whose input this turn ran again. */
   readonly redriveOf?: string;
+  /** Latest turn that ran this turn's input again. */
   readonly redrivenAs?: string;
 }
 

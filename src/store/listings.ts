@@ -96,6 +96,7 @@ export interface ConversationQuery extends ListQuery<ConversationRef> {
 /** A conversation in a list. Other client calls accept it as the name of the conversation. */
 export interface ListedConversation extends NamedConversation {
   readonly agent: string;
+  /** State of the oldest unsettled turn, or of the last settled one. */
   readonly state: ListedState;
   /** Last seq, which is also the number of messages in the log. */
   readonly head: number;
@@ -103,7 +104,9 @@ export interface ListedConversation extends NamedConversation {
   readonly turns: number;
   /** Unsettled turns, without scheduled ones. */
   readonly mailbox: number;
+  /** Present if the oldest unsettled turn waits. */
   readonly waitsFor?: WaitKind;
+  /** Last settled turn. Absent before the first one. */
   readonly lastTurn?: {
     readonly state: (typeof SETTLED_STATES)[number];
     /** ms since epoch, by the clock of Redis. */

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef, TraceParent } from '../domain/ids.ts';
 import type { WeighedMessage } from '../domain/message.ts';
-import { type OnBusy, TURN_LIMITS, type TurnCaps, type TurnState } from '../domain/turn.ts';
+import { type OnBusy, TURN_LIMITS, type TurnCaps, type TurnMetadata, type TurnState } from '../domain/turn.ts';
 import { decodeForking, type Forking, type ForkingReply } from './conversation-record.ts';
 import { SCHEMAS } from './keys.ts';
 import { decodeMessage } from './log.ts';
@@ -49,6 +49,7 @@ export interface AcceptRequest {
   /** Turn for which `onBusy` is meant. If another is first, the new turn is enqueued. Absent: any turn. */
   readonly busyTurn?: string | undefined;
   readonly caps?: TurnCaps | undefined;
+  readonly metadata?: TurnMetadata | undefined;
 }
 
 export const acceptTurnScript: ScriptDefinition<[request: AcceptRequest], Acknowledged<AcceptResult>> = {
@@ -70,6 +71,7 @@ export const acceptTurnScript: ScriptDefinition<[request: AcceptRequest], Acknow
     ...closingArgs(),
     encodeCaps(request.caps),
     request.busyTurn ?? '',
+    request.metadata === undefined ? '' : JSON.stringify(request.metadata),
   ],
   decode: (reply) => {
     const answer = reply as AcceptReply;

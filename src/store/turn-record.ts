@@ -81,6 +81,7 @@ export interface ClaimedTurn {
  * - costMicros   price of the model calls in millionths of a dollar
  * - requestTokens: tokens of each model request, by our own count
  * - caps         `deadlineMs maxTurnTokens` if the caller set one of these limits. 0 stands for no limit
+ * - metadata     the caller's names and values as JSON
  * - steer        1 while the turn waits to go into the running turn
  * - steeredInto  running turn into which the message of this turn went
  * - redriveOf    failed turn whose input this turn repeats

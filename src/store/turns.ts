@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { readJsonAnswer } from '../domain/final-answer.ts';
 import type { ConversationRef } from '../domain/ids.ts';
-import { type StepRecord, TURN_STATES, type TurnView, viewWait } from '../domain/turn.ts';
+import { metadataSchema, type StepRecord, TURN_STATES, type TurnView, viewWait } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import { type FailedQuery, listFailed } from './failed-turns.ts';
 import type { Keyspace } from './keys.ts';
@@ -92,6 +92,7 @@ const VIEW_FIELDS = [
   'answerSeq',
   'stoppedSeq',
   'failure',
+  'metadata',
   'redriveOf',
   'redrivenAs',
   'steeredInto',
@@ -126,6 +127,7 @@ function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView
     ...(fields.has('answerSeq') && { answer: readAnswer(fields, text) }),
     ...(fields.has('stoppedSeq') && { stopped: { seq: readTextSeq(fields), content: text } }),
     ...(fields.has('failure') && { failure: readTurnFailure(fields) }),
+    ...(fields.has('metadata') && { metadata: fields.json('metadata', metadataSchema) }),
     ...readRedrive(fields),
     ...(steeredInto !== undefined && { steeredInto }),
     ...(requests !== undefined && { requests }),

@@ -24,8 +24,9 @@ test('enqueue gives a turn a delay, a deadline, a token limit and a treatment wh
   expect((turns[0]?.dueAt ?? 0) - (turns[0]?.acceptedAt ?? 0)).toBe(7_200_000);
   const capped = await enqueue('o2', '--max-turn-tokens', '1', '--on-busy', 'interrupt', '--wait', '60');
   expect(capped.stdout).toContain('token_limit');
-  const quick = await enqueue('o3', '--priority', '1', '--wait', '60');
-  expect(readJsonLines(quick.stdout)).toMatchObject([{ state: 'completed' }]);
+  const noted = ['--metadata', '{"request":"r-1"}'];
+  const quick = await enqueue('o3', '--priority', '1', ...noted, '--wait', '60');
+  expect(readJsonLines(quick.stdout)).toMatchObject([{ state: 'completed', metadata: { request: 'r-1' } }]);
 });
 
 test.each([
@@ -34,6 +35,8 @@ test.each([
   ['--deadline', ['--deadline', '0s']],
   ['--priority', ['--priority', '1', '--delay', '1h']],
   ['--max-turn-tokens', ['--max-turn-tokens', '0']],
+  ['--metadata', ['--metadata', '{']],
+  ['--metadata', ['--metadata', '[1]']],
 ])('enqueue names the option %s if its value is wrong', async (option, options) => {
   const refused = await enqueue('o4', ...options);
   expect(refused.code).not.toBe(0);

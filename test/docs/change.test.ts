@@ -29,6 +29,7 @@ test('every file that the page on changes lists exists', () => {
 test.each([
   ['A read for callers', 'src/api', /breakdown/i],
   ['A script', 'src/store', /reportDeath|'report-death'/],
+  ['An option of a turn', 'src/store', /metadata/],
   ['A setting', 'src/host', /TURNFOLD_SUMMARIZATION_CONCURRENCY/],
   ['A metric', 'src/telemetry', /turnfold_pass_requests_total|passRequests/],
 ])('the list of "%s" has every file of %s that names its example', (heading, folder, example) => {

@@ -82,6 +82,7 @@ async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<Pr
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
     payloadHash: hashPayload([agent, { ...rest, context }]),
     context,
+    metadata: rest.metadata,
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
     delayMs: rest.delayMs,
     onBusy: rest.onBusy,

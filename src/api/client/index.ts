@@ -45,6 +45,7 @@ export type {
   TurnFacts,
   TurnFailure,
   TurnState,
+  TurnMetadata,
   TurnUsage,
   TurnView,
   Waiting,

@@ -107,6 +107,7 @@ export const turnMethods = {
       input: { message, tokens, bytes },
       payloadHash: hashPayload([agent, message.content, turn, { context, priority }]),
       context,
+      metadata: failed.metadata,
       maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
       redriveOf: turn,
       priority,

@@ -3,7 +3,7 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { jsonSchema } from '../../domain/message.ts';
 import { encodeBytes, readParts } from '../../domain/parts.ts';
-import { ON_BUSY, type OnBusy } from '../../domain/turn.ts';
+import { metadataSchema, ON_BUSY, type OnBusy, type TurnMetadata } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { conversationFields } from './names.ts';
 
@@ -64,7 +64,7 @@ const inputPartsSchema = z
   )
   .meta({
     description:
-      'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}.',
+      'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}. In JSON, `data` is base64.',
   });
 
 /** Ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
@@ -78,18 +78,56 @@ const NAMING: ReadonlySet<OnBusy | undefined> = new Set(['interrupt', 'rollback'
 export const enqueueSchema = z
   .strictObject({
     ...conversationFields,
-    agent: idSchema,
-    input: z.string().min(1),
+    agent: idSchema.describe('Name of the agent that answers. Every turn of a conversation has the same agent.'),
+    input: z.string().min(1).describe('Text of the user message that starts the turn, at most 1 MiB.'),
     parts: inputPartsSchema.optional(),
-    turn: idSchema.optional(),
-    context: z.unknown().optional(),
-    delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional(),
-    priority: z.number().int().min(1).max(2_097_151).optional(),
-    maxQueuedTurns: z.number().int().min(1).optional(),
-    onBusy: z.enum(ON_BUSY).optional(),
-    busyTurn: idSchema.optional(),
-    deadlineMs: z.number().int().min(1).max(DELAY_MOST_MS).optional(),
-    maxTurnTokens: z.number().int().min(1).max(TURN_TOKENS_MOST).optional(),
+    turn: idSchema.optional().describe('Id of the turn, which makes the call repeatable.'),
+    context: z
+      .unknown()
+      .optional()
+      .describe("JSON object of at most 16 KiB for the agent's tools and system prompt. The model never sees it."),
+    metadata: metadataSchema.optional().describe('Names and values that are shown with the turn. No model reads them.'),
+    delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional().describe('Time until the turn may start, in ms.'),
+    priority: z
+      .number()
+      .int()
+      .min(1)
+      .max(2_097_151)
+      .optional()
+      .describe('Priority of the conversation in the queue of turns: 1 is first. Not possible with a delay.'),
+    maxQueuedTurns: z
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'The turn is refused with mailbox_full if this many turns of the conversation are queued, running or waiting.',
+      ),
+    onBusy: z
+      .enum(ON_BUSY)
+      .optional()
+      .describe(
+        'Treatment of the turn if another turn of the conversation is queued, running or waiting. Only enqueue is possible with a delay.',
+      ),
+    busyTurn: idSchema
+      .optional()
+      .describe(
+        'Turn for which interrupt, rollback or steer is meant. If another turn is first, the new turn is enqueued.',
+      ),
+    deadlineMs: z
+      .number()
+      .int()
+      .min(1)
+      .max(DELAY_MOST_MS)
+      .optional()
+      .describe('Time in ms in which the turn must be settled. Time in the queue counts. After it, the turn fails.'),
+    maxTurnTokens: z
+      .number()
+      .int()
+      .min(1)
+      .max(TURN_TOKENS_MOST)
+      .optional()
+      .describe('Maximum tokens of all model calls of the turn together.'),
   })
   .refine(({ delayMs = 0, priority }) => delayMs === 0 || priority === undefined, {
     path: ['priority'],
@@ -129,6 +167,11 @@ export interface EnqueueInput {
    * logged, and is erased when the turn settles.
    */
   readonly context?: TurnContext | undefined;
+  /**
+   * Names and values that are shown with the turn, such as the id of a request (none). At most 16, of 64 and 512
+   * characters.
+   */
+  readonly metadata?: TurnMetadata | undefined;
   /** Time until the turn may start, in ms (0). */
   readonly delayMs?: number | undefined;
   /**

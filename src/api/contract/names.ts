@@ -3,7 +3,10 @@ import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../../domain/ids
 import { parseInput } from '../../domain/parse.ts';
 import { limitOf } from './operation.ts';
 
-export const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
+export const conversationFields = {
+  conversation: idSchema.describe('Id of the conversation.'),
+  tenant: idSchema.default(DEFAULT_TENANT).describe('Tenant of the conversation.'),
+};
 
 export type ConversationName =
   | string

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { idSchema } from '../../domain/ids.ts';
-import { ANSWER_ENDS, ANSWER_KINDS, TURN_STATES, type TurnState, waitingSchema } from '../../domain/turn.ts';
+import {
+  ANSWER_ENDS,
+  ANSWER_KINDS,
+  metadataSchema,
+  TURN_STATES,
+  type TurnState,
+  waitingSchema,
+} from '../../domain/turn.ts';
 import type { FailedTurn } from '../../store/failed-turns.ts';
 import type { WaitingTurn } from '../../store/listings.ts';
 import type { OpenTurns } from '../../store/open-turns.ts';
@@ -126,6 +133,7 @@ const turnSchema = z
     state: z.enum(TURN_STATES),
     acceptedAt: timeSchema,
     inputSeq: z.number().optional().describe('Position (seq) of the user message in the log.'),
+    metadata: metadataSchema.optional().describe('Names and values that the caller gave.'),
     redriveOf: idSchema.optional(),
     redrivenAs: idSchema.optional(),
     requests: unboundedList(idSchema)

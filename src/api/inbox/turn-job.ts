@@ -38,25 +38,8 @@ function nameTurn(id: string, addedAt: number): string {
   return `inbox-${isName ? id : createHash('sha256').update(id).digest('hex')}`;
 }
 
-const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
-  conversation: 'Id of the conversation.',
-  tenant: 'Tenant of the conversation.',
-  agent: 'Name of the agent that answers. Every turn of a conversation has the same agent.',
-  input: 'Text of the user message that starts the turn, at most 1 MiB.',
-  parts:
-    'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}. `data` is base64.',
-  turn: 'Id of the turn. Without one, the id follows from the id of the job. Two jobs with one turn id are one turn.',
-  context: `Object of at most ${MAX_CONTEXT_BYTES} bytes as JSON for the agent's tools and system prompt, which the model never sees.`,
-  delayMs: 'Time until the turn may start, in ms.',
-  priority: 'Priority of the conversation in the queue of turns: 1 is first. Not possible with a delay.',
-  maxQueuedTurns:
-    'The job fails with mailbox_full if this many turns of the conversation are queued, running or waiting.',
-  deadlineMs: 'Time in ms in which the turn must be settled. Time in the queue counts. After it, the turn fails.',
-  maxTurnTokens: 'Maximum tokens of all model calls of the turn together.',
-  onBusy:
-    'Treatment of the turn if another turn of the conversation is queued, running or waiting. Only enqueue is possible with a delay.',
-  busyTurn: 'Turn for which interrupt, rollback or steer is meant. If another turn is first, the new turn is enqueued.',
-};
+const TURN_DESCRIPTION =
+  'Id of the turn. Without one, the id follows from the id of the job. Two jobs with one turn id are one turn.';
 
 /** JSON Schema (draft 2020-12) from the schema that validates a job. */
 export function describeTurnJob(): object {
@@ -66,7 +49,7 @@ export function describeTurnJob(): object {
     {
       ...(property as object),
       ...(name === 'context' && { type: 'object' }),
-      description: DESCRIPTIONS[name as keyof EnqueueInput],
+      ...(name === 'turn' && { description: TURN_DESCRIPTION }),
     },
   ]);
   return {

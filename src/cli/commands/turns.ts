@@ -3,7 +3,7 @@ import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/er
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import type { OnBusy } from '../../domain/turn.ts';
 import { readTextFile } from '../files.ts';
-import { parsePeriod, readContextOption, readPeriod } from '../option-values.ts';
+import { parsePeriod, readContextOption, readMetadataOption, readPeriod } from '../option-values.ts';
 import { writeResult } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeOpen } from '../turn-text.ts';
@@ -107,6 +107,8 @@ interface EnqueueOptions extends FollowOptions {
   readonly turn?: string;
   /** JSON, or `@file`. */
   readonly context?: string;
+  /** JSON. */
+  readonly metadata?: string;
   readonly onBusy?: string;
   readonly busyTurn?: string;
   readonly delay?: string;
@@ -134,6 +136,7 @@ export async function enqueue(
     input: text,
     turn,
     context: turnContext,
+    metadata: readMetadataOption(options.metadata),
     onBusy: options.onBusy as OnBusy | undefined,
     busyTurn: options.busyTurn,
     delayMs: delay === undefined ? undefined : readPeriod(delay, '--delay'),

@@ -3,7 +3,7 @@
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
 -- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or '', onBusy,
 -- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or '',
--- turn that onBusy is meant for or ''
+-- turn that onBusy is meant for or '', metadata (JSON) or ''
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
 -- @include key-names
@@ -63,6 +63,7 @@ redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
 if ARGV[17] ~= '' then redis.call('HSET', key, 'caps', ARGV[17]) end
+if ARGV[19] ~= '' then redis.call('HSET', key, 'metadata', ARGV[19]) end
 if trace_parent ~= '' then redis.call('HSET', key, 'trace', trace_parent) end
 if context ~= '' then
   redis.call('HSET', key, 'hasContext', 1)

@@ -157,3 +157,30 @@ test('enqueueTurn refuses an unknown field', async () => {
     message: expect.stringContaining('tools') as string,
   });
 });
+
+describe('the metadata of a turn', () => {
+  const metadata = { request: 'r-1', __proto: 'x', note: 'ä'.repeat(512) };
+
+  test('result shows the metadata that enqueueTurn got', async () => {
+    const turn = { conversation: 'noted', agent, input: 'hello', turn: 't1', metadata };
+    await fixture.client.enqueueTurn(turn);
+    expect(await fixture.client.result('noted', 't1')).toMatchObject({ state: 'queued', metadata });
+    await expect(fixture.client.enqueueTurn({ ...turn, metadata: { request: 'r-2' } })).rejects.toMatchObject({
+      code: 'turn_conflict',
+    });
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['17 names', Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`n${at}`, ''])), 'metadata'],
+    ['a name of 65 characters', { ['n'.repeat(65)]: '' }, 'metadata'],
+    ['a text of 513 characters', { note: 'x'.repeat(513) }, 'metadata.note'],
+    ['a number', { note: 1 }, 'metadata.note'],
+  ])('enqueueTurn refuses metadata with %s, and stores nothing', async (_, wrong, field) => {
+    const turn = { conversation: 'unnoted', agent, input: 'hello', turn: 't1', metadata: wrong as {} };
+    await expect(fixture.client.enqueueTurn(turn)).rejects.toMatchObject({
+      code: 'invalid_input',
+      field: expect.stringMatching(new RegExp(`^${field}`)) as string,
+    });
+    await expect(fixture.client.result('unnoted', 't1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
