@@ -55,8 +55,8 @@ if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on
     enter = function() return replace_head(turn, wake, on_busy == 'rollback', retentionMs, closing) end
   end
 end
-if not known_agent then create_conversation(is_gone, schema, agent) end
 if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
+if not known_agent then create_conversation(is_gone, schema, agent) end
 
 -- A value over 64 bytes in the turn's hash would make Redis give up its compact encoding (712 bytes a turn, not 310).
 redis.call('HSET', txt, 'i:' .. turn, input)

@@ -25,6 +25,7 @@ const FAILURE_PLACES = [
   'database',
   'webhooks',
   'turn end',
+  'pass end',
   'stream',
   'shadow',
   'listener',

@@ -66,7 +66,7 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
 
 type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
 
-/** Then requests a follow-up pass or measures the shadow policy, if either is due. */
+/** Carries a claimed pass to a final state. Then concludes it. */
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs: ChildJobs): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
@@ -102,26 +102,32 @@ async function failUnknown(ports: CompactionPorts, pass: ClaimedPass): Promise<D
   return { step: 'lost', why };
 }
 
+/** Requests a follow-up and measures the shadow policy, each if it is due. An error here does not fail the ended pass. */
 async function conclude(run: RunningPass, final: FinalState): Promise<void> {
-  switch (final.step) {
-    case 'ended':
-      await requestFollowUp(run, final.snapshot.prepared, final.progress.head);
-      await measure(run, final.outcome, final.measured && { snapshot: final.snapshot, ...final.measured });
-      break;
-    case 'waiting':
-      await measure(run, 'proposed', final.proposed);
-      break;
-    case 'lost':
-      reportLost(run, final.why);
-      break;
-    case 'parked':
-      break;
+  const { ports, pass } = run;
+  try {
+    switch (final.step) {
+      case 'ended':
+        await requestFollowUp(run, final.snapshot.prepared, final.progress.head);
+        await measure(run, final.outcome, final.measured && { snapshot: final.snapshot, ...final.measured });
+        break;
+      case 'waiting':
+        await measure(run, 'proposed', final.proposed);
+        break;
+      case 'lost':
+        reportLost(run, final.why);
+        break;
+      case 'parked':
+        break;
+    }
+  } catch (error) {
+    ports.onEvent({ type: 'worker_failed', where: 'pass end', ...nameConversation(pass.lease.conversation), error });
   }
 }
 
 /**
- * Messages behind `head` may meet a threshold. Their writer added its reasons to the pass that ends here, so nothing
- * else requests another. If the worker dies here, the next threshold check requests it.
+ * Messages behind `head` may meet a threshold. While a pass is open, turns request no soft pass, and appends add no
+ * reason, so nothing else requests one. If the worker dies here, the next threshold check requests it.
  */
 async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
   const { conversation } = pass.lease;

@@ -38,7 +38,7 @@ export function isMeasured(outcome: PassMeasure['outcome']): boolean {
 }
 
 export interface Shadow {
-  /** Reports both results for the same context. Never throws, and writes nothing to the store. */
+  /** Reports both results for the same context, and writes nothing to the store. */
   measure(pass: MeasuredPass): Promise<void>;
 }
 

@@ -111,7 +111,8 @@ async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<Cl
   const step = isSettled ? end.step : undefined;
   if (isSettled && end.leaves !== undefined && next === undefined) await undoLeft(ports, claimed.lease);
   if (step !== undefined && conversation !== undefined) run.journal.adoptOutcome(step, conversation);
-  return end.kind === 'completed' ? await requestPassAfter(run, next) : next;
+  // Messages that leave make the context smaller than the state here shows. The next turn checks the thresholds.
+  return end.kind === 'completed' && end.leaves === undefined ? await requestPassAfter(run, next) : next;
 }
 
 function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prepared: PreparedAgent): RunningTurn {
@@ -212,7 +213,7 @@ async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
   try {
     await undoSettled(ports, lease);
   } catch (error) {
-    // The next turn undoes them. An erased conversation has none.
+    // The next turn removes the messages that must leave. An erased conversation has none.
     if (error instanceof LostTurn) return;
     ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
   }
@@ -220,7 +221,7 @@ async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
 
 /**
  * Requests a pass if a threshold is met. If the worker crashes before that, the next turn's threshold check requests
- * it.
+ * it. An error must not reach the turn, which is settled, nor the next one, which this delivery owns already.
  * @returns the next turn with the id of that pass: it was claimed before the pass was requested
  */
 async function requestPassAfter(
@@ -228,16 +229,15 @@ async function requestPassAfter(
   next: ClaimedTurn | undefined,
 ): Promise<ClaimedTurn | undefined> {
   const { conversation } = claimed.lease;
-  const { calibration } = prepared.overhead;
-  const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
-  if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
-  if (reasons.length === 0) return next;
   try {
+    const { calibration } = prepared.overhead;
+    const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
+    if (backoff !== undefined) reportBackoff(ports, conversation, backoff);
+    if (reasons.length === 0) return next;
     const answer = await requestPass(ports, conversation, { reasons, calibration });
     if (next === undefined || answer.status === 'gone') return next;
     return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
   } catch (error) {
-    // This delivery owns the next turn already, which an error would leave waiting until its lease lapses.
     ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
     return next;
   }

@@ -169,3 +169,16 @@ it('a worker with a shadow policy that cannot work with an agent refuses to star
     field: 'shadow.agents.guide.tokenThreshold',
   });
 });
+
+it('an error behind the commit of a pass is reported, and does not fail the pass', async () => {
+  const wrap = (ports: AllPorts): AllPorts => ({
+    ...ports,
+    shadow: { measure: () => Promise.reject(new TypeError('broken')) },
+  });
+  const world = await Fixture.open({ policy: { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2 }, wrap });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  await world.runPass();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+  expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'pass end', error: new TypeError('broken') }]);
+});
