@@ -55,8 +55,9 @@ export class AgentsElsewhere {
     const known = this.#answers.get(name);
     if (known !== undefined && now - known.at < ANSWER_MS) return await known.found;
     const found = this.#options.presence.findAgent(agent, role);
-    this.#answers.set(name, { at: now, found });
-    found.catch(() => this.#answers.delete(name));
+    const answer = { at: now, found };
+    this.#answers.set(name, answer);
+    found.catch(() => this.#answers.get(name) === answer && this.#answers.delete(name));
     return await found;
   }
 }

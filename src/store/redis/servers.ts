@@ -141,9 +141,12 @@ export const SEARCH_MS = 600_000;
 export async function* scanKeys(master: Redis, pattern: string, type?: 'set'): AsyncGenerator<string> {
   let cursor = '0';
   do {
-    const [next, keys] = await (type === undefined
-      ? master.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
-      : master.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', type));
+    const from = cursor;
+    const [next, keys] = await callRedis(() =>
+      type === undefined
+        ? master.scan(from, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
+        : master.scan(from, 'MATCH', pattern, 'COUNT', SCAN_COUNT, 'TYPE', type),
+    );
     yield* keys;
     cursor = next;
   } while (cursor !== '0');
