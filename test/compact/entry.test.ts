@@ -20,6 +20,6 @@ test('turnfold/compact contains no package but zod and js-tiktoken, and the voca
   const [main] = chunks.filter(({ isEntry }) => isEntry);
   expect(packages(main?.moduleIds ?? [])).toStrictEqual(['zod']);
   const rooms = new Set(main?.moduleIds.map((id) => /\/src\/([\w-]+)\//.exec(id)?.[1]));
-  for (const room of ['store', 'queue', 'redis', 'client', 'runtime', 'cli', 'http']) expect(rooms).not.toContain(room);
+  for (const room of ['store', 'jobs', 'telemetry', 'api', 'host', 'cli']) expect(rooms).not.toContain(room);
   expect(main?.code.length).toBeLessThan(MAX_BYTES);
 });
