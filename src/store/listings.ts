@@ -5,6 +5,7 @@ import type { AnswerKind, TurnUsage, Waiting, WaitKind } from '../domain/turn.ts
 import { SETTLED_STATES } from '../domain/turn.ts';
 import { joinUsage, NO_USAGE } from '../domain/usage.ts';
 import type { Keyspace } from './keys.ts';
+import { listAgents } from './presence.ts';
 import { RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodePage, NAMES_PER_SCRIPT, type PageReply, type ShardPage, walkShards } from './shard-walk.ts';
@@ -44,6 +45,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace) {
       });
       return { items, ...(next !== undefined && { next: readWaitingName(next) }) };
     },
+    listAgents: () => listAgents(redis, keyspace),
     /** Usage of all settled turns and summaries, those of erased conversations included. */
     readTenantUsage: async (tenant: string): Promise<TurnUsage> => {
       const read = await Promise.all(shards.map((shard) => readShardUsage(redis, keyspace.tenantUsage(shard, tenant))));

@@ -75,6 +75,31 @@ export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number)
   return (await Promise.all(listed)).toSorted((a, b) => b.seenAt - a.seenAt).slice(0, MOST_WORKERS);
 }
 
+/** An agent that at least one running worker has. */
+export interface ServedAgent {
+  readonly agent: string;
+  /** Number of running workers that have the agent. */
+  readonly workers: number;
+  /** Roles of these workers, such as `turn`. Without `turn`, no turn of the agent is answered. */
+  readonly roles: readonly string[];
+}
+
+/** By name. Workers of a release that did not record its agents are left out. */
+export async function listAgents(redis: Redis, keyspace: Keyspace): Promise<ServedAgent[]> {
+  const workers = await listWorkers(redis, keyspace, LOST_AFTER_MS);
+  const having = new Map<string, ListedWorker[]>();
+  for (const worker of workers.filter(({ seenAt }) => seenAt > 0)) {
+    for (const agent of worker.agents ?? []) having.set(agent, [...(having.get(agent) ?? []), worker]);
+  }
+  return [...having]
+    .map(([agent, found]) => ({
+      agent,
+      workers: found.length,
+      roles: [...new Set(found.flatMap(({ roles }) => roles))].toSorted(),
+    }))
+    .toSorted((a, b) => (a.agent < b.agent ? -1 : 1));
+}
+
 async function readWorkers(redis: Redis, keyspace: Keyspace): Promise<WorkerPresence[]> {
   const entries = await callStore(() => redis.hgetall(keyspace.workers()));
   return Object.entries(entries).flatMap(decode);

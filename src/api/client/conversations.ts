@@ -22,6 +22,7 @@ export const conversationMethods = {
     const { items, next } = await ports.listings.listConversations({ ...query, after: position });
     return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
   },
+  agents: (ports) => ports.listings.listAgents(),
   usage: async (ports, input = {}) => {
     return await ports.listings.readTenantUsage(parseInput(usageInputSchema, input).tenant);
   },

@@ -44,8 +44,8 @@ export type {
   TurnAnswer,
   TurnFacts,
   TurnFailure,
-  TurnState,
   TurnMetadata,
+  TurnState,
   TurnUsage,
   TurnView,
   Waiting,
@@ -59,6 +59,7 @@ export type { Webhook, WebhookEventName, WebhookHealth } from '../../domain/webh
 export type { FailedTurn } from '../../store/failed-turns.ts';
 export type { ListedConversation, WaitingTurn } from '../../store/listings.ts';
 export type { OpenTurn, OpenTurns } from '../../store/open-turns.ts';
+export type { ServedAgent } from '../../store/presence.ts';
 export type { RedisTls } from '../../store/redis/address.ts';
 export type { TurnClaim } from '../../store/turns.ts';
 export type { HistoryNote } from '../../wire/histories/notes.ts';

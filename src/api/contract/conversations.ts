@@ -6,6 +6,7 @@ import { DEFAULT_TENANT, idSchema, type NamedConversation } from '../../domain/i
 import { LEAVE_CAUSES } from '../../domain/message.ts';
 import { SETTLED_STATES, type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCallSchema } from '../../domain/turn.ts';
 import type { ListedConversation } from '../../store/listings.ts';
+import type { ServedAgent } from '../../store/presence.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
 import { type ConversationName, contextPointSchema, pageFields } from './names.ts';
 import { CONVERSATION, type Operations, unboundedList } from './operation.ts';
@@ -13,6 +14,8 @@ import { CONVERSATION, type Operations, unboundedList } from './operation.ts';
 export interface ConversationMethods<Agents extends AnyAgents = AnyAgents> {
   /** Lists conversations in pages, without erased and expired ones. */
   conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
+  /** Lists the agents that running workers have, by name. A worker that was killed counts for up to 20 s. */
+  agents(): Promise<ServedAgent[]>;
   /** Returns tokens and price of a tenant's model calls: settled turns and summaries, also of erased conversations. */
   usage(input?: UsageInput): Promise<TurnUsage>;
   /** Returns the state of a conversation without its messages. */
@@ -118,6 +121,18 @@ const conversationSchema = z
   })
   .meta({ id: 'Conversation' });
 
+const agentsSchema = z
+  .looseObject({
+    agents: unboundedList(
+      z.looseObject({
+        agent: idSchema,
+        workers: z.number().describe('Number of running workers that have the agent.'),
+        roles: unboundedList(z.string()).describe('Roles of these workers. Without `turn`, no turn is answered.'),
+      }),
+    ),
+  })
+  .meta({ id: 'Agents' });
+
 const erasedSchema = z.looseObject({ removedKeys: z.number() }).meta({ id: 'Erased' });
 
 const forkAnswer = z.looseObject({ conversation: idSchema, head: z.number() }).meta({ id: 'Fork' });
@@ -131,6 +146,14 @@ export const conversationOperations = {
     query: conversationsQuery,
     answer: conversationPageSchema,
     tenantless: 'conversations',
+  },
+  agents: {
+    method: 'get',
+    path: '/v1/agents',
+    scope: 'read',
+    summary: 'List the agents that running workers have, by name.',
+    answer: agentsSchema,
+    member: 'agents',
   },
   usage: {
     method: 'get',

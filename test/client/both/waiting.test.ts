@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { TurnPart } from '../../../src/api/client/index.ts';
 import type { Agent } from '../../../src/domain/agent.ts';
@@ -36,6 +36,15 @@ beforeAll(async () => {
   await fixture.startWorkers([clerk]);
 });
 afterAll(() => fixture.close());
+
+test('agents lists the agents that running workers have, with their number and roles', async () => {
+  expect(await fixture.client.agents()).toEqual([
+    { agent: 'clerk', workers: 1, roles: ['compaction', 'summarization', 'turn'] },
+  ]);
+  const idle = await openFixture();
+  onTestFinished(() => idle.close());
+  expect(await idle.client.agents()).toEqual([]);
+});
 
 async function ask(conversation: string, tools: string, tenant = '_'): Promise<void> {
   await fixture.client.enqueueTurn({ conversation, tenant, agent: 'clerk', input: tools, turn: 't1' });
