@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { openWakeQueue } from '../../src/jobs/bullmq/wake-queue.ts';
 import { agentOf, countSteps, toolOf, words } from '../runtime/agents.ts';
 import { type Figures, measureFailover } from './failover.ts';
@@ -33,6 +34,17 @@ async function untilPromoted(replica: Node): Promise<void> {
 
 function print(name: string, figures: Figures): void {
   process.stdout.write(`Cluster, ${name}: ${JSON.stringify(figures)}\n`);
+}
+
+/** A call that fails fast has less than a second. If its report stayed broken, the test would reach its time limit. */
+async function repeatWhileBusy<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isTurnfoldError(error, 'redis_unavailable')) throw error;
+    }
+  }
 }
 
 describe.skipIf(!hasServer)('a failover in a Cluster of six nodes (skipped where PATH has no server)', () => {
@@ -101,9 +113,9 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six nodes (skipped where
     const url = `redis+cluster://127.0.0.1:${master.port}`;
     const wakes = openWakeQueue({ url, shards: 2, onError: () => undefined, failsFast: true });
     onTestFinished(() => wakes.close());
-    await wakes.readShardWaits();
+    await repeatWhileBusy(() => wakes.readShardWaits());
     replica.signal('SIGKILL');
-    const reports = await wakes.reportQueues();
+    const reports = await repeatWhileBusy(() => wakes.reportQueues());
     expect(reports).toHaveLength(6);
     expect(reports.map(({ workers }) => workers)).toEqual(reports.map(() => 0));
   });
