@@ -31,11 +31,11 @@ import {
   failTurn,
   HANDED_BACK,
   mustHandBack,
+  type RunFacts,
   type RunningTurn,
   type RunState,
+  type RunStep,
   type TurnEnd,
-  type TurnFacts,
-  type TurnStep,
 } from './turn-states.ts';
 
 /** ms that a turn waits to be alone in the process. After that, another process may try the turn. */
@@ -159,12 +159,12 @@ async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   return endWithin(state.end, { failed, leftMs: until - ports.clock.now(), isOver });
 }
 
-function act<Step extends TurnStep>(run: RunningTurn, state: RunState<Step>): Promise<TurnFacts[Step]> {
+function act<Step extends RunStep>(run: RunningTurn, state: RunState<Step>): Promise<RunFacts[Step]> {
   return ACTIONS[state.step](run, state);
 }
 
 const ACTIONS: {
-  readonly [Step in TurnStep]: (run: RunningTurn, state: RunState<Step>) => Promise<TurnFacts[Step]>;
+  readonly [Step in RunStep]: (run: RunningTurn, state: RunState<Step>) => Promise<RunFacts[Step]>;
 } = {
   claimed: startLimit,
   brief: briefTurn,
@@ -184,7 +184,7 @@ const ACTIONS: {
   give_up: explainTooLarge,
 };
 
-async function checkStep(run: RunningTurn): Promise<TurnFacts['check']> {
+async function checkStep(run: RunningTurn): Promise<RunFacts['check']> {
   const { journal, prepared } = run;
   if (mustHandBack(run)) return { status: 'stopping' };
   await journal.takeSteering();

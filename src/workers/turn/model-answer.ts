@@ -13,7 +13,7 @@ import { countPictures } from '../../wire/tokens/message-tokens.ts';
 import { findPictureFormula } from '../../wire/tokens/picture-tokens.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
-import type { RunningTurn, RunState, TurnFacts } from './turn-states.ts';
+import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
 /** Stands for a refusal without text. Providers refuse later requests with an empty message. */
 const EMPTY_REFUSAL = '(empty)';
@@ -46,7 +46,7 @@ interface SentRequest extends JudgedRequest {
 export async function recordModelAnswer(
   run: RunningTurn,
   { key, tokens, answer, sent }: RunState<'record'>,
-): Promise<TurnFacts['record']> {
+): Promise<RunFacts['record']> {
   const { journal, prepared } = run;
   const { head } = journal.conversation;
   const { fingerprint } = prepared.overhead;

@@ -13,9 +13,9 @@ import { callModel } from './model-call.ts';
 import { isUnanswered, requestUnderLease } from './refused-request.ts';
 import type { SoftPass } from './step-decision.ts';
 import { idempotencyKey, type SentContext } from './turn-journal.ts';
-import type { RunningTurn, RunState, TurnFacts } from './turn-states.ts';
+import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
-export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<TurnFacts['ask']> {
+export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promise<RunFacts['ask']> {
   const { prepared, ending, ports, journal } = run;
   const { tenant, id } = ending.lease.conversation;
   const sent = await run.context.read(journal.conversation);

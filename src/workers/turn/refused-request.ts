@@ -21,9 +21,9 @@ import {
   type FailedEnd,
   failTurn,
   type ModelFailure,
+  type RunFacts,
   type RunningTurn,
   type RunState,
-  type TurnFacts,
 } from './turn-states.ts';
 
 export async function requestUnderLease({ ending, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
@@ -41,7 +41,7 @@ export async function requestUnderLease({ ending, ports, prepared }: RunningTurn
 export async function compactHere(
   run: RunningTurn,
   { key, need, isLastResort }: RunState<'compact'>,
-): Promise<TurnFacts['compact']> {
+): Promise<RunFacts['compact']> {
   const { journal } = run;
   await requestUnderLease(run, need);
   await run.ports.takeover.settleNow(run.ending.lease.conversation);
@@ -53,7 +53,7 @@ export async function compactHere(
 export async function noteRefusal(
   { prepared, journal }: RunningTurn,
   { key, tokens }: RunState<'note_refusal'>,
-): Promise<TurnFacts['note_refusal']> {
+): Promise<RunFacts['note_refusal']> {
   await journal.recordWait(key, 'size_refused');
   const refusedTokens = upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   return { need: { reasons: ['overflow'], refusedTokens }, waits: journal.waitsOf(key) };
@@ -63,7 +63,7 @@ export async function noteRefusal(
 export async function countAgain(
   run: RunningTurn,
   { tokens, refusal }: RunState<'recount'>,
-): Promise<TurnFacts['recount']> {
+): Promise<RunFacts['recount']> {
   const { ports, ending, prepared } = run;
   if (refusal === undefined) {
     await refresh(run);
@@ -85,7 +85,7 @@ function doesFit({ prepared, journal }: RunningTurn): boolean {
 }
 
 /** If this turn's own messages are the cause, they leave the context, so that later turns can be answered. */
-export async function explainTooLarge(run: RunningTurn, large: RunState<'give_up'>): Promise<TurnFacts['give_up']> {
+export async function explainTooLarge(run: RunningTurn, large: RunState<'give_up'>): Promise<RunFacts['give_up']> {
   const failed = describeTooLarge(run, large);
   const isOwn = (await isOwnTooLarge(run)) || (large.refusal !== undefined && (await leaveIfNew(run)) !== undefined);
   return { failed, leaves: isOwn ? { from: run.claimed.inputSeq, why: 'too_large' } : undefined };
@@ -173,7 +173,7 @@ async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn)
 const VERSION_REFUSED = 'version_refused';
 
 /** If the older version is too large, and the step may not wait again, the turn fails with the provider's refusal. */
-export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): Promise<TurnFacts['roll_back']> {
+export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): Promise<RunFacts['roll_back']> {
   if (!(await replaceRefused(run, state))) return { mayAsk: false };
   const { journal, prepared } = run;
   const mayWait = mayWaitForPass(journal.waitsOf(state.key), 'threshold');

@@ -9,7 +9,7 @@ import { LostTurn, type StepTimeout } from './ending.ts';
 import { type CallDecision, decideCall, indexWaits, type RunnableTool, waitForCalls } from './tool-calls.ts';
 import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolAnswer } from './tool-output.ts';
 import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
-import { failTurn, HANDED_BACK, mustHandBack, type RunningTurn, type RunState, type TurnFacts } from './turn-states.ts';
+import { failTurn, HANDED_BACK, mustHandBack, type RunFacts, type RunningTurn, type RunState } from './turn-states.ts';
 
 /** Tool calls that run at the same time. 4,000 that started at once blocked the event loop for 2.5 s. */
 const CALLS_AT_ONCE = 64;
@@ -22,7 +22,7 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
 /** Each result is recorded at once. Calls that wait suspend the turn, after all others have results. */
-export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>): Promise<TurnFacts['tools']> {
+export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>): Promise<RunFacts['tools']> {
   const { journal, prepared, claimed } = run;
   if (mustHandBack(run)) return { status: 'ended', end: HANDED_BACK };
   const calls = (answered.message.toolCalls ?? []).filter(({ id }) => journal.openCalls.has(id));
@@ -54,7 +54,7 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
 }
 
 /** One kind of wait at a time: first approvals, then outside results. */
-function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): TurnFacts['tools'] {
+function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): RunFacts['tools'] {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.flatMap(({ decision }) =>
       decision.kind === 'wait' && decision.for === kind ? [nameWait(run, decision.call)] : [],

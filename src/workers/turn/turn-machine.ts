@@ -50,12 +50,12 @@ import {
   HANDED_BACK,
   leaveContext,
   type ModelFailure,
+  type RunFacts,
   type RunState,
+  type RunStep,
   type TimeLimit,
   type TurnEnd,
-  type TurnFacts,
   type TurnRules,
-  type TurnStep,
 } from './turn-states.ts';
 
 /** Passes that may end without deciding on the size. After these, the turn compacts the context itself. */
@@ -68,16 +68,16 @@ const CHECK: RunState<'check'> = { step: 'check' };
 
 export const CLAIMED: RunState<'claimed'> = { step: 'claimed' };
 
-export function nextTurnStep<Step extends TurnStep>(
+export function nextTurnStep<Step extends RunStep>(
   state: RunState<Step>,
-  facts: TurnFacts[Step],
+  facts: RunFacts[Step],
   rules: TurnRules,
 ): RunState {
   return TRANSITIONS[state.step](state, facts, rules);
 }
 
 const TRANSITIONS: {
-  readonly [Step in TurnStep]: (state: RunState<Step>, facts: TurnFacts[Step], rules: TurnRules) => RunState;
+  readonly [Step in RunStep]: (state: RunState<Step>, facts: RunFacts[Step], rules: TurnRules) => RunState;
 } = {
   claimed: (_, { limit }) => (limit !== undefined && limit.leftMs <= 0 ? end(limit.failed) : { step: 'brief' }),
   brief: (_, facts, { agent: { name } }) =>
@@ -129,7 +129,7 @@ function end(how: TurnEnd): RunState<'end'> {
   return { step: 'end', end: how };
 }
 
-function afterCheck(_: RunState<'check'>, facts: TurnFacts['check'], rules: TurnRules): RunState {
+function afterCheck(_: RunState<'check'>, facts: RunFacts['check'], rules: TurnRules): RunState {
   if (facts.status === 'stopping') return end(HANDED_BACK);
   const { key, number, steps, spentTokens, decision, waits } = facts;
   const { agent, isCompacting, maxTurnTokens } = rules;
@@ -154,7 +154,7 @@ function makeRoom(key: string, { unsettledPasses }: StepWaits, need: PassNeed): 
   return { step: 'compact', key, need, isLastResort: false };
 }
 
-type FailedCall = Extract<TurnFacts['ask'], { readonly status: 'failed' }>;
+type FailedCall = Extract<RunFacts['ask'], { readonly status: 'failed' }>;
 
 function afterFailure(
   { key, tokens }: Pick<RunState<'ask'>, 'key' | 'tokens'>,
@@ -186,7 +186,7 @@ function waitOrFail({ failure, waits, retryAfterMs, random }: FailedCall, rules:
 }
 
 function endWithAnswer(
-  { answered, outcome: step, leaves }: Extract<TurnFacts['record'], { readonly status: 'final' }>,
+  { answered, outcome: step, leaves }: Extract<RunFacts['record'], { readonly status: 'final' }>,
   { agent }: TurnRules,
 ): TurnEnd {
   const { seq: answerSeq, end: how, message } = answered;

@@ -24,11 +24,11 @@ import { LostTurn } from './ending.ts';
 import { countsAsRetry } from './step-decision.ts';
 import { countModelSteps, modelKey } from './turn-journal.ts';
 import type { TurnPorts } from './turn-ports.ts';
-import { type Answered, failTurn, type RunningTurn, type TimeLimit, type TurnFacts } from './turn-states.ts';
+import { type Answered, failTurn, type RunFacts, type RunningTurn, type TimeLimit } from './turn-states.ts';
 
 /** Actions of a turn before its first model step: `claimed`, `brief`, `resume`. */
 
-export async function startLimit(run: RunningTurn): Promise<TurnFacts['claimed']> {
+export async function startLimit(run: RunningTurn): Promise<RunFacts['claimed']> {
   const limit = await findTimeLimit(run);
   if (limit === undefined || limit.leftMs <= 0) return { limit };
   const { leftMs, failed } = limit;
@@ -71,7 +71,7 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
  * cannot change the prompt between two steps.
  * @throws LostTurn if the lease was lost
  */
-export async function briefTurn(run: RunningTurn): Promise<TurnFacts['brief']> {
+export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
   const { claimed, prepared, ports } = run;
   const { conversation, turn } = claimed.lease;
   const { system } = prepared.agent;
@@ -108,7 +108,7 @@ async function writeSystem(
   return written;
 }
 
-export async function resumeTurn(run: RunningTurn): Promise<TurnFacts['resume']> {
+export async function resumeTurn(run: RunningTurn): Promise<RunFacts['resume']> {
   await undoCanceled(run);
   await closeWait(run);
   return { last: await readLastAnswer(run) };

@@ -146,7 +146,7 @@ interface States {
   end: { readonly end: TurnEnd };
 }
 
-export type TurnStep = Exclude<keyof States, 'end'>;
+export type RunStep = Exclude<keyof States, 'end'>;
 
 export type RunState<Step extends keyof States = keyof States> = {
   readonly [Each in Step]: { readonly step: Each } & States[Each];
@@ -164,7 +164,7 @@ interface FailedCall {
   readonly random: number;
 }
 
-export interface TurnFacts {
+export interface RunFacts {
   claimed: { readonly limit: TimeLimit | undefined };
   brief: { readonly status: 'briefed' } | { readonly status: 'failed'; readonly why: string };
   resume: { readonly last: Answered | undefined };

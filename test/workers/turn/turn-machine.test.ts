@@ -17,10 +17,10 @@ import { CLAIMED, endWithin, nextTurnStep } from '../../../src/workers/turn/turn
 import {
   type Answered,
   failTurn,
+  type RunFacts,
   type RunState,
-  type TurnFacts,
+  type RunStep,
   type TurnRules,
-  type TurnStep,
 } from '../../../src/workers/turn/turn-states.ts';
 
 const MAX_STEPS = 6;
@@ -63,9 +63,9 @@ class Journal {
 
 type Choose = (ways: number) => number;
 
-/** TurnFacts as an action could return them: any choice of the world outside, but the journal as it was written. */
+/** RunFacts as an action could return them: any choice of the world outside, but the journal as it was written. */
 const ACTIONS: {
-  readonly [Step in TurnStep]: (log: Journal, state: RunState<Step>, choose: Choose) => TurnFacts[Step];
+  readonly [Step in RunStep]: (log: Journal, state: RunState<Step>, choose: Choose) => RunFacts[Step];
 } = {
   claimed: (_, __, choose) => ({ limit: choose(8) === 0 ? { leftMs: 0, failed: FAILED } : undefined }),
   brief: (_, __, choose) => (choose(8) === 0 ? { status: 'failed', why: 'no' } : { status: 'briefed' }),
@@ -142,7 +142,7 @@ const ACTIONS: {
   give_up: () => ({ failed: FAILED, leaves: undefined }),
 };
 
-function act<Step extends TurnStep>(log: Journal, state: RunState<Step>, choose: Choose): TurnFacts[Step] {
+function act<Step extends RunStep>(log: Journal, state: RunState<Step>, choose: Choose): RunFacts[Step] {
   return ACTIONS[state.step](log, state, choose);
 }
 
@@ -211,11 +211,11 @@ const checked = {
   spentTokens: 0,
   waits: readStepWaits(new Map(), 'model-1'),
   decision: { kind: 'send', size: { ...NO_WEIGHT, tokens: 10 }, reasons: [] },
-} as const satisfies TurnFacts['check'];
+} as const satisfies RunFacts['check'];
 const wait = { kind: 'wait', size: NO_WEIGHT, reasons: ['hard_limit'] } as const;
 const refuse = { kind: 'refuse', size: NO_WEIGHT } as const;
 
-it.each<[string, Partial<Extract<TurnFacts['check'], { status: 'checked' }>>, Partial<TurnRules>, object]>([
+it.each<[string, Partial<Extract<RunFacts['check'], { status: 'checked' }>>, Partial<TurnRules>, object]>([
   ['asks the model if the context fits', {}, {}, { step: 'ask', key: 'model-1', tokens: 10 }],
   ['requests a pass if the step may wait', { decision: wait }, {}, { step: 'request_pass' }],
   [
