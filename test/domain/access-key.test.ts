@@ -33,13 +33,13 @@ describe('access keys', () => {
     expect(acceptedHashes({ ...key, previousHash: 'old' }, 10)).toEqual(['new']);
   });
 
-  test('a use is recorded a minute after the last recorded use', () => {
+  test('the use of an access key is recorded at most once a minute', () => {
     expect(isUseRecordable(key, 60_000)).toBe(true);
     expect(isUseRecordable({ ...key, usedAt: 1 }, 60_000)).toBe(false);
     expect(isUseRecordable({ ...key, usedAt: 1 }, 60_001)).toBe(true);
   });
 
-  test('a written token is read back, and a text of another form is no token', () => {
+  test('an access key token is read back as written, and text of another form is not read as a token', () => {
     const [id, secret] = ['0123456789abcdef', 'A'.repeat(43)];
     expect(readToken(writeToken(id, secret))).toEqual({ id, secret });
     for (const text of ['', `tfk_${id}`, `tfk_${id}_${secret}A`, `tfk_${id}_${secret}\n`, ` tfk_${id}_${secret}`]) {

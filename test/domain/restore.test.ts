@@ -202,7 +202,7 @@ describe('sizes after a restore', () => {
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
-  test('a restore keeps the placeholder of the old version beside the size of its items, also if an older record counts both together', () => {
+  test('a restore keeps the placeholder’s size apart from the size of the items, even if an older record stores their sum', () => {
     const found = versionOf(log, 1, [
       { kind: 'evicted', from: 1, to: 1, weight: NO_WEIGHT },
       { kind: 'raw', from: 2, to: 4, weight: NO_WEIGHT },
