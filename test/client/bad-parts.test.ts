@@ -85,7 +85,7 @@ test.each<[string, InputPart]>([
   ['an address', { type: 'image', url: 'HTTPS://a.test/a.png?sig=1%2F2' }],
   ['a text file', file(Buffer.from('a;b').toString('base64'), 'text/csv')],
   ['a reference', { type: 'file', reference: 'file:///k', mediaType: 'application/pdf' }],
-])('a turn takes %s', async (_, part) => {
+])('enqueueTurn accepts a message part with %s', async (_, part) => {
   const { client } = await open();
   expect(await client.enqueueTurn({ ...target, input: 'x', parts: [part] })).toMatchObject({ isNew: true });
 });

@@ -199,7 +199,7 @@ test('a turn with a delay accepts no onBusy but enqueue', async () => {
 });
 
 test.each(['interrupt', 'rollback', 'steer'] as const)(
-  'a late %s for an ended turn leaves the next one alone',
+  'a late %s that names an ended turn does not touch the next turn',
   async (onBusy) => {
     const conversation = `c-late-${onBusy}`;
     await ask(conversation, 'first', 'enqueue');
@@ -225,13 +225,16 @@ test('onBusy interrupt with the running turn cancels that turn', async () => {
   expect(await fixture.client.result('c-named', 'held')).toMatchObject({ state: 'canceled' });
 });
 
-test.each([undefined, 'enqueue', 'reject'] as const)('a turn for onBusy %s to act on is refused', async (onBusy) => {
-  const input = { conversation: 'c-none', agent: 'talker', input: 'x', onBusy, busyTurn: 't1' };
-  const refused = fixture.client.enqueueTurn(input);
-  await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'busyTurn' });
-});
+test.each([undefined, 'enqueue', 'reject'] as const)(
+  'a turn with onBusy %s that names a turn to act on is refused',
+  async (onBusy) => {
+    const input = { conversation: 'c-none', agent: 'talker', input: 'x', onBusy, busyTurn: 't1' };
+    const refused = fixture.client.enqueueTurn(input);
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'busyTurn' });
+  },
+);
 
-test('a cancel of a turn whose message is in the running one ends both', async () => {
+test('canceling a turn whose message was steered into a running turn ends both turns', async () => {
   const release = await hold('c-both');
   const steer = { conversation: 'c-both', agent: 'talker', input: 'hold', turn: 's1', onBusy: 'steer' } as const;
   running.delete('c-both');

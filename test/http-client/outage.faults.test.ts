@@ -101,7 +101,7 @@ describe('a client over HTTP behind a proxy that cuts connections', () => {
     expect(countRequests()).toBeGreaterThan(10);
   });
 
-  test('events that happen while the connection is cut arrive once, also before the first event', async () => {
+  test('events that happen while the connection is cut arrive exactly once, even if the client has not received an event yet', async () => {
     const { proxy, client } = await openBehindProxy();
     const conversation = 'cut-events';
     const settle = async (turn: string): Promise<void> => {

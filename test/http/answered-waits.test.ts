@@ -77,13 +77,16 @@ test.each([
   ['approves', { status: 'resolved', payload: { approved: true } }],
   ['denies', { status: 'resolved', payload: false }],
   ['cancels', { status: 'cancelled' }],
-])('a run that %s goes on to the answer of the agent, although no worker is free yet', async (kind, decision) => {
-  const workers = await work();
-  const { id } = await interrupt(kind);
-  await workers.close();
-  const resumed = run({ threadId: kind, runId: 'r2', messages: [], resume: [{ interruptId: id, ...decision }] });
-  await expect.poll(async () => (await http.client.result(kind, 'r1')).state, { timeout: WAIT_MS }).toBe('queued');
-  const again = await work();
-  expect((await resumed).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
-  await again.close();
-});
+])(
+  'a run that %s continues to the answer of the agent, although no worker was free when the call was decided',
+  async (kind, decision) => {
+    const workers = await work();
+    const { id } = await interrupt(kind);
+    await workers.close();
+    const resumed = run({ threadId: kind, runId: 'r2', messages: [], resume: [{ interruptId: id, ...decision }] });
+    await expect.poll(async () => (await http.client.result(kind, 'r1')).state, { timeout: WAIT_MS }).toBe('queued');
+    const again = await work();
+    expect((await resumed).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
+    await again.close();
+  },
+);

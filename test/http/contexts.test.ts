@@ -46,7 +46,7 @@ interface MessagePage {
   readonly next?: number;
 }
 
-test.each(['all', 'active'])('the pages of messages with view=%s join to the whole', async (view) => {
+test.each(['all', 'active'])('the pages of GET …/messages with view=%s together hold every message', async (view) => {
   const seqs: number[] = [];
   let after = 0;
   for (let next: number | undefined = 0; next !== undefined; ) {

@@ -34,7 +34,7 @@ test.each([
   expect(outline(await http.call('POST', TURNS, { raw, headers: json }))).toEqual(expected);
 });
 
-test('brackets inside strings are no depth', async () => {
+test('the depth limit of JSON ignores brackets inside strings', async () => {
   const request = { body: { ...hello, input: `\\"${'['.repeat(500)}`, turn: 't9' } };
   expect((await http.call('POST', TURNS, request)).status).toBe(202);
 });
@@ -124,7 +124,7 @@ test('web pages of other origins are refused, unless CORS allows their origin', 
   await stop();
 });
 
-test('a caller reaches only its tenant, and only the routes of its scopes', async () => {
+test('a caller reaches only its own tenant, and only the routes of its scopes', async () => {
   const callers: Record<string, Caller> = {
     one: { tenant: 'one', scopes: ['read', 'enqueue'] },
     two: { tenant: 'two', scopes: ['read'] },
@@ -169,7 +169,7 @@ test('an unexpected error gets 500 without its text, and onError receives it', a
   await stop();
 });
 
-test('routes under a base path name it in Location and in the OpenAPI document', async () => {
+test('routes under a base path name this path in Location and in the OpenAPI document', async () => {
   const { url, stop } = await http.serve({ basePath: '/api' });
   const accepted = await send(`${url}/api${TURNS}`, 'POST', { body: { ...hello, turn: 'b1' } });
   expect(accepted.headers.get('location')).toBe(`/api${TURNS}/b1`);

@@ -46,7 +46,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       },
     );
 
-    test('the search says that it found nothing, searches again after an error, and fits a phone', async () => {
+    test('the search reports that it found nothing, searches again after an error, and fits a phone', async () => {
       const [incident] = INCIDENTS;
       if (incident === undefined) throw new Error('there is no incident');
       const { conversation } = await scene.compacted(incident);

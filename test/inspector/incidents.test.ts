@@ -48,7 +48,7 @@ describe.skipIf(!hasTraces)('incidents over recorded conversations (skipped with
   });
   afterAll(() => scene?.close());
 
-  test('the script asks twenty questions', () => {
+  test('the incidents ask twenty different questions', () => {
     expect(new Set(INCIDENTS.map(({ question }) => question)).size).toBe(20);
   });
 

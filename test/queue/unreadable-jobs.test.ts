@@ -25,7 +25,7 @@ test.each(['data', 'opts', 'progress', 'parent'])(
   },
 );
 
-test('a worker that finishes a job removes the unreadable job after it, and goes on', async () => {
+test('a worker that finishes a job removes the unreadable job after it, and continues with the next job', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const ids = ['w1', 'w2', 'w3'];

@@ -120,7 +120,7 @@ const REFUSALS: readonly Refusal[] = [
 
 describe.skipIf(!hasServer)('a Redis that answers and refuses (skipped where PATH has no server)', () => {
   test.each(REFUSALS)(
-    'a worker logs one cause, opens at most two connections a second, and works on, if $name',
+    'a worker logs the cause once, opens at most two connections a second, and continues to work, if $name',
     {
       timeout: 120_000,
     },

@@ -33,7 +33,7 @@ it('a process ends after a start that fails once Redis is connected', async () =
 });
 
 it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
-  'a process ends after a start is aborted that waits for %s',
+  'a process ends after a start that waits for %s is aborted',
   async (address) => {
     // The port is closed afterwards.
     const server = createServer().listen(0, '127.0.0.1');

@@ -130,7 +130,7 @@ describe('tool results in an append', () => {
     expect(answered).toStrictEqual(log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
   });
 
-  test('a message of a user or a model closes the calls of the log that have no result, and others do not', async () => {
+  test('an appended user or assistant message closes the open tool calls of the log, and a system message leaves them open', async () => {
     await append('passed', [user('a'), calls('x', 'y')]);
     await append('passed', [result('y')]);
     expect(await append('passed', [{ role: 'system', content: 'Be brief.' }])).toStrictEqual({ from: 4, to: 4 });

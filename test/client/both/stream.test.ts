@@ -159,7 +159,7 @@ describe('a reader of a turn', () => {
     expect(late.steps.get(1)?.reasoning).toBe('hm');
   });
 
-  test('a reader that comes late, and a second reader, get the text from its start', async () => {
+  test('a late reader and a second reader of a stream get the text from its start', async () => {
     const { turn, parts, first, open } = await follow('late');
     open(0, 1);
     await readTo('It is ', parts, applyAll([(await first).value as TurnPart]));
@@ -170,7 +170,7 @@ describe('a reader of a turn', () => {
     expect(joinText(await takeAll(readParts('late', turn))), 'after the end').toBe('It is blue.');
   });
 
-  test('a reader that asks while a model writes gets what the worker has held so far', async () => {
+  test('a reader that joins while a model writes gets the text that the worker has not yet written', async () => {
     const { turn, open } = await enqueue('asks');
     open(0, 1);
     const claimed = async () => (await fixture.client.result('asks', turn)).state;
@@ -257,7 +257,7 @@ describe('a reader of a turn', () => {
 });
 
 describe('a reader that ends', () => {
-  test('the stream of a queued turn names the turn that it waits behind once, and then goes on', async () => {
+  test('the stream of a queued turn reports once which turn it waits behind, and then continues with its own parts', async () => {
     const { client } = fixture;
     await client.enqueueTurn({ conversation: 'behind', agent, turn: 't1', input: 'ask' });
     await expect.poll(async () => (await client.result('behind', 't1')).state, POLL).toBe('waiting');

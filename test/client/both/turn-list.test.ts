@@ -59,7 +59,7 @@ test('a turn without an id gets a new id from enqueueTurns', async () => {
   expect(answers).toMatchObject([{ isNew: true }, { isNew: true }]);
 });
 
-test('a refused turn gets the error of enqueueTurn, and does not stop the turns behind it', async () => {
+test('enqueueTurns returns the error of a refused turn in its place, and accepts the turns after it', async () => {
   const turn = { conversation: 'refused', agent, input: 'x' };
   const answers = await fixture.client.enqueueTurns([
     { ...turn, turn: 't1' },

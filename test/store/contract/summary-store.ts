@@ -106,7 +106,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted('in time')]);
   });
 
-  test('a late job of an erased conversation records nothing in a new conversation of that id', async () => {
+  test('a late summarization job of an erased conversation records nothing in a new conversation with the same id', async () => {
     const { store, conversation, lease: pass } = await given.pass();
     const lease = await claimSummary(store, conversation, 'h', pass.passId);
     await store.erase(conversation);

@@ -70,7 +70,7 @@ export function describeSweepStore(given: Given): void {
     await store.holdSweeping('b', 0);
   });
 
-  test('a sweep of due shards returns what is due', async () => {
+  test('a sweep of due shards returns the due turns and passes of these shards', async () => {
     const { store, makeOverdue, allowSweep, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const sweepDue = async (): Promise<readonly DueEntry[]> => {
