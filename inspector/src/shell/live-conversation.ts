@@ -9,7 +9,7 @@ interface LiveConversation {
   readonly description: Conversation | undefined;
   readonly openTurns: OpenTurns | undefined;
   readonly error: TurnfoldError | undefined;
-  /** Another text after each event, and whenever the log has grown. */
+  /** A text that changes with each event, and whenever the log has grown. */
   readonly change: string;
   readonly reload: () => void;
 }

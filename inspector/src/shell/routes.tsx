@@ -6,9 +6,9 @@ export interface Panel {
   /** Form of the hash. With `:conversation`, the head of the conversation stands above the panel. */
   readonly pattern: string;
   readonly title: string;
-  /** Absent: only links lead to the panel. */
+  /** Text of the panel's tab. Absent: only links lead to the panel. */
   readonly tab?: string;
-  /** Pattern of the panel whose tab is marked instead. */
+  /** For a panel without a tab: pattern of the panel whose tab is marked. */
   readonly under?: string;
   readonly load: () => Promise<ComponentType<Record<string, string>>>;
 }

@@ -12,11 +12,11 @@ export interface Answer<Value> {
   readonly value: Value | undefined;
   readonly error: TurnfoldError | undefined;
   readonly isLoading: boolean;
-  /** Reads again, but not before a request in flight has its answer, which may be outdated. */
+  /** Reads again. If a request is in flight, the new read starts after its answer, which may be outdated. */
   readonly reload: () => void;
 }
 
-/** @param path undefined: nothing is read yet */
+/** @param path if undefined, the hook reads nothing */
 export function useAnswer<Value>(path: Path | undefined, query: Query = {}): Answer<Value> {
   const request = path === undefined ? undefined : JSON.stringify([path, query]);
   return useReading(request, (signal) => readRoute<Value>(path ?? [], query, signal));

@@ -27,7 +27,7 @@ interface TimelineProps {
   readonly head: number;
   readonly live: number;
   readonly versions: readonly Version[];
-  /** Version whose view of the log is shown (the live one). */
+  /** Version whose view of the log is shown (default: the live version). */
   readonly shown: number | undefined;
   readonly marked: number | undefined;
 }

@@ -43,7 +43,7 @@ export function planRuns(entries: readonly StripEntry[], plan: PlannedRanges): R
   const isIn = { summarize: walk(plan.summarize), evict: walk(plan.evict), mask: walk(plan.mask) };
   const isProtected = new Set(plan.protected);
   return groupRuns(entries, ({ seq, state }) => {
-    // Each walk has to see every position.
+    // Each of the three tests has to see every position, so none of them may be skipped.
     const [summarized, evicted, masked] = [isIn.summarize(seq), isIn.evict(seq), isIn.mask(seq)];
     return fateOf({ summarized, evicted, masked, isProtected: isProtected.has(seq), state });
   });
@@ -88,7 +88,7 @@ function fateOf({ summarized, evicted, masked, isProtected, state }: Fate): Plan
   return isProtected ? 'protect' : 'keep';
 }
 
-/** Returns a test of positions against the ranges. Positions have to ascend. */
+/** Returns a test of positions against the ranges. Each call has to pass a larger position than the call before. */
 function walk(ranges: readonly Range[]): (seq: number) => boolean {
   let index = 0;
   return (seq) => {

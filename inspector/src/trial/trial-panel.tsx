@@ -164,7 +164,7 @@ interface SliderProps {
   readonly onChange: (value: number) => void;
 }
 
-/** The field takes numbers beyond the slider, too. */
+/** The number field accepts numbers beyond the range of the slider, too. */
 function Slider({ label, hint, unit, value, min, max, step, error, onChange }: SliderProps) {
   const [field, note] = [useId(), useId()];
   const take = (text: string): void => {

@@ -3,7 +3,7 @@ interface TextPiece {
   readonly mark?: string;
 }
 
-/** A text with more marks is no longer readable. */
+/** Maximum number of marks. A text with more marks is no longer readable. */
 const MAX_MARKS = 400;
 
 /** If two identifiers begin at one place, the longer one is marked. */

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { shortBytes } from '../parts/figures.tsx';
 import { markText } from './marked-text.ts';
 
-/** Characters at first, and for each click. A line of 1 MB at once would block the page. */
+/** Characters that are shown at first, and that each click adds. A line of 1 MB at once would block the page. */
 const FIRST = 3_000;
 const MORE = 30_000;
 const FEW = 1_000;
