@@ -13,7 +13,7 @@ export const KEY_LIMITS = {
   maxExpiryMs: 10 * 365 * 86_400_000,
   /** Time for which a revoked key is still listed. */
   revokedMs: 30 * 86_400_000,
-  /** A use within this time of the recorded last use is not recorded. */
+  /** A use is recorded only if the recorded last use is older than this time. */
   useMs: 60_000,
 } as const;
 
@@ -30,7 +30,7 @@ export interface AccessKey {
   readonly createdAt: number;
   /** The key is refused from this time on. Absent: the key does not expire. */
   readonly expiresAt?: number;
-  /** At most a minute late. Absent: the key was never used. */
+  /** Time of the last use, up to a minute late. Absent: the key was never used. */
   readonly usedAt?: number;
   /** Time of the last rotation. */
   readonly rotatedAt?: number;

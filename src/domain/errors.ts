@@ -173,7 +173,7 @@ export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavaila
   return takesNoWrites ? 'redis_unavailable' : undefined;
 }
 
-/** True for a failure of the service. It says nothing about the interrupted work, and another try may succeed. */
+/** True for a failure of the service. Such an error does not describe the interrupted work, and a retry may succeed. */
 export function isServiceError(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && ERROR_CODES[error.code] === 'service';
 }

@@ -11,7 +11,7 @@ import type { QuarantineEntry } from './quarantine.ts';
 import type { WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook.ts';
 
-/** Ids for log lines. As metric labels, each id would be a new time series. */
+/** Ids for log lines. Metrics must not use them as labels, because each id would be a new time series. */
 export interface EventScope extends NamedConversation {
   readonly turn?: string;
   readonly passId?: string;
@@ -124,7 +124,7 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'unclaimed' | 'expired';
 };
 
-/** Writes that a worker keeps in memory and repeats while Redis refuses writes. */
+/** Writes that a worker keeps in memory while Redis refuses writes, and repeats until Redis accepts them. */
 export const DEFERRED_WRITES = [
   'start',
   'step',
@@ -157,10 +157,10 @@ type ReturnEvent = {
   readonly isCutOff: boolean;
 };
 
-/** The process that finds the job reports it. */
+/** Reported by the process that finds the abandoned job. */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
-/** One other worker reports a worker that died, hangs, or lost Redis. */
+/** A worker died, hangs, or lost Redis. One other worker reports this event. */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
@@ -196,7 +196,7 @@ export type SuspectEvent = {
   readonly error?: unknown;
 };
 
-/** 5 s or more. `cause` names the tool, if one ran. */
+/** One piece of code blocked the event loop for 5 s or more. `cause` names the tool, if a tool ran. */
 type BlockedLoopEvent = { readonly type: 'event_loop_blocked'; readonly ms: number; readonly cause: string };
 
 /** Reported when a worker starts: Redis may soon refuse writes, or writes no append-only file. */
@@ -204,7 +204,7 @@ type RedisEvent =
   | { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly type: 'redis_not_persistent' };
 
-/** The worker uses the policy anyway. */
+/** The policy has a problem, but the worker uses it. */
 type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 
 type RetirementEvent = {
@@ -228,9 +228,9 @@ type DroppedJobEvent = {
 };
 
 /**
- * - `moved`: its turn is in the mailbox.
- * - `repeated`: its turn was there before.
- * - `refused`: its producer must correct the job.
+ * - `moved`: the job's turn is now in the mailbox.
+ * - `repeated`: the job's turn was in the mailbox before.
+ * - `refused`: the producer must correct the job.
  * - `postponed`: Redis or this worker cannot accept the turn now. The job is delivered again.
  */
 type InboxOutcome = 'moved' | 'repeated' | 'refused' | 'postponed';

@@ -6,7 +6,10 @@ const count = z.number().int().min(0);
 
 export type EvictionStrategy =
   | {
-      /** Share of the removable tokens. The messages of least use to the agent go first, and of equals the oldest. */
+      /**
+       * Share of the removable tokens to evict. Messages of least use to the agent go first, and the oldest first among
+       * equals.
+       */
       readonly evict: number;
     }
   | {

@@ -31,7 +31,7 @@ export function isHeldBack(error: unknown): boolean {
   return isHeldCall(error) && !error.wasCalled;
 }
 
-/** A list of models has a gate for each model, and none of its own. */
+/** Calls a model through its gate. A list of fallback models has no gate: each of its models has a gate of its own. */
 export async function throughGate<Answer extends GatedAnswer>(
   request: Pick<ModelRequest, 'gate' | 'tokens' | 'signal'>,
   model: Model,

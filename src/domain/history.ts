@@ -4,11 +4,11 @@ import type { Message, ToolCall } from './message.ts';
 
 export interface OpenCall {
   readonly id: string;
-  /** Present if the log renamed the call. */
+  /** The provider's id of the call. Present if the log renamed the call. */
   readonly providerId?: string | undefined;
 }
 
-/** `givenId`: id in the caller's messages, by which a result may also refer to the call. */
+/** `givenId`: id of the call in the caller's messages. A result may also refer to the call by this id. */
 interface NamedCall extends OpenCall {
   readonly givenId?: string;
 }
@@ -48,7 +48,7 @@ export function adoptMessages(
   return { messages: adopted, openCalls: open.list() };
 }
 
-/** Indexed by all ids. Searching a list for each result took 0.6 s for 10,000 calls. */
+/** Unanswered calls by all their ids. Searching a list for each result took 0.6 s for 10,000 calls. */
 class OpenCalls {
   /** Oldest first. */
   readonly #open = new Set<NamedCall>();

@@ -6,7 +6,7 @@ export interface WholeRange {
   readonly most: number;
 }
 
-/** Settings come from the environment or from code. */
+/** Ranges of the settings of a process. The settings come from the environment or from code. */
 export const PROCESS_RANGES = {
   shards: { least: 1, most: 4_096 },
   queueShards: { least: 1, most: 64 },

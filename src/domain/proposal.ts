@@ -21,7 +21,7 @@ export type Verdict =
   | { readonly kind: 'approve'; readonly edits: Edits }
   | { readonly kind: 'reject'; readonly reason?: string };
 
-/** The proposal stays open. */
+/** Why turnfold could not carry out an approval. The proposal stays open. */
 export interface ApprovalRefusal {
   readonly code: 'invalid_input' | 'proposal_stale' | 'conversation_busy';
   /** Path of the wrong value in the approval. */

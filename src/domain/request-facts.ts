@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { FixedWeight, Limits, ModelWindow } from './limits.ts';
 import { POLICY_DEFAULTS, type Policy, type PolicyInput, policyInputSchema } from './policy.ts';
 
-/** In tokens. Only workers know the agent, so they record these facts with each model call, for readers. */
+/** Facts about a request, in tokens. Only workers know the agent, so they record these facts with each model call. */
 export interface RequestFacts extends FixedWeight {
   /** Context window of the model. */
   readonly windowTokens: number;
@@ -73,7 +73,7 @@ function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | 
   return Object.fromEntries(known) as { [K in Name]?: number };
 }
 
-/** A compaction is then planned as a worker would plan it. */
+/** Limits from recorded facts. A reader with these limits plans a compaction as a worker would. */
 export function limitsOf({ windowTokens, reservedTokens, upperBoundFactor }: RequestFacts): ModelWindow {
   return { windowTokens, outputCapTokens: reservedTokens, upperBoundFactor };
 }

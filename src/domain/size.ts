@@ -70,7 +70,7 @@ function countUpTo(total: Weight, { weight, baseTotal }: SizeRecord, overhead: R
   return weight.tokens + total.tokens - baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
 }
 
-/** An unchecked count below turnfold's own is ignored. */
+/** An unchecked provider count below turnfold's own count is ignored. */
 function isValid(anchor: SizeAnchor, record: SizeRecord, overhead: RequestOverhead): boolean {
   if (anchor.version !== record.version || !hasSameFingerprint(anchor, overhead)) return false;
   return anchor.isWhole === true || isWholeCount(anchor.tokens, countUpTo(anchor.total, record, overhead));
@@ -82,8 +82,8 @@ function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhe
 }
 
 /**
- * A plan agrees with the size by which a turn asked for it: the larger of the model's own and the latest count's
- * calibration.
+ * Calibration factor: the larger of the model's own and that of the latest count. A plan and the turn that requested
+ * the pass then use the same size.
  */
 export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): number {
   const { anchor } = record;
@@ -96,10 +96,13 @@ export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
 }
 
-/** Outside of these factors, the provider counted something else or only a part. */
+/**
+ * Smallest and largest trusted factor between both counts. Otherwise, the provider counted something else or only a
+ * part.
+ */
 const LEAST = 0.5;
 const MOST = 2;
-/** In smaller requests, the message format dominates the count. */
+/** Smallest request whose counts are compared. In smaller requests, the message format dominates the count. */
 const MIN_COUNTED_TOKENS = 256;
 
 /** Some providers report 0 or leave out cached tokens. Such a count would prevent compaction. */

@@ -5,7 +5,7 @@ export interface ThrownFacts {
 }
 
 const NAME_CHARACTERS = 100;
-/** Enough for a provider's explanation. Megabytes would fill logs, traces and Redis. */
+/** Enough characters for a provider's explanation. Megabytes would fill logs, traces and Redis. */
 const MESSAGE_CHARACTERS = 2_000;
 
 /** Never throws: user code may throw proxies, symbols, objects without a prototype, or values with throwing getters. */
@@ -60,7 +60,7 @@ function isObject(value: unknown): value is object {
  * @param brand result of `Symbol.for`, which all copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
-  // On the prototype, so that the mark does not appear when errors are printed or compared.
+  // Defined on the prototype, so that the mark does not appear when errors are printed or compared.
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 

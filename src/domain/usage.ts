@@ -3,7 +3,7 @@ import type { TurnUsage } from './turn.ts';
 
 const TOKENS_PRICED = 1_000_000;
 
-/** As counted by the provider. */
+/** Figures of usage, as counted by the provider. */
 interface UsageFigures {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -20,7 +20,7 @@ export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefine
   return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
 }
 
-/** The sum of a thousand such counts is still an exact number. */
+/** Largest accepted count. The sum of a thousand such counts is still an exact number. */
 const MAX_COUNT = 1e12;
 
 /** A model adapter may pass on a provider's value unchecked. */
@@ -46,7 +46,7 @@ export function describeUsage(
 
 const MICROS_A_DOLLAR = 1_000_000;
 
-/** Whole millionths of a US dollar, so that sums are exact. */
+/** Price in whole millionths of a US dollar, so that sums are exact. */
 export function priceOf(usage: ModelUsage, prices: ModelPrices): number {
   return toMicros(priceUsage(prices, usage));
 }
@@ -74,7 +74,7 @@ export function toTurnUsage(
 
 export const NO_USAGE: TurnUsage = { inputTokens: 0, outputTokens: 0 };
 
-/** Cached tokens or costs of 0 are left out. */
+/** Adds two usages. Cached tokens or costs of 0 are left out. */
 export function joinUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
   const cachedTokens = (a.cachedTokens ?? 0) + (b.cachedTokens ?? 0);
   const costMicros = (a.costMicros ?? 0) + (b.costMicros ?? 0);
