@@ -87,7 +87,10 @@ function keyOf(given: string | PolicyModel): string {
   return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
-/** Refuses a missing API key at the start. Otherwise every summary would silently be structural. */
+/**
+ * Refuses a missing API key at the start. Otherwise every summary would be written by code, without a model and without
+ * a warning.
+ */
 function resolveNamed(given: string | PolicyModel, field: string): Model {
   const { model: name, ...options } = typeof given === 'string' ? { model: given } : given;
   if (!name.includes('/')) {

@@ -14,7 +14,7 @@ interface CheckedParts {
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
   readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
-  /** How long a job may wait while this worker has free capacity. */
+  /** ms that a job may wait while this worker has free capacity. */
   readonly stuckMs: number;
 }
 
@@ -82,7 +82,10 @@ async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Fin
   }
 }
 
-/** A worker that runs as many jobs as its concurrency allows is healthy, even if further jobs wait. */
+/**
+ * Checks that this worker takes waiting jobs. A worker that runs as many jobs as its concurrency allows is healthy,
+ * even if further jobs wait.
+ */
 async function checkIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],
