@@ -3,7 +3,7 @@ import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 export interface Hit {
   readonly version: number;
   readonly fate: 'summarized' | 'evicted' | 'shortened';
-  /** The word as it stands in the messages. It may be longer than the searched word. */
+  /** The word in the form that the messages have. It may be longer than the searched word. */
   readonly text: string;
   /** Last message of the range that holds the word. */
   readonly seq: number;

@@ -43,7 +43,7 @@ export interface AccessKeys {
   create(input: AccessKeyInput): Promise<IssuedKey>;
   /** Lists keys by tenant and id, revoked ones for 30 days. */
   list(input?: { readonly tenant?: string | undefined }): Promise<AccessKeyView[]>;
-  /** Gives a key a new secret. Tokens with the secret before it are accepted for `graceMs` (a day). */
+  /** Gives a key a new secret. Tokens with the previous secret are accepted for `graceMs` (a day). */
   rotate(id: string, input?: { readonly graceMs?: number | undefined }): Promise<IssuedKey>;
   /** Revokes a key for good. Each process refuses the key after at most 2 s, and ends its open requests within 5 s. */
   revoke(id: string): Promise<AccessKeyView>;

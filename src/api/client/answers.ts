@@ -42,7 +42,7 @@ export const answerMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** A worker that found an invalid answer could only fail the turn. */
+/** Validates the answers before they are stored. A worker that found an invalid answer could only fail the turn. */
 export async function readAnswers(
   counter: TokenCounter,
   answers: Readonly<Record<string, CallAnswer>>,
@@ -62,7 +62,7 @@ export async function readAnswers(
 
 type Answer = z.output<typeof answersSchema>[string];
 
-/** Two answers with the same verdict are the same decision, whatever reason a person gives for it. */
+/** Two answers with the same verdict are the same decision, even if a person gives different reasons. */
 function readVerdict(answer: Answer): string {
   if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
   return hashPayload([answer.content, answer.isError === true]);

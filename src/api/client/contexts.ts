@@ -108,7 +108,7 @@ export async function readAgentSnapshot(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSnapshot | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // The store keeps no empty text.
+  // The store keeps no empty text, so a missing system prompt is empty.
   const [system = '', pins, tools] = await Promise.all([
     contexts.readText(conversation, systemHash),
     contexts.readAgentList(conversation, pinsHash, pinsSchema),

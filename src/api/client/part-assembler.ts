@@ -58,7 +58,7 @@ export class PartAssembler {
     return { parts: this.#take(), isBehind: hasShrunk || page.hasMoreEntries || page.hasMoreLog };
   }
 
-  /** A message that never reached the log is void. */
+  /** Ends the reading. A message that never reached the log is void. */
   end(): TurnPart[] {
     this.#void();
     return this.#take();
@@ -143,7 +143,10 @@ export class PartAssembler {
     }
   }
 
-  /** Pieces of another call void what the reader has. A reader that resumed is compared by the hash in its id. */
+  /**
+   * Returns true if the pieces continue what the reader has. Pieces of another model call make the reader's parts void.
+   * After a resume, the hash in the reader's position is compared with the pieces.
+   */
   #continues(live: LiveMessage, isAll: boolean): boolean {
     const delivered = this.#delivered;
     if (delivered === undefined || delivered.call === live.call) return true;
@@ -185,7 +188,7 @@ export class PartAssembler {
     if (hadParts) this.#add({ type: 'restart', step: this.#step + 1 });
   }
 
-  /** A failover lost log entries that the reader has. */
+  /** Starts the turn again, because a failover lost log entries that the reader has. */
   #startAgain(): void {
     this.#seq = 0;
     this.#step = 0;
@@ -210,7 +213,7 @@ class LiveMessage implements KnownMessage {
   text = '';
   reasoning = '';
   readonly calls: { name: string; arguments: string }[] = [];
-  /** Everything behind a missing piece comes from the log, once the step is recorded. */
+  /** True if a piece is missing. Everything behind the missing piece comes from the log, once the step is recorded. */
   hasGap = false;
 
   constructor(key: ModelCallKey) {
@@ -221,7 +224,9 @@ class LiveMessage implements KnownMessage {
     return `${this.key.epoch}.${this.key.attempt}`;
   }
 
-  /** Pieces of a failed model call may differ from the recorded message. */
+  /**
+   * Returns true if the recorded message begins with these pieces. Pieces of a failed model call may differ from it.
+   */
   isStartOf({ content, toolCalls = [] }: Pick<Message, 'content' | 'toolCalls'>): boolean {
     const continues = ({ name, arguments: written }: KnownMessage['calls'][number], index: number): boolean =>
       toolCalls[index]?.name === name && toolCalls[index].arguments.startsWith(written);
@@ -248,7 +253,7 @@ class LiveMessage implements KnownMessage {
     }
   }
 
-  /** A worker sends a piece again if the reply of Redis was lost. */
+  /** Returns the new part of a piece. A worker sends a piece again if the reply of Redis was lost. */
   #findNew(known: string, { at, text }: { readonly at: number; readonly text: string }): string {
     if (at <= known.length) return text.slice(known.length - at);
     this.hasGap = true;

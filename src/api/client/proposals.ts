@@ -83,7 +83,7 @@ async function describeProposal(
   };
 }
 
-/** Refuses edits of ranges without a summary before the decision is stored. */
+/** Refuses edits of ranges that have no summary. The check comes before the decision is stored. */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
   const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));

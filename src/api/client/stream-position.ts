@@ -11,7 +11,7 @@ interface OpenMessage {
   hash: string;
 }
 
-/** Counts the log, because pieces of the stream may be gone and the log never changes. */
+/** Position of a reader. It counts the log, because pieces of the stream may be gone, and the log never changes. */
 export interface StreamPosition {
   readonly seq: number;
   readonly step: number;
@@ -73,7 +73,10 @@ interface Hashes {
 
 const NOTHING = { text: 0, reasoning: 0, calls: 0, arguments: 0, complete: 0 };
 
-/** Each `take` returns what the reader does not have yet, and counts it as delivered. */
+/**
+ * The part of a message that a reader already has. Each `take` returns what the reader lacks, and counts it as
+ * delivered.
+ */
 export class DeliveredMessage {
   call: string | undefined;
   readonly #counts: Omit<OpenMessage, 'hash'>;

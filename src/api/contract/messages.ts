@@ -59,7 +59,7 @@ export const logPartSchema = z.strictObject({
   after: z.number().int().min(0).optional(),
   /** Absent: all entries. */
   limit: z.number().int().min(1).optional(),
-  /** Bytes after which the part ends, though not before its first entry. */
+  /** Maximum bytes of the part. The first entry is returned even if it is larger. */
   maxBytes: z.number().int().min(1).optional(),
 });
 
@@ -67,7 +67,7 @@ export type LogPart = z.input<typeof logPartSchema>;
 
 const MAX_MESSAGES = 5_000;
 
-/** More fields than a message has, in either format. */
+/** More fields than a message has, in any of the formats. */
 const MAX_FIELDS = 100;
 
 /** In one of the formats of `src/wire/histories`. */

@@ -6,7 +6,7 @@ export interface Part {
 }
 
 export interface StepPart extends Part {
-  /** Number of the model step within the turn, from 1. A steering message has the step before it. */
+  /** Number of the model step within the turn, from 1. A steering message has the number of the step before it. */
   readonly step: number;
 }
 
@@ -39,7 +39,7 @@ export interface CallPart extends StepPart {
   readonly arguments: string;
 }
 
-/** As the model reads it. */
+/** Result of a tool call, as the model reads it. */
 export interface ResultPart extends StepPart {
   readonly type: 'tool-result';
   readonly call: string;

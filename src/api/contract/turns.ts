@@ -203,7 +203,7 @@ const failedTurnsSchema = z
   })
   .meta({ id: 'FailedTurns' });
 
-/** Proxies often end a request after 60 s. */
+/** Default wait for a result. Proxies often end a request after 60 s. */
 const RESULT_WAIT_MS = 30_000;
 
 export const turnOperations = {

@@ -35,7 +35,7 @@ const optionsSchema = z.strictObject({
   url: z.string(),
   key: z
     .string()
-    // A header has no other characters. The error must not repeat the key.
+    // An HTTP header accepts no other characters. The error must not repeat the key.
     .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4,096 visible ASCII characters')
     .optional(),
   deadlineMs: z.number().int().min(0).max(LONGEST_MS).default(DEADLINE_MS),
@@ -58,7 +58,7 @@ function readAddress(text: string): string {
     const why = 'expected an address like https://turns.example.com, without credentials, query and fragment';
     throw fieldError('invalid_config', 'url', why);
   }
-  // A regular expression would take quadratic time here.
+  // The loop removes slashes at the end. A regular expression would take quadratic time.
   let end = url.href.length;
   while (url.href[end - 1] === '/') end -= 1;
   return url.href.slice(0, end);

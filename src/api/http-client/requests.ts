@@ -58,7 +58,7 @@ function takeTenant(fields: Fields, path: readonly string[], names: readonly str
   return called.tenant;
 }
 
-/** Each attempt of a write has the same id. */
+/** Returns the field and the id of the write that a request does, if any. Each attempt of a write has the same id. */
 function describeWrite(
   { method, repeatedBy, repeatsItself, path }: Operation,
   fields: Fields,
@@ -121,7 +121,7 @@ export function writeBody(fields: object): string {
 
 function writeValue(name: string, value: unknown): string | undefined {
   try {
-    // Undefined for functions, too, which the type of `stringify` does not say.
+    // `JSON.stringify` also returns undefined for functions, which its type does not say.
     const text: string | undefined = JSON.stringify(value);
     return text;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** A server that restarts often accepts requests within 100 ms. */
+/** First pause between two attempts. A server that restarts often accepts requests within 100 ms. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 

@@ -56,12 +56,12 @@ interface ReceivedEvent {
 
 interface Followed {
   readonly options: FollowOptions;
-  /** Runs at the first read, so that its errors belong to the iteration. */
+  /** Describes the request. It runs at the first read, so that its errors belong to the iteration. */
   readonly describe: () => HttpCall;
 }
 
 /**
- * After a cut, the stream continues behind the last received event. Only the event `end` ends it.
+ * Follows a stream. After a cut, the stream continues behind the last received event. Only the event `end` ends it.
  * @param left aborts when the caller leaves the iteration
  * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
  */
@@ -139,7 +139,7 @@ class Connection {
     this.#ended = ended;
   }
 
-  /** A proxy may have cut a connection that lasted, because nothing happened on it. */
+  /** True for a connection that was open for a while. A proxy may have cut it, because nothing happened on it. */
   get hasLasted(): boolean {
     const lastedUntil = this.#silent.signal.aborted ? this.#heardAt : performance.now();
     return lastedUntil - this.#openedAt > LASTING_MS;

@@ -199,7 +199,7 @@ export function toFailure(error: unknown): unknown {
   );
 }
 
-/** The server may have written before it became silent. */
+/** Adds the id of the write to an error, because the server may have done the write before it became silent. */
 export function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
   if (write === undefined || error.details?.[write.field] !== undefined) return error;
   const { field, id } = write;
