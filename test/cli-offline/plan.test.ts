@@ -179,7 +179,7 @@ describe('a policy', () => {
   );
 });
 
-test.each(['plan', 'compact', 'replay'])('%s says that an empty file has no conversations', async (command) => {
+test.each(['plan', 'compact', 'replay'])('%s reports that an empty file contains no conversations', async (command) => {
   const file = await writeTemporary('talks.jsonl', []);
   const { code, stdout, stderr } = await runTurnfold([command, file]);
   expect({ code, stdout }).toStrictEqual({ code: 0, stdout: '' });

@@ -95,7 +95,7 @@ test('plan --html writes the plans of the JSON lines, with the ranges that chang
   expect(listTexts(document, 'title')).toEqual(expect.arrayContaining(named));
 });
 
-test('a report that cannot be written is refused before anything is computed', async () => {
+test('plan and replay fail before any computation if the report file cannot be written', async () => {
   const file = await writeTemporary('talks.jsonl', [{ id: 'talk', messages: toolTurns(1) }]);
   for (const command of ['plan', 'replay']) {
     const html = join(tmpdir(), 'turnfold-no-such-folder', 'report.html');

@@ -33,7 +33,7 @@ describe('config check', () => {
     expect(elsewhere).toMatchObject({ code: 0, stdout: `warning  REDIS_URL: not set, but a worker needs it\n${ok}` });
   });
 
-  test('config check warns of models that are retired soon', async () => {
+  test('config check warns about models that will soon be retired', async () => {
     const agents = await writeTemporary(
       'agents.ts',
       `import { scriptedModel } from '${SOURCE}/providers/scripted.ts';

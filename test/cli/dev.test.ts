@@ -103,7 +103,7 @@ describe('dev at a terminal', () => {
     await sees('heard: paid back');
   });
 
-  test('dev asks for the calls of another turn, which the message waits behind', async () => {
+  test('dev asks for decisions on the calls of an earlier turn that the typed message waits behind', async () => {
     const terminal = openTerminal();
     terminal.type('hang');
     await expect.poll(() => fixture.client.openTurns(terminal.conversation).catch(() => undefined), LONG).toBeDefined();

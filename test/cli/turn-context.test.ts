@@ -22,7 +22,7 @@ const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
 describe('--context', () => {
-  test('--context gives a turn its context, as JSON or from a file', async () => {
+  test('enqueue accepts --context as JSON or from a file, and stores the context with the turn', async () => {
     const file = await writeTemporary('context.json', '{ "user": "otto" }\n');
     const asked = ['hello', '--agent', 'servant', '--wait', '60'];
     expect(await turnfold('enqueue', 'c1', ...asked, '--context', CONTEXT)).toMatchObject({
@@ -84,7 +84,7 @@ describe('--context', () => {
     },
   );
 
-  test('the error of --context names a file that is missing or is not JSON', async () => {
+  test('the error about --context names a file that is missing or is not JSON', async () => {
     const file = await writeTemporary('context.txt', 'gold-4711');
     const args = ['enqueue', 'c6', 'hello', '--agent', 'servant', '--context'];
     const broken = await turnfold(...args, `@${file}`);

@@ -131,7 +131,7 @@ describe('turns', () => {
     expect(waited.stderr).toContain(`turnfold answer behind t1 c2_0 --hash ${hash} --approve (or --deny)\n`);
   });
 
-  test('answer refuses the hash of another call, and shows who has decided a call otherwise', async () => {
+  test('answer refuses a hash that belongs to another call, and shows who has already decided the call differently', async () => {
     await ask('o3', 'guarded');
     const answer = async (...options: string[]) => await turnfold('answer', 'o3', 't1', 'c2_0', ...options);
     expect(await answer('--hash', 'of-another-call', '--approve')).toMatchObject({

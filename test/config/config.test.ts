@@ -141,6 +141,6 @@ test.each([
   [['--import', './tracing.js', '--inspect-brk=127.0.0.1:9229', '--max-old-space-size=512']],
   [['--import', './tracing.js', '--inspect-port', '0', '--max-old-space-size=512', '--inspect-wait']],
   [['--import', './tracing.js', '--max-old-space-size=512', '--debug-port=9230']],
-])('a process that a worker starts has the options of Node without those of a debugger: %j', (options) => {
+])('a child process of a worker gets the Node options of the worker, without debugger options: %j', (options) => {
   expect(dropDebugger(options)).toEqual(['--import', './tracing.js', '--max-old-space-size=512']);
 });
