@@ -1,4 +1,5 @@
- * /* A synchronous tool blocks the event loop of its worker. Without its heartbeats, its leases would lapse after 8 s,
+/*
+ * A synchronous tool blocks the event loop of its worker. Without its heartbeats, its leases would lapse after 8 s,
  * and other workers would run all its turns again. So `watch-loop.ts` starts this thread beside the event loop.
  *
  * - The event loop writes the time into shared memory, four times a second (`LoopBeat`).

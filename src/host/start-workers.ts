@@ -35,7 +35,8 @@ import {
 
 export { ROLES, type WorkerRole, type Workers, type WorkersOptions };
 
- * /* The start of a worker process is in two files. This file checks the options, prepares agents and policies, and
+/*
+ * The start of a worker process is in two files. This file checks the options, prepares agents and policies, and
  * opens the connections. `start-roles.ts` then starts to take jobs. So a wrong option, agent or key ends the start
  * before the worker owns a turn. While Redis is unreachable, the start waits without a limit.
  *
