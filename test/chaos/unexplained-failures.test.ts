@@ -31,7 +31,7 @@ test.each<readonly [end: string, report: Pick<WorkerReport, 'type' | 'why'> | un
   ['a lost lease', { type: 'lease_lost', why: 'fenced' }, 0],
   ['nothing that was reported or injected', undefined, 1],
 ])(
-  'the chaos test reports a turn that failed as poison unless injected faults ended all three attempts: the first ended by %s',
+  'the chaos test reports a turn that failed as poison, unless injected faults ended all three attempts: the first ended by %s',
   (_, report, findings) => {
     const found = find({ code: 'poison', message: '' }, { reports: claimThrice(report) });
     expect(found.map(({ rule }) => rule)).toEqual(Array.from({ length: findings }, () => UNEXPLAINED));
@@ -65,7 +65,7 @@ test('the chaos test does not excuse a claim by a fault that came after the next
   expect(find({ code: 'poison', message: '' }, { reports })).toHaveLength(1);
 });
 
-test('the chaos test measures no recovery for the turns that a killed worker gave back before', () => {
+test('the chaos test measures no recovery time for turns that a killed worker had already given back', () => {
   const reports = new WorkerReports();
   reports.add(1, { type: 'turn_claimed', at: 1, key: 'c1/t1' });
   reports.add(1, { type: 'lease_returned', at: 2, key: 'c1/t1' });

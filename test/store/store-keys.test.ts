@@ -168,7 +168,7 @@ async function settleWithTtl(conversation: ConversationRef, conversationTtl: num
   await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl }, 'w');
 }
 
-describe('a conversation that has been idle enough', () => {
+describe('the expiry of an idle conversation', () => {
   const idleOf = (conversation: ConversationRef) =>
     redis.zscore(keyspace.idle(keyspace.shardOf(conversation)), idleMember(conversation));
 

@@ -18,7 +18,7 @@ it.each([
   [5_000, 1_000, 2],
   [500, 1_000, 0.5],
 ])(
-  'when a provider counts %i tokens and turnfold counts %i for the same request, the calibration ratio is %d',
+  'if a provider counts %i tokens and turnfold counts %i for the same request, the calibration ratio is %d',
   (provider, counted, ratio) => {
     expect(calibrationRatio(provider, counted)).toBe(ratio);
   },

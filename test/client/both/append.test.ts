@@ -142,7 +142,7 @@ describe('tool results in an append', () => {
   });
 });
 
-test('append reads messages in the formats of other programs', async () => {
+test('append accepts messages in the formats of other programs', async () => {
   const appended = await append('foreign', [
     { role: 'user', content: [{ type: 'text', text: 'Which port?' }] },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: 'a.yml' } }] },

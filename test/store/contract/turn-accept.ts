@@ -68,7 +68,7 @@ export function describeAccept(given: Given): void {
     });
   });
 
-  test('a claim returns the caps that the caller set for the turn, and the tokens that the turn has spent', async () => {
+  test('a claim returns the time and token limits that the caller set for the turn, and the tokens that the turn has spent', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1', { caps: { deadlineMs: HOUR_MS, maxTurnTokens: 500 } }));
     await store.accept(turnFor(conversation, 't2', { caps: { maxTurnTokens: 7 } }));

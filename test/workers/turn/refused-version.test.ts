@@ -92,7 +92,7 @@ it('after a provider refuses the form of a compacted context, the version is rol
   ]);
 });
 
-it('after a provider refuses a compacted context in words about its length, a smaller context follows, and never a larger one', async () => {
+it('after a provider refuses a compacted context with an error about its length, the next context is smaller', async () => {
   const { world } = await runOver(perhapsTooLong, { content: 'three' });
   expect(world.passRequests.at(-1)).toMatchObject({ reasons: ['overflow'] });
   await world.endPass(1);
@@ -104,7 +104,7 @@ it('after a provider refuses a compacted context in words about its length, a sm
   expect(world.eventsOf('version_refused')).toEqual([]);
 });
 
-it('a turn fails if the provider refuses the smaller context in the same words', async () => {
+it('a turn fails if the provider refuses the smaller context with the same error about its length', async () => {
   const { world } = await runOver(perhapsTooLong, perhapsTooLong);
   await world.endPass(1);
   await world.deliver();
