@@ -129,7 +129,7 @@ function mountProtocol(
       const request = context.req.raw;
       try {
         const { caller, readers } = await admit(request, gate, scopes);
-        // A GET changes nothing, whatever right it needs.
+        // A GET request changes nothing, whatever right its route needs.
         if (method !== 'get') checkReadOnly(gate, scopes);
         const response = await fetch(request, { ...facts, caller, readers, cut: readCut(context) });
         response.headers.set(TENANT_HEADER, caller.tenant);

@@ -10,7 +10,10 @@ export const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-/** A bundler writes the hash of a file into its name, e.g. `assets/index-DrJ-jrom.js`. A word has no such capitals. */
+/**
+ * Length of the hash that a bundler writes into the name of a file, e.g. `assets/index-DrJ-jrom.js`. Unlike a word, a
+ * hash has capitals inside.
+ */
 const HASH_CHARACTERS = 8;
 
 function keepFor(path: string): string {

@@ -30,7 +30,10 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
 
 const LONGEST_JOB_ID = 100;
 
-/** BullMQ numbers jobs from 1 after each removal of the queue, so a number alone would name another turn later. */
+/**
+ * Names the turn by the job's number and time. BullMQ numbers jobs from 1 after each removal of the queue, so a number
+ * alone would repeat.
+ */
 function nameTurn(id: string, addedAt: number): string {
   const isNumber = /^\d+$/.test(id);
   const isName = id.length <= LONGEST_JOB_ID && idSchema.safeParse(id).success;

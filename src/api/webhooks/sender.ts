@@ -10,8 +10,8 @@ interface WebhookRequest {
 }
 
 /**
- * `isFinal`: the receiver wants no more requests. `why` has no part of the response: a person who registers webhooks
- * could otherwise read from services that only workers reach.
+ * `isFinal`: the receiver wants no more requests. `why` contains no part of the response. Otherwise a person who
+ * registers webhooks could read from services that only workers reach.
  */
 export type SendOutcome =
   | { readonly status: 'delivered' }

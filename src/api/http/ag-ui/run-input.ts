@@ -16,13 +16,15 @@ const resumeSchema = z.looseObject({
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 });
-/** Strict: an edit of the arguments that was left out would run a call that the person did not approve. */
+/**
+ * Refuses unknown fields. If an edit of the arguments were ignored, a call would run that the person did not approve.
+ */
 const decisionSchema = z.strictObject({
   approved: z.boolean(),
   why: z.string().optional(),
   reason: z.string().optional(),
 });
-/** Legacy form of a resume, which names no interrupt. */
+/** Legacy form of a resume. It names no interrupt. */
 const commandSchema = z.looseObject({ command: z.looseObject({ resume: z.unknown() }) });
 
 export const runInputSchema = z

@@ -91,7 +91,10 @@ export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string)
   return { texts: texts.map(({ text }) => text), firstNew: before.length, isBehindTurn: start !== -1 };
 }
 
-/** A message that a run cannot take was refused when it was the last one. It does not block the next one. */
+/**
+ * Returns the text of a user message. An invalid earlier message counts as empty: its own run was refused, and it must
+ * not block the next run.
+ */
 function readUserText(messages: readonly AgUiMessage[], index: number): string {
   const message = messages[index] as AgUiMessage;
   const isLast = messages.findLastIndex(({ role }) => role === 'user') === index;

@@ -66,12 +66,15 @@ async function enqueue(backend: Backend, request: RunRequest, input: string, onB
   } catch (error) {
     const own = isTurnfoldError(error, 'turn_conflict') ? await readTurn(backend, conversation, turn) : undefined;
     if (own === undefined) throw error;
-    // The same request came twice at once, and the other one saw less of the thread.
+    // Two copies of this request came at the same time, and the other copy saw an earlier state of the thread.
     await checkRepeated(backend, request, own);
   }
 }
 
-/** A run may bring several texts as one message, of which the log may have some. So the last text is compared. */
+/**
+ * Refuses another message under the id of an earlier run. A run may join several texts, of which the log may have some,
+ * so only the last text is compared.
+ */
 async function checkRepeated(
   backend: Backend,
   { threadId, runId, messages }: RunRequest,
@@ -156,8 +159,8 @@ function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']):
 const LOG_TAIL = 500;
 
 /**
- * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no
- * name that the log knows. So texts that earlier runs brought are found by their content, among the open turns and in
+ * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no name
+ * that the log knows. So this function finds the texts of earlier runs by their content, among the open turns and in
  * the log. The search in the log begins at the last turn of which the front-end has messages.
  * @param answered turn whose calls the run answers
  * @returns undefined without a new text
@@ -176,7 +179,8 @@ async function readNewInput(
   const known = findKnown(texts, await readKnownTexts(backend, request, { seen, isBehindTurn }));
   const added = texts.filter((_, index) => {
     if (index < firstNew) return false;
-    // A run that answers nothing is for its last message, also if the message came before: the person asks again.
+    // A run without answers is sent for its last message. If an earlier message has the same text, the person asks
+    // again.
     return !known.has(index) || (answered === undefined && index === last);
   });
   return added.length === 0 ? undefined : added.join('\n\n');
@@ -189,12 +193,13 @@ function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
 
 interface Seen {
   readonly seen: string | undefined;
-  /** True if the input of the turn is not looked for, because the front-end has messages of the turn. */
+  /** True if the front-end has messages of the turn. The input of the turn is then not searched. */
   readonly isBehindTurn: boolean;
 }
 
 /**
- * Texts of the user that earlier runs brought: behind the input of the turn, and in turns that no worker has claimed.
+ * Reads the user's texts that earlier runs brought: behind the input of the turn, and in turns that no worker has
+ * claimed.
  */
 async function readKnownTexts(
   backend: Backend,
@@ -215,7 +220,11 @@ async function readKnownTexts(
   return [...users.map(({ message }) => message.content), ...queued];
 }
 
-/** One known message may have several texts in a row, which one run brought. @returns indexes of the known texts */
+/**
+ * Finds the texts that earlier runs brought. One known message may consist of several texts in a row, which one run
+ * brought.
+ * @returns indexes of the known texts
+ */
 function findKnown(texts: readonly string[], known: readonly string[]): Set<number> {
   const left = [...known];
   const found = new Set<number>();

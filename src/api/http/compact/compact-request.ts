@@ -55,7 +55,7 @@ export interface CompactRequest {
   /** Calls without an output, at the end. */
   readonly open: readonly CompactItem[];
   readonly messages: readonly Message[];
-  /** Values of items that are not in the messages. */
+  /** Notes on values of the items that the messages do not contain. */
   readonly notes: readonly HistoryNote[];
   readonly userRequest: string | undefined;
 }
@@ -94,7 +94,7 @@ function openSummary(item: CompactItem): unknown {
   return type === 'compaction' ? { role: 'assistant', content: text ?? '' } : item;
 }
 
-/** Pictures have no text. */
+/** Returns the text of an item. Pictures have no text. */
 export function readItemText(content: CompactItem['content']): string {
   if (typeof content === 'string') return content;
   return joinPartTexts((content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')));

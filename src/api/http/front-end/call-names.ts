@@ -12,7 +12,7 @@ export function undecided(calls: readonly WaitingCall[]): readonly WaitingCall[]
   return calls.filter(({ decision }) => decision === undefined);
 }
 
-/** A front-end of an earlier release returns the id alone. */
+/** Reads the name of a call. A front-end of an earlier release returns only the id. */
 export function readCallName(name: string): { readonly id: string; readonly hash?: string } {
   const [id = '', hash] = name.split('.', 2);
   return hash === undefined || hash === '' ? { id } : { id, hash };

@@ -24,9 +24,8 @@ const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
 };
 
 /**
- * The app checks each request itself, as `createHttpApp` does for the protocols that it mounts.
- * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
- * pages
+ * Adds access control to an app. `createHttpApp` checks the requests of the protocols that it mounts in the same way.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
  */
 export function guardApp(
   inner: Hono,
@@ -87,7 +86,7 @@ export async function streamFrames(
     try {
       yield* frames(left);
     } catch (error) {
-      // A client that left reads no last frame, and its leaving is no defect.
+      // If the client left, there is no reader for a last frame, and no defect to report.
       if (writeFailure === undefined || request.signal.aborted) throw error;
       yield writeFailure(explainFailure(error, onError));
     }

@@ -54,7 +54,7 @@ export interface ResponseFacts {
   readonly previous?: ResponseName | undefined;
 }
 
-/** The API requires these fields, and the agent of a worker has its own settings. */
+/** Fields that the API requires and turnfold does not use. The agent of a worker has its own settings. */
 const UNUSED = {
   frequency_penalty: 0,
   instructions: null,
@@ -101,7 +101,10 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
 
 const VALUE_LENGTH = 512;
 
-/** The API has no field for this. Metadata are texts that every client shows. */
+/**
+ * Describes in the metadata which response this one waits behind. The API has no field for this, and every client shows
+ * metadata.
+ */
 function writeBlock(
   { conversation }: ResponseName,
   { turn, waiting }: ResponseBlock,
