@@ -74,7 +74,7 @@ export function addCommands(program: Command, runner: CommandRunner): void {
   addCheckCommands(program, runner);
 }
 
-/** Also for an invalid command line. */
+/** True if the arguments ask for JSON, even in an invalid command line. */
 export function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');

@@ -10,7 +10,7 @@ export class Interruption extends Error {
     this.signal = signal;
   }
 
-  /** As shells report a process that was ended by a signal. */
+  /** Exit code that shells report for a process that a signal ended. */
   get exitCode(): number {
     return 128 + constants.signals[this.signal];
   }
@@ -69,7 +69,7 @@ export async function unlessInterrupted<T>(work: Promise<T>, interruption: Promi
   return await Promise.race([work, interruption.then((reason) => Promise.reject(reason))]);
 }
 
-/** Node's readline would consume Ctrl-C. */
+/** Sends Ctrl-C to the process as SIGINT, because Node's readline would consume it. */
 export function forwardInterrupt(terminal: Interface): void {
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
 }

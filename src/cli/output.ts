@@ -24,7 +24,7 @@ type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
 
 const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
 
-/** Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
+/** A stream to write to. Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
 /** Single characters are escaped, so a sequence that is split between two calls is covered. */
@@ -43,7 +43,7 @@ function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** Commands read its size here, and write only through `Output`. */
+/** Standard output, for commands that need the size of the terminal. Commands write only through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);

@@ -7,7 +7,7 @@ interface AgentsModule {
 
 let loaded: AgentsModule | undefined;
 
-/** The user's agents module may leave timers, servers or open promises behind. */
+/** Records that an agents module was loaded. The module may leave timers, servers or open promises behind. */
 export function recordAgentsModule(path: string, isUsable: boolean): void {
   loaded = { path, isUsable };
 }

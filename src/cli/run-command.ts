@@ -18,7 +18,7 @@ export interface AccessContext extends CommandContext {
   readonly client: OpenClient;
 }
 
-/** For a command that prints some errors itself. */
+/** Context of a command that prints some errors itself. */
 export interface WordingContext extends CommandContext {
   /** Replaces API fields by the option names that the person typed. */
   readonly wordError: (error: unknown) => unknown;

@@ -9,9 +9,9 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 export interface ServedHostOptions {
   readonly host: string;
   readonly keys?: true;
-  /** Comma-separated. */
+  /** Host names, separated by commas. */
   readonly allowedHosts?: string;
-  /** Comma-separated. */
+  /** Origins, separated by commas. */
   readonly cors?: string;
 }
 

@@ -28,14 +28,17 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
   return name === undefined ? error : renameField(error, name);
 }
 
-/** An error whose message does not begin with its field stays unchanged. */
+/**
+ * Replaces the field at the start of an error message. An error whose message does not begin with its field stays
+ * unchanged.
+ */
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;
   return fieldError(code, name, reason, { details, cause: error });
 }
 
-/** Errors must not mention an option that the person did not use. Defaults count as used. */
+/** Lists the options that the person used. Errors must not mention other options. Defaults count as used. */
 function listOptions(command: Command): [string, string][] {
   return command.options
     .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
@@ -46,7 +49,7 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error, 'accepted_unsure');
 }
 
-/** The message mentions the id only if the person typed it. */
+/** Adds the command that repeats the write. The message mentions the id only if the person typed the id. */
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
@@ -63,7 +66,10 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
   );
 }
 
-/** Repeats a write with its ids. A command without an option for an id derives the id from its arguments. */
+/**
+ * Returns the command that repeats a write with its ids. A command without an option for an id derives the id from its
+ * arguments.
+ */
 function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
   const typed = command.options.filter((option) => wasTyped(command, option));
   const added = command.options.filter(
@@ -83,7 +89,7 @@ function wasTyped(command: Command, option: Option): boolean {
   return command.getOptionValueSource(option.attributeName()) === 'cli';
 }
 
-/** It may contain secrets. A printed command repeats its value only if it is `@` and a path. */
+/** This option may contain secrets. A printed command repeats its value only if the value is `@` and a path. */
 const CONTEXT = '--context';
 
 function formatOption({ long, flags }: Option, value: unknown): string {

@@ -12,7 +12,7 @@ interface JsonOption {
 }
 
 interface ListOptions extends JsonOption {
-  /** Absent: all tenants. */
+  /** Tenant to list. Absent: all tenants. */
   readonly tenant?: string;
 }
 

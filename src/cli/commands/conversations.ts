@@ -16,7 +16,7 @@ import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall, describeOpen } from '../turn-text.ts';
 
 interface ListOptions {
-  /** Absent: all tenants. */
+  /** Only conversations of this tenant. Absent: all tenants. */
   readonly tenant?: string;
   readonly after?: string;
   readonly limit: number;
@@ -166,7 +166,7 @@ export async function fork(
   return 0;
 }
 
-/** A missing conversation is no error, so that the command can be repeated. */
+/** Erases a conversation. A missing conversation is no error, so that the command can be repeated. */
 export async function erase(
   { client, output }: ClientContext,
   id: string,
@@ -180,7 +180,7 @@ export async function erase(
 }
 
 interface EventsOptions extends ConversationOptions {
-  /** Absent: all kept events. */
+  /** Id of an event. Absent: all kept events. */
   readonly after?: string;
   readonly follow?: boolean;
 }

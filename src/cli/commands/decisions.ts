@@ -14,7 +14,10 @@ import { renameField } from '../typed-errors.ts';
 
 interface ReplacementOptions extends ConversationOptions {
   readonly operation?: string;
-  /** With it, the command refuses a version that exceeds the hard limit of the conversation's agent. */
+  /**
+   * Agents module. With this option, the command refuses a version that exceeds the hard limit of the conversation's
+   * agent.
+   */
   readonly agents?: string;
   readonly policy?: string;
 }
@@ -88,7 +91,7 @@ function printVersion({ output }: ClientContext, version: Version, { json, id, w
 }
 
 interface DecisionOptions extends ConversationOptions {
-  /** Absent: the proposal that waits now. */
+  /** Id of the proposal. Absent: the proposal that waits now. */
   readonly proposal?: string;
   readonly operation?: string;
   readonly wait: number;

@@ -19,11 +19,11 @@ interface InspectorOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly fleet: Pick<Fleet, 'read' | 'queues'>;
   readonly output: Output;
   readonly port: number;
-  /** Otherwise only the routes with the scope `read` answer. */
+  /** If false, only the routes with the scope `read` answer. */
   readonly allowsChanges: boolean;
 }
 
-/** In a checkout and in an installed package. */
+/** Folder of the page, in a checkout and in an installed package. */
 const PAGE = fileURLToPath(new URL('../../../dist/inspector', import.meta.url));
 
 export function findInspectorPage(): string {

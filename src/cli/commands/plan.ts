@@ -55,7 +55,7 @@ interface Planner {
 
 /**
  * Plans by the thresholds of the policy. A plan that no manual compaction can carry out is shown as `infeasible`. If
- * only a manual compaction fits, because it may shorten protected messages, that one is planned.
+ * only a manual compaction fits, because it may shorten protected messages, a manual compaction is planned.
  */
 async function planConversation(
   entries: readonly LogEntry[],

@@ -7,7 +7,7 @@ import { formatTable, writeTable } from '../table.ts';
 const PREVIEW_CHARACTERS = 160;
 
 interface ContextOptions extends ConversationOptions {
-  /** Absent: the live version. */
+  /** Version to show. Absent: the live version. */
   readonly version?: number;
   readonly full?: boolean;
 }

@@ -14,15 +14,15 @@ import type { CommandContext } from '../run-command.ts';
 
 interface RenderOptions {
   readonly format: string;
-  /** Absent: the model that wrote the last answer in this format. */
+  /** Model of the request. Absent: the model that wrote the last answer in this format. */
   readonly model?: string;
-  /** A conversation file does not contain it. */
+  /** System prompt of the request. A conversation file does not contain it. */
   readonly system?: string;
 }
 
 const MAX_OUTPUT_TOKENS = 8_192;
 
-/** Tools are described by their names only, because a file has no descriptions. */
+/** Describes tools by their names only, because a file has no descriptions. */
 export async function renderFile(
   { output }: CommandContext,
   path: string,

@@ -14,17 +14,19 @@ import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;
-/** Fraction of the appended tokens. A larger window would need no compaction. */
+/** Size of the window as a fraction of the appended tokens. A larger window would need no compaction. */
 const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
-/** An installed package has no `src`. */
+/** True in a checkout. An installed package has no folder `src`. */
 export function isCheckout(root: string): boolean {
   return existsSync(join(root, 'src'));
 }
 
-/** Questions about the code of turnfold, which is in `src` in a checkout and in `dist` in an installed package. */
+/**
+ * Loads questions about the code of turnfold, which is in `src` in a checkout and in `dist` in an installed package.
+ */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
   const code: CodeFolder = isCheckout(root) ? { path: 'src', extension: '.ts' } : { path: 'dist', extension: '.js' };
   return {
@@ -79,7 +81,7 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
   return Math.ceil(Math.max(floor / TARGET_SHARE, (floor + largest('assistant')) / THRESHOLD_SHARE));
 }
 
-/** A smaller window clips tool results more, which reduces the appended tokens again, so several sizes are tried. */
+/** A smaller window clips tool results more, and that reduces the appended tokens again. So several sizes are tried. */
 function fitWindow(weights: readonly RoleWeight[]): number {
   const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };
   for (let usable = MAX_USABLE_TOKENS; ; ) {
@@ -130,7 +132,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // If the development dependencies are not installed.
+  // These packages stand in if the development dependencies are not installed.
   'pino',
   'undici',
 ] as const;

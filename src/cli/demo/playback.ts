@@ -7,7 +7,7 @@ import type { ScriptedTurn } from './demo-agent.ts';
 /** Repeats the inputs, tool calls and results of a recorded conversation. */
 export interface Playback {
   readonly system: string;
-  /** Before the first user message. */
+  /** Messages before the first user message. */
   readonly opening: readonly Message[];
   readonly turns: readonly ScriptedTurn[];
   readonly tools: readonly Tool[];

@@ -12,7 +12,7 @@ const HELP =
 interface WorkspaceAgentOptions {
   /** Overrides the agent's own policy, whose small limits make compactions visible. */
   readonly policy?: PolicyInput;
-  /** Instead of the built-in script, which understands three commands. */
+  /** Model to use instead of the built-in script, which understands three commands. */
   readonly model?: Model;
 }
 

@@ -26,7 +26,7 @@ export class Talk {
   readonly #output: Output;
   readonly #leaving = new AbortController();
   #open: OpenTurn | undefined;
-  /** After a first Ctrl-C. The next one quits. */
+  /** True after a first Ctrl-C. The next Ctrl-C quits. */
   #isWarned = false;
   #prompt: Prompt | undefined;
 
