@@ -31,7 +31,7 @@ function resultOf(stdout: string): {
   return JSON.parse(stdout) as never;
 }
 
-test('compact reads a session of Claude Code, and closes a call without a result with a note', async () => {
+test('turnfold compact reads a session of Claude Code, and closes a call without a result with a note', async () => {
   const path = await write('session.jsonl', ...SESSION);
   const { code, stdout, stderr } = await runTurnfold(['compact', '--json', path]);
   expect(stderr).toBe('');
@@ -43,7 +43,7 @@ test('compact reads a session of Claude Code, and closes a call without a result
 });
 
 test.each(['plan', 'compact', 'replay'])(
-  '%s with --strict refuses a file that it would otherwise repair',
+  'turnfold %s --strict refuses a file that the command would otherwise repair',
   async (command) => {
     const path = await write('session.jsonl', ...SESSION);
     const { code, stderr } = await runTurnfold([command, '--strict', path]);
@@ -53,7 +53,7 @@ test.each(['plan', 'compact', 'replay'])(
 );
 
 test.each(['plan', 'compact', 'replay'])(
-  '%s with a wrong --from suggests the format that the file seems to have',
+  'turnfold %s with a wrong --from suggests the format that the file seems to have',
   async (command) => {
     const path = await write('session.jsonl', ...SESSION);
     const { code, stderr } = await runTurnfold([command, '--from', 'codex', path]);
@@ -64,7 +64,7 @@ test.each(['plan', 'compact', 'replay'])(
   },
 );
 
-test('plan lists the known formats for a file of unknown format, and for an unknown --from', async () => {
+test('turnfold plan lists the known formats for a file of unknown format, and for an unknown --from', async () => {
   const path = await write('notes.txt', 'Dear diary');
   const { stderr } = await runTurnfold(['plan', path]);
   expect(stderr).toMatch(/notes\.txt: in no known format\. Known formats: .*claude-code, codex, .*openai-chat\n$/);
@@ -72,7 +72,7 @@ test('plan lists the known formats for a file of unknown format, and for an unkn
   expect(wrong.stderr).toMatch(/--from: expected turnfold, claude-code, /);
 });
 
-test('plan prints equal notes about a file once, with their count and their first line', async () => {
+test('turnfold plan prints equal notes about a file once, with their count and their first line', async () => {
   const progress = Array.from({ length: 500 }, (_, index) => ({
     type: 'progress',
     uuid: `p${index}`,
@@ -85,20 +85,20 @@ test('plan prints equal notes about a file once, with their count and their firs
   ]);
 });
 
-test('compact leaves out an unfinished last line of a file with a note', async () => {
+test('turnfold compact leaves out an unfinished last line of a file with a note', async () => {
   const path = await write('session.jsonl', ...SESSION, '{"type":"assi');
   const { code, stdout } = await runTurnfold(['compact', '--json', path]);
   expect(code).toBe(0);
   expect(resultOf(stdout).notes).toMatchObject([{ at: 'line 4', kind: 'repaired' }, { at: 'line 2' }]);
 });
 
-test('compact reads one JSON document over several lines, and names its conversation after the file', async () => {
+test('turnfold compact reads one JSON document over several lines, and names its conversation after the file', async () => {
   const path = await write('my chat.json', JSON.stringify([{ role: 'user', content: 'Hi' }], undefined, 2));
   const { stdout } = await runTurnfold(['compact', '--json', path]);
   expect(resultOf(stdout)).toMatchObject({ id: 'my-chat', messages: [{ role: 'user', content: 'Hi' }] });
 });
 
-test('compact reads a foreign file with blank lines from standard input', async () => {
+test('turnfold compact reads a foreign file with blank lines from standard input', async () => {
   const input = '\n# aider chat started at 2026-01-02 03:04:05\n\n#### Hi  \n\nOne.\n\nTwo.\n\n> Tokens: 1\n';
   const { code, stdout } = await runTurnfold(['compact', '--json', '-'], { input });
   expect(code).toBe(0);

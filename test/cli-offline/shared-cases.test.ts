@@ -40,7 +40,7 @@ async function replay(name: string, policy: string): Promise<string> {
 
 describe.skipIf(!existsSync(folder))('conversations from practice (skipped without ../shared/cases/context)', () => {
   test.each(['01-anthropic-tool-blocks.jsonl', '01b-anthropic-server-tools.jsonl'])(
-    'compact keeps every call and result of %s',
+    'turnfold compact keeps every call and result of %s',
     async (name) => {
       const line = await compact(name);
       const given = readCase(name).match(/"type":"(?:server_)?tool_use"/g) ?? [];
@@ -118,7 +118,7 @@ describe.skipIf(!existsSync(folder))('conversations from practice (skipped witho
   });
 
   test.each(['09-refusal-field.jsonl', '09b-refusal-part.jsonl'])(
-    'compact keeps the text of the refusal in %s',
+    'turnfold compact keeps the text of the refusal in %s',
     async (name) => {
       expect(textOf(await compact(name))).toContain('I will not write malware');
     },
@@ -131,7 +131,7 @@ describe.skipIf(!existsSync(folder))('conversations from practice (skipped witho
   });
 
   test.each(['12-hotel-en.jsonl', '12b-hotel-zh.jsonl'])(
-    'compact fills the budget with the conversation %s',
+    'turnfold compact fills the budget with the conversation %s',
     async (name) => {
       expect((await compact(name, '12-policy.yaml')).report.tokensAfter).toBeGreaterThanOrEqual(1_050);
     },
@@ -166,7 +166,7 @@ describe.skipIf(!existsSync(folder))('conversations from practice (skipped witho
     'g1-result-before-call',
     'g1-same-ids-parallel',
     'g1-tool-null-content',
-  ])('compact reads %s with all its calls', async (name) => {
+  ])('turnfold compact reads %s with all its calls', async (name) => {
     const line = await compact(`${name}.jsonl`);
     const ids = callsOf(line);
     expect(new Set(ids).size).toBe(ids.length);

@@ -51,7 +51,7 @@ describe.skipIf(!hasServer)('a command that starts before its Redis', () => {
     expect(stderr).toContain('no records in quarantine');
   });
 
-  test('dev waits up to 30 s for Redis and then answers', async () => {
+  test('turnfold dev waits up to 30 s for Redis and then answers', async () => {
     const { code, stdout, stderr } = await runBeforeServer(['dev'], { input: 'list src/jobs\n/quit\n' });
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('retrying for up to 30 s');

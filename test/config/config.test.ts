@@ -12,7 +12,7 @@ function refusalOf(env: Record<string, string>): TurnfoldError {
   throw new Error('nothing was refused');
 }
 
-describe('an environment that says nothing', () => {
+describe('readConfig with an empty environment', () => {
   const defaults = {
     redisUrl: undefined,
     redisTls: undefined,
@@ -94,7 +94,7 @@ test('readConfig reads every variable', () => {
   });
 });
 
-describe('refuses an invalid value with the name of its variable and without the value', () => {
+describe('readConfig with an invalid value', () => {
   test.each([
     ['REDIS_URL', 'http://s3cret.example'],
     ['REDIS_URL', 's3cret'],

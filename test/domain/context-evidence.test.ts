@@ -39,7 +39,7 @@ test.each([
   },
   { name: 'a clip shows a line of its start', segment: { kind: 'clipped', keepChars: 90 } as const, shown: true },
   { name: 'a clip hides a line of the middle', segment: { kind: 'clipped', keepChars: 40 } as const, shown: false },
-])('$name', ({ segment, shown }) => {
+])('isShown decides which lines of a message the context shows: $name', ({ segment, shown }) => {
   expect(isShown(itemOf(segment as Partial<ItemSegment> | undefined), line)).toBe(shown);
 });
 

@@ -23,7 +23,7 @@ test.each<[string, Version]>([
   ['a pass', version(1, 'pass', [], [segment('evicted', 1, 4)])],
   ['a rollback of a refused version', version(1, 'rollback', ['version_refused'], [segment('evicted', 1, 4)])],
   ['a rollback that keeps the last message', version(1, 'rollback', ['turn_rolled_back'], [segment('raw', 1, 4)])],
-])('%s hides no message from the conversation', (_, made) => {
+])('findRolledBack returns no messages for %s', (_, made) => {
   expect(findRolledBack([made])).toEqual([]);
 });
 

@@ -277,7 +277,7 @@ test.each([
   ['openai/gpt-6.1-sol', {}],
   ['openai/gpt-5.6', { effort: 'low' }],
 ] as const)(
-  '%s with tools fails over Chat Completions, and the error code and message point to the Responses API',
+  'the model %s with tools fails over Chat Completions, and its error code and message point to the Responses API',
   async (name, options) => {
     const model = create('chat', name, options);
     const failed = model.generate(ask([question]));

@@ -205,7 +205,7 @@ test.each<[string, WorkerEvent, Record<string, number>]>([
       'turnfold_shadow_passes_total{outcome="error",policy="shadow",strategy="none"}': 1,
     },
   ],
-])('%s', async (_, event, effect) => {
+])('the effect of one worker event on the metrics: %s', async (_, event, effect) => {
   expect(await measureEffect(event)).toEqual(effect);
 });
 
@@ -225,7 +225,7 @@ test.each<[string, WorkerEvent, RegExp]>([
     { ...emptySummary, outcome: 'refused' },
     /tokens/,
   ],
-])('%s', async (_, event, absent) => {
+])('metrics that one worker event does not change: %s', async (_, event, absent) => {
   expect(Object.keys(await measureEffect(event)).filter((series) => absent.test(series))).toEqual([]);
 });
 

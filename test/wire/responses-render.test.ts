@@ -94,7 +94,7 @@ describe('the request', () => {
   });
 });
 
-describe('items of our own', () => {
+describe('items that turnfold writes itself', () => {
   test('the Responses API request has tool outputs directly after their calls (wire rule R1)', () => {
     const { input } = renderResponses(
       requestOf([user('Go'), { ...calls('a', 'b'), content: 'I read.' }, user('Faster'), result('b'), result('a')]),

@@ -17,7 +17,7 @@ describe('briefCall, which writes a tool call in one line', () => {
     { name: 'text that is no JSON is one value', given: 'ls -la src', line: 'run ls -la src' },
     { name: 'no arguments leave the name', given: {}, line: 'run' },
     { name: 'line ends become blanks', given: { command: 'make\n\ttest' }, line: 'run make test' },
-  ])('$name', ({ given, line }) => {
+  ])('briefCall writes a tool call in one line: $name', ({ given, line }) => {
     expect(brief(given)).toBe(line);
   });
 

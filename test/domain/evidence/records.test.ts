@@ -187,7 +187,7 @@ test.each([
   ['lines of one word', 'alpha1\nbeta2\ngamma3'],
   ['first lines alone', 'Order 1\nOrder 2\nOrder 3\nOrder 4'],
   ['one record', 'Order 1\ntotal: 5'],
-])('%s is not taken for a series of repeated records', (_name, text) => {
+])('a text of %s is not taken for a series of repeated records', (_name, text) => {
   for (const owners of ownersOf(text).values()) expect(owners.length).toBeLessThan(2);
 });
 

@@ -99,7 +99,7 @@ test('the HTML report of the benchmark has the same tables as the page, and a ba
   ]);
 });
 
-test('bars of a text chart grow with their shares and never have a negative length', () => {
+test('bars of a text chart grow with their shares and have at least length zero', () => {
   const bars = drawBars([
     { name: 'a', share: 1 },
     { name: 'bb', share: 0.5 },

@@ -128,7 +128,7 @@ describe('values that were replaced', () => {
     expect(text).not.toMatch(/version_[12]/);
   });
 
-  test('a structural summary has the newest value of a key, by other calls about the same thing', async () => {
+  test('a structural summary has only the newest value of a key, even if different tool calls returned the values', async () => {
     const order = (id: string, name: string, status: string): Message[] =>
       round({ id, name, given: { order_id: '#W123' }, result: `{"order_status": "${status}"}` });
     const messages = [
@@ -288,7 +288,7 @@ describe('earlier summaries in the source', () => {
   ];
   const first = '→ get_order order_id: #W8819\n← item_id: 5510023\nagent: I keep pump_3, because valve_2 was wrong.';
 
-  test('the lines of an earlier structural summary keep their marks, without a second frame', async () => {
+  test('a structural summary keeps the marks of an earlier summary’s lines, and drops the tags around the earlier summary', async () => {
     for (const text of [first, `<summary messages="1-9">\n<users>\n1: Mend it.\n</users>\n${first}\n</summary>`]) {
       const second = await fixture.write({ messages: [...noise, summary(text), ...recent], maxTokens: 300 });
       for (const line of first.split('\n')) expect(second.split('\n')).toContain(line);
@@ -433,7 +433,7 @@ describe('the lines of calls', () => {
       },
       line: '→ shell changes: src/m3.rs, src/m4.rs,',
     },
-  ])('$name', async ({ given, line }) => {
+  ])('a structural summary shows a tool call in one line: $name', async ({ given, line }) => {
     const messages = [...noise, ...round({ id: 'c1', name: 'shell', given, result: 'ok_17 of order_17' })];
     expect((await fixture.write({ messages, maxTokens: 200 })).split('\n')).toContain(line);
   });
