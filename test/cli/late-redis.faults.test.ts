@@ -45,7 +45,7 @@ describe.skipIf(!hasServer)('a command that starts before its Redis', () => {
     expect(stderr).not.toContain('wrong@');
   });
 
-  test('the quarantine command waits for Redis and then lists the unreadable records', async () => {
+  test('turnfold quarantine waits for Redis and then lists the unreadable records', async () => {
     const { code, stderr } = await runBeforeServer(['quarantine']);
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('no records in quarantine');

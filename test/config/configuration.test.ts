@@ -110,7 +110,7 @@ describe('the JSON Schema of the environment', () => {
     [false, { TURNFOLD_SHARDS: 'many' }],
     [false, { TURNFOLD_LOG_LEVEL: 'loud' }],
     [false, { TURNFOLD_TURN_CONCURENCY: 5 }],
-  ])('the JSON Schema of the environment returns %s as the validity of %j', (isFine, env) => {
+  ])('validation by the JSON Schema of the environment returns %s for the variables %j', (isFine, env) => {
     expect(doesFit(describeSettings(), env)).toBe(isFine);
   });
 

@@ -12,21 +12,21 @@ import {
 const key: StoredKey = { id: 'a', tenant: 't', name: '', scopes: ['read'], createdAt: 1, hash: 'new' };
 
 describe('access keys', () => {
-  test('admin includes every scope, and other scopes include only themselves', () => {
+  test('the access key scope `admin` includes every scope, and other scopes include only themselves', () => {
     expect(includesScope(['admin'], 'answer')).toBe(true);
     expect(includesScope(['read', 'enqueue'], 'enqueue')).toBe(true);
     expect(includesScope(['read', 'enqueue'], 'answer')).toBe(false);
     expect(includesScope([], 'read')).toBe(false);
   });
 
-  test('a key is active before its expiry, expired from then on, and revoked in any case', () => {
+  test('an access key is active before its expiry, expired from then on, and revoked in any case', () => {
     expect(stateOfKey(key, 9)).toBe('active');
     expect(stateOfKey({ ...key, expiresAt: 10 }, 9)).toBe('active');
     expect(stateOfKey({ ...key, expiresAt: 10 }, 10)).toBe('expired');
     expect(stateOfKey({ ...key, expiresAt: 10, revokedAt: 5 }, 7)).toBe('revoked');
   });
 
-  test('the previous secret is accepted before the end of its grace period', () => {
+  test('the previous secret of an access key is accepted before the end of its grace period', () => {
     expect(acceptedHashes(key, 9)).toEqual(['new']);
     expect(acceptedHashes({ ...key, previousHash: 'old', previousUntil: 10 }, 9)).toEqual(['new', 'old']);
     expect(acceptedHashes({ ...key, previousHash: 'old', previousUntil: 10 }, 10)).toEqual(['new']);

@@ -43,7 +43,7 @@ test.each(['https://example.com', 'example.com:80', 'a b', ''])('a list of host 
   );
 });
 
-test('a comma-separated list is split at its commas, and empty items are left out', () => {
+test('splitList splits a list at its commas and leaves empty items out', () => {
   expect(splitList(' a, b,,c ')).toEqual(['a', 'b', 'c']);
   expect(splitList(undefined)).toEqual([]);
 });

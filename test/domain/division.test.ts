@@ -51,7 +51,7 @@ describe('the division of a token budget', () => {
     );
   });
 
-  test('divideBudget gives summaries their guaranteed minimum before the floor and the users’ words', () => {
+  test('divideBudget gives summaries their minimum before messages that must stay (the floor) and before the users’ words', () => {
     fc.assert(
       fc.property(rooms, policies, materials, (room, policy, available) => {
         const { summaries } = divideBudget(room, policy, available);

@@ -30,7 +30,7 @@ describe('giving messages back to a context that lost more than its budget neede
     expect(new Set(sizes).size).toBe(sizes.length);
   });
 
-  test('a budgeted pass lets the context start with an assistant message, if it did before and would otherwise lose almost everything', () => {
+  test('a pass with a budget may leave an assistant message first, if the context started so and would otherwise lose almost everything', () => {
     const line = '(a:100)x20 u a:10';
     const evicting = { ...policy, strategy: { evict: 0.6 } };
     const settled = settledLine(line, { policy: evicting, reasons: ['ratio'] });

@@ -20,7 +20,7 @@ test('a model call that a rate-limit gate held back is a `retry` error that says
   expect([isHeldCall(held), isHeldBack(held)]).toEqual([true, true]);
 });
 
-test('a model call that the provider refused keeps the message and code of the refusal, and gets the retry time of the gate', () => {
+test('a model call that the provider refused keeps the message and code of the refusal, and gets the retry time of the rate-limit gate', () => {
   const refusal = new ModelError('retry', 'rate limited (429)', { code: 'rate_limit', retryAt: 1_000 });
   const held = new HeldCall('m', 5_000, refusal);
   expect(held).toMatchObject({ message: 'rate limited (429)', code: 'rate_limit', retryAt: 5_000, wasCalled: true });
@@ -47,7 +47,7 @@ test('a retry error counts as a rate limit if it sets `isLimit` or a retry time'
   expect(readModelError(new ModelError('retry', 'busy', { isLimit: true }), 0).isLimit).toBe(true);
 });
 
-test('a model call passes the gate of its own model, and a model chain has no gate because each of its models has one', async () => {
+test('a model call passes the rate-limit gate of its own model, and a model chain has no gate of its own', async () => {
   const answer = {};
   const call = async (): Promise<GatedAnswer> => answer;
   await expect(throughGate(request, model, call)).resolves.toBe(answer);

@@ -121,7 +121,7 @@ describe('items that turnfold writes itself', () => {
     );
   });
 
-  test('the Responses API request has the output of a failed tool call without an error flag, because the format has none', () => {
+  test('the Responses API request has the output of a failed tool call without an error flag, because the format has no such flag', () => {
     expect(sent(calls('a'), { ...result('a'), isError: true })[1]).toEqual(output('a'));
   });
 });

@@ -113,7 +113,7 @@ test('an unmarked line of a summary belongs to the nearest marked line above', (
   ]);
 });
 
-test('JSON objects, lists and strings are shown without escape sequences', () => {
+test('the records of a JSON text are shown without escape sequences', () => {
   const text = JSON.stringify({
     id: 'a-1',
     note: 'first\nsecond "third"',

@@ -24,16 +24,16 @@ test('reading a file again makes the earlier result of the same file stale', () 
   expect(staleOf(['read', { path: 'a.ts' }], ['read', { path: 'b.ts' }], ['read', { path: 'a.ts' }])).toEqual([1]);
 });
 
-test('of three equal listings, only the last result stays current', () => {
+test('a listing that is called three times leaves only its last result current', () => {
   expect(staleOf(['ls', {}], ['ls', {}], ['ls', {}])).toEqual([1, 3]);
 });
 
-test('a result does not become stale through the same arguments of another tool, or through another page of the same file', () => {
+test('a tool result stays current if another tool has the same arguments, or if another page of the same file is read', () => {
   expect(staleOf(['read', { path: 'a.ts' }], ['stat', { path: 'a.ts' }])).toEqual([]);
   expect(staleOf(['read', { path: 'a.ts' }], ['read', { path: 'a.ts', offset: 200 }])).toEqual([]);
 });
 
-test('an earlier success and a failed repeat of the call become stale only when the same call succeeds again', () => {
+test('an earlier success and a failed repeat of a call become stale only when the same call succeeds again', () => {
   const rounds: Round[] = [
     ['test', { name: 'all' }],
     ['test', { name: 'all' }, 'error'],
@@ -52,7 +52,7 @@ test('an edit that succeeds makes earlier failed edits of the same file stale', 
   expect(staleOf(fails('x'), fails('y'), fails('x', 'b.ts'), ['edit', { path: 'a.ts', old: 'z' }])).toEqual([1, 3]);
 });
 
-test('an error does not become stale through a success of another tool, with another first argument, or without arguments', () => {
+test('a tool error stays current after a success of another tool, with another first argument, or without arguments', () => {
   const failed: Round = ['edit', { path: 'a.ts' }, 'error'];
   expect(staleOf(failed, ['edit', { path: 'b.ts' }])).toEqual([]);
   expect(staleOf(failed, ['write', { path: 'a.ts', text: '' }])).toEqual([]);

@@ -64,7 +64,7 @@ describe('the features of a term, which predict whether the agent will use the t
     expect(features(messages, 'a.ts').crowd).toBe(0);
   });
 
-  test('the features of a term say whether the agent wrote it, and whether a tool result contains it or mentioned it first', () => {
+  test('the features of a term say whether the agent wrote the term, and whether a tool result contains the term or mentioned it first', () => {
     const messages = [user('W100'), toolResult('c1_0', 'W100 W200'), say('W200 W300')];
     expect(features(messages, 'W100')).toMatchObject({ said: 0, inResult: 1, fromResult: 0, occurrences: Math.log(3) });
     expect(features(messages, 'W200')).toMatchObject({ said: 1, inResult: 1, fromResult: 1, occurrences: Math.log(3) });
@@ -90,7 +90,7 @@ describe('the features of a term, which predict whether the agent will use the t
 });
 
 describe('the values of terms (how likely the agent is to use each term)', () => {
-  test('new terms have a value above the mean of comparable terms, and old terms have a value below zero', () => {
+  test('newly mentioned terms have a use value above the mean of comparable terms, and old terms have a use value below zero', () => {
     const names = Array.from({ length: 60 }, (_, at) => `W${100 + at}`);
     const found = [...values([user(names.slice(0, 30).join(' ')), say(names.slice(30).join(' '))]).values()];
     const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
@@ -122,7 +122,7 @@ describe('the values of terms (how likely the agent is to use each term)', () =>
     expect(valueTerms(runToEnd(readLedger([user(''), say('')])))).toHaveLength(0);
   });
 
-  test('the values of terms are finite numbers for every script', () => {
+  test('the use values of terms are finite numbers for every script', () => {
     for (const value of values([user('订单 Größe заказ ορος 주문서 W1.2')]).values())
       expect(value).toBeTypeOf('number');
     expect([...values([user('订单号 Größe заказ')]).values()].every(Number.isFinite)).toBe(true);

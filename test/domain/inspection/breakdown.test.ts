@@ -84,7 +84,7 @@ describe('the token counts of a context by category', () => {
     expect(sums.tokens).toBe(8);
   });
 
-  test('thinking counts only under the version for which it was written, because a provider refuses other thinking', () => {
+  test('the thinking of a message counts only under the context version for which the model wrote it, because a provider refuses other thinking', () => {
     const message: Message = { role: 'assistant', content: 'a', raw: thought(2, 'think') };
     expect(sumOf([item(1, message)], 2).get('reasoning')).toEqual({ tokens: 5, count: 1 });
     expect(sumOf([item(1, message)], 3).get('reasoning')).toEqual({ tokens: 0, count: 0 });
@@ -112,7 +112,7 @@ describe('texts before the messages: system prompt, tools and pins', () => {
     return sums.list().filter(({ tokens }) => tokens > 0);
   };
 
-  test('known texts count as pieces, and tokens that a worker recorded beyond these texts count without a piece', () => {
+  test('system prompt, tools and pins count as pieces if their texts are known, and further recorded tokens count without a piece', () => {
     const facts = { systemTokens: 5, toolTokens: toolTokens + 2, pinTokens: 3 };
     expect(sumFixed({ system: 'rules', tools: [tool], pins: ['pin'], facts })).toMatchObject([
       { name: 'system', tokens: 5, count: 1, largest: [{ start: 'rules' }] },
@@ -122,7 +122,7 @@ describe('texts before the messages: system prompt, tools and pins', () => {
     expect(sumFixed({ system: 'rules', pins: ['pin'] })).toMatchObject([{ tokens: 5 }, { tokens: 3 }]);
   });
 
-  test('recorded sizes count alone if no texts are known, or if the known texts do not fit the recorded sizes', () => {
+  test('recorded sizes of system prompt, tools and pins count alone if their texts are unknown or do not fit these sizes', () => {
     const facts = { systemTokens: 4, toolTokens: 0, pinTokens: 0 };
     const alone = [{ name: 'system', tokens: 4, count: 1, largest: [] }];
     expect(sumFixed({ facts })).toEqual(alone);

@@ -169,7 +169,7 @@ describe('a search of the recall tool', () => {
     expect(find('heron', [user('a heron'), user(dump)], { most: 20 })).toEqual([2, 1]);
   });
 
-  test('a recall search ignores a word of many lines if the query has a rarer one', () => {
+  test('a recall search ignores a word that occurs in many lines if the query has a rarer word', () => {
     const messages = Array.from({ length: 2_000 }, (_, at) => user(at % 2 === 0 ? 'the fox' : 'a dog'));
     messages[700] = user('an owl');
     expect(find('the owl', messages)).toEqual([701]);

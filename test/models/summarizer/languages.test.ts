@@ -150,7 +150,7 @@ function sectionOf(text: string, heading: string): string | undefined {
 
 describe.each(WIRE_FORMATS)('over %s', (format) => {
   it.each(LANGUAGES)(
-    `a ${format} model’s $name summary keeps its sections, and gains none from quoted text`,
+    `a ${format} model’s $name summary keeps its sections, and gains no section from quoted text`,
     async (language) => {
       const { goal, fact, next, order, user, rule, claim } = language;
       const answer = await summarize(language, format, (mark) =>
@@ -177,21 +177,24 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
 });
 
 describe('the next step', () => {
-  it.each(LANGUAGES)('a $name summary without a section "next step" gets none from a quotation', async (language) => {
-    const { goal, fact } = language;
-    const answer = await summarize(language, 'anthropic', (mark) =>
-      tagged(
-        [
-          ['goal', goal],
-          ['state', OWN_WORDS],
-          ['facts', `${fact}\n${quoteSome(language)}`],
-        ],
-        mark,
-      ),
-    );
-    expect(answer).toMatchObject({ status: 'written' });
-    expect(sectionOf((answer as { text: string }).text, '## Next step')).toBeUndefined();
-  });
+  it.each(LANGUAGES)(
+    'a $name summary without a section "next step" gets no next step from a quotation',
+    async (language) => {
+      const { goal, fact } = language;
+      const answer = await summarize(language, 'anthropic', (mark) =>
+        tagged(
+          [
+            ['goal', goal],
+            ['state', OWN_WORDS],
+            ['facts', `${fact}\n${quoteSome(language)}`],
+          ],
+          mark,
+        ),
+      );
+      expect(answer).toMatchObject({ status: 'written' });
+      expect(sectionOf((answer as { text: string }).text, '## Next step')).toBeUndefined();
+    },
+  );
 
   it.each(LANGUAGES)(
     'a $name summary loses a next step that the model copied from a quoted section',
