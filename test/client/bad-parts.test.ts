@@ -55,7 +55,7 @@ async function expectRefused(call: (client: TurnfoldClient) => Promise<unknown>,
 const FINE = { type: 'image', data: PIXEL, mediaType: 'image/png' } as const;
 const target = { conversation: 'c1', agent: 'a' };
 
-test.each(BAD)('a turn, an append and an import refuse %s, and name its field', async (_, part, why) => {
+test.each(BAD)('enqueueTurn, append and import refuse %s, and the error names the field', async (_, part, why) => {
   const messages: Message[] = [
     { role: 'user', content: 'one' },
     { role: 'user', content: 'two', parts: [FINE, part] },

@@ -109,7 +109,7 @@ test('a dry run shows the plan and requests nothing, and POST …/compact reques
   await expect.poll(async () => (await http.client.versions('dry')).length).toBe(1);
 });
 
-test('a rolled back turn leaves the context, and the log keeps it', async () => {
+test('a rolled back turn leaves the context, and its messages stay in the log', async () => {
   await http.client.enqueueTurn({ conversation: 'back', agent: 'talker', input: 'one', turn: 't1' });
   await http.client.result('back', 't1', { waitMs: 30_000 });
   const rolled = await http.call('POST', '/v1/conversations/back/turns/t1/rollback');
@@ -162,7 +162,7 @@ test('an export can be imported under another id, and a repeated import changes 
   expect(outline(taken)).toEqual({ status: 409, code: 'conflict', field: 'id' });
 });
 
-test('a fork is a new conversation that is listed, and an erased one is gone', async () => {
+test('a fork appears in the list of conversations, and an erased conversation disappears', async () => {
   const forked = await http.call('POST', `${kept}/fork`, { body: { to: 'branch', head: 24, version: 1 } });
   expect(forked).toMatchObject({ status: 201, body: { conversation: 'branch', head: 24 } });
   expect(forked.headers.get('location')).toBe('/v1/conversations/branch');

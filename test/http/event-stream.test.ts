@@ -21,7 +21,7 @@ function open(stalledMs: number) {
   return { server, sent, body };
 }
 
-test('an event is one frame whose data has no line break, whatever the text is', async () => {
+test('an event stream writes each event as one frame whose data has no line break, whatever its text contains', async () => {
   const { body } = open(60_000);
   const decode = async () => new TextDecoder().decode((await body.read()).value);
   expect(await decode()).toBe('retry: 1000\n\n');

@@ -57,7 +57,7 @@ describe('answers of the inspecting routes', () => {
     expect(body).toHaveProperty('plan.protected');
   });
 
-  test('wrong parameters are refused with the field', async () => {
+  test('an inspecting route refuses a wrong parameter with the name of its field', async () => {
     for (const [path, field] of [
       [`${kept}/outline?limit=2001`, 'limit'],
       [`${kept}/outline?after=-1`, 'after'],
@@ -82,7 +82,7 @@ describe('rules of a rendered context', () => {
     },
   );
 
-  test('a context that a provider would refuse names the rules that it breaks', async () => {
+  test('the answer with a context that a provider would refuse names the rules that the context breaks', async () => {
     const roles = ['user', 'assistant'] as const;
     const messages = Array.from({ length: 2_100 }, (_, index) => ({ role: roles[index % 2] ?? 'user', content: 'x' }));
     await http.client.append({ conversation: 'crowded', agent: 'other', messages });

@@ -148,7 +148,7 @@ test('a request whose URL and Host header name different hosts is refused', asyn
   expect([400, 403]).toContain(response.statusCode);
 });
 
-test('a server under a listed name answers behind a proxy that passes the name on', async () => {
+test('a server with a listed host name answers behind a proxy that passes this name on', async () => {
   const { url, stop } = await http.serve({ authenticate: keyed, allowedHosts: ['api.example.com'] });
   const proxy = createServer((incoming, outgoing) => {
     const { port } = new URL(url);

@@ -65,7 +65,7 @@ test('the queue dashboard serves its files and data below its own path, under th
   expect(await (await ask('/v1/usage')).text()).toBe('behind');
 });
 
-test('the first request to the queue dashboard finds its queues connected', async () => {
+test('the queues of the queue dashboard are connected before its first request', async () => {
   const fresh = await openOwnFleet();
   onTestFinished(() => fresh.close());
   const counts = fresh.queues.map(({ queue }) => (queue as Queue).getJobCounts('active'));

@@ -47,7 +47,7 @@ test('the events of every response read as the messages of the log', () => {
   fc.assert(property, { numRuns: 300 });
 });
 
-test('a reader that resumes gets the same text, however it is cut into pieces', () => {
+test('a reader of a response that resumes gets the same text, however the text is cut into pieces', () => {
   const property = fc.property(legalTurns, fc.nat(), ({ parts, texts }, at) => {
     const whole = parts.filter((part) => !waitsForCaller(part) && part.type !== 'restart' && !isVoid(part, parts));
     const { events } = translate(whole);

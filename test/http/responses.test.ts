@@ -197,7 +197,7 @@ test('a failed response is reported with its error, and a running response can b
   gate.open();
 });
 
-test('a request that arrives twice gets the same response', async () => {
+test('a request for a response that arrives twice with one Idempotency-Key gets the same response', async () => {
   const headers = { 'idempotency-key': 'key-1' };
   const create = () =>
     openai.responses.create(

@@ -119,7 +119,7 @@ test('POST …/cancel settles a waiting turn, and a second call reports the same
   expect((await http.call('POST', `${path}/cancel`)).body).toEqual({ state: 'canceled' });
 });
 
-test('a failed turn is listed and can be enqueued again once for each key', async () => {
+test('a failed turn is listed and can be enqueued again once for each Idempotency-Key', async () => {
   const { headers } = await http.call('POST', turnsOf('c7'), { body: { agent: 'nobody', input: 'x' } });
   const path = headers.get('location') ?? '';
   expect((await http.call('GET', `${path}/result`)).body).toMatchObject({ failure: { code: 'unknown_agent' } });

@@ -16,7 +16,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
     afterAll(() => scene?.close());
 
     test.each(INCIDENTS.map((incident) => [incident.question, incident.source, incident.agent, incident] as const))(
-      '%s (%s, %s)',
+      'the inspector answers the question: %s (%s, %s)',
       async (_question, _source, _agent, incident) => {
         const found = await scene.compacted(incident);
         const { conversation, log, outline } = found;

@@ -53,7 +53,7 @@ describe.skipIf(!hasTraces)('incidents over recorded conversations (skipped with
   });
 
   test.each(INCIDENTS.map((incident) => [incident.question, incident.source, incident.agent, incident] as const))(
-    '%s (%s, %s)',
+    'the report of a version answers the question: %s (%s, %s)',
     async (_question, _source, _agent, incident) => {
       // First click: the conversation, with its timeline.
       const found = await scene.compacted(incident);

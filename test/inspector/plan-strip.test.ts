@@ -48,7 +48,7 @@ test('the strip of the current context has the messages of the plan, by their cu
   expect(show(true)).toEqual(['2-2 archived', '3-3 summarized', '4-10 live']);
 });
 
-test('a summary that is merged into a new one counts as summarized', () => {
+test('a summary that is merged into a new summary counts as summarized', () => {
   const summarized = [{ seq: 1, tokens: 5, state: 'summarized' }];
   const plan = { summarize: [{ from: 1, to: 1 }], evict: [], mask: [], protected: [] };
   expect(planRuns(summarized, plan)).toEqual([{ kind: 'summarize', from: 1, to: 1, messages: 1, tokens: 5 }]);

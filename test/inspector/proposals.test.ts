@@ -21,7 +21,7 @@ test('the proposal form finds the summary that an error is about', () => {
   expect(rangeOfField(undefined)).toBeUndefined();
 });
 
-test('the command that approves edited texts names a file for them', () => {
+test('the command that approves edited summary texts names a file for these texts', () => {
   expect(approvalCommand('c-17', {})).toBe('turnfold approve c-17');
   expect(approvalCommand('c-17', { '1-4': 'other' })).toBe('turnfold approve c-17 --edits <file>');
 });

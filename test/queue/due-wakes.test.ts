@@ -34,7 +34,7 @@ function countDue(fixture: Fixture): Promise<number> {
   return fixture.connect().zcard(fixture.openRaw('turn').toKey('due:wakes'));
 }
 
-test('wakes beyond eight waiting jobs are stored without a job, and all are delivered once in their order', async () => {
+test('wakes beyond eight waiting queue jobs are stored without a job, and all are delivered once in their order', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const names = namesOf(60);
@@ -55,7 +55,7 @@ test('wakes beyond eight waiting jobs are stored without a job, and all are deli
   expect(seen.filter((name) => others.includes(name))).toEqual(others);
 });
 
-test('workers take wakes without a job in the same proportion as such wakes have in all waiting work', async () => {
+test('workers take wakes without a queue job in the same proportion as such wakes have in all waiting work', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { dueWakes, queue } = openLanes(fixture, 5);
@@ -79,7 +79,7 @@ test('workers take wakes without a job in the same proportion as such wakes have
   expect(await take(500)).toEqual([left - 3, 0]);
 });
 
-test('a single worker takes a wake without a job by chance, with the proportion of such wakes as probability', async () => {
+test('a single worker takes a wake without a queue job by chance, with the proportion of such wakes as probability', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { dueWakes, queue } = openLanes(fixture, 5);
@@ -94,7 +94,7 @@ test('a single worker takes a wake without a job by chance, with the proportion 
   expect(taken).toBeLessThan(150);
 });
 
-test('no wake without a job is taken while the queue is paused or a dead worker’s or better-priority job waits', async () => {
+test('no wake without a queue job is taken while the queue is paused or a dead worker’s or better-priority job waits', async () => {
   const fixture = useFixture();
   const { dueWakes, queue } = openLanes(fixture, 5);
   const redis = fixture.connect();
@@ -141,7 +141,7 @@ test('a queue worker reports each time that it found no job, even if it found no
   }
 });
 
-test('jobs with a better priority and jobs of dead workers run before wakes without a job', async () => {
+test('jobs with a better priority and jobs of dead workers run before wakes without a queue job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const names = namesOf(12);
@@ -183,7 +183,7 @@ function holdAll(): { handler: TurnHandler; held: string[]; open(): void } {
   return { handler, held, open: gate.resolve };
 }
 
-test('a worker with room takes wakes without a job at once, although other workers are full', async () => {
+test('a worker with room takes wakes without a queue job at once, although other workers are full', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const [full, free] = [holdAll(), holdAll()];
@@ -200,7 +200,7 @@ test('a worker with room takes wakes without a job at once, although other worke
   free.open();
 });
 
-test('several workers with room share the wakes without a job, and no wake waits for a busy worker', async () => {
+test('several workers with room share the wakes without a queue job, and no wake waits for a busy worker', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(60));
@@ -211,7 +211,7 @@ test('several workers with room share the wakes without a job, and no wake waits
   for (const role of roles) role.open();
 });
 
-test('a paused queue delivers no wakes without a job, and delivers them after it was resumed', async () => {
+test('a paused queue delivers no wakes without a queue job, and delivers them after it was resumed', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -236,7 +236,7 @@ test('a paused queue delivers no wakes without a job, and delivers them after it
   await expect.poll(() => seen.toSorted(), SOON).toEqual(namesOf(60).slice(-due));
 });
 
-test('the job of a dead worker runs before the remaining wakes without a job', async () => {
+test('the job of a dead worker runs before the remaining wakes without a queue job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -254,7 +254,7 @@ test('the job of a dead worker runs before the remaining wakes without a job', a
   expect(seen.indexOf('reclaimed')).toBe(20);
 });
 
-test('a worker with a job of a worse priority handles wakes without a job first, and again after the job', async () => {
+test('a worker with a job of a worse priority handles wakes without a queue job first, and again after the job', async () => {
   const calls: string[] = [];
   const note = (call: string): void => void calls.push(call);
   const handler: TurnHandler = ({ id }) => {
@@ -270,7 +270,7 @@ test('a worker with a job of a worse priority handles wakes without a job first,
   expect(calls).toEqual(['p1', 'due wakes', 'p10', 'due wakes', 'due wakes', 'p11', 'due wakes']);
 });
 
-test('isPending for a wake without a job signals an idle worker', async () => {
+test('isPending for a wake without a queue job signals an idle worker', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const redis = fixture.connect();
@@ -297,7 +297,7 @@ test('closing a worker waits until it has added the jobs for the wakes that it t
   expect(await queue.getPrioritizedCount()).toBe(Math.min(5, due));
 });
 
-test('a wake that is added again keeps its place among the wakes without a job', async () => {
+test('a wake that is added again keeps its place among the wakes without a queue job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(20));
@@ -324,7 +324,7 @@ test('a wake gets a job again once fewer jobs wait', async () => {
   expect(await fixture.openRaw('turn').getPrioritizedCount()).toBe(1);
 });
 
-test('isPending counts a wake without a job while any job waits or runs, and else removes it so that the sweeper adds a job', async () => {
+test('isPending counts a wake without a queue job while any job waits or runs, and else removes it so that the sweeper adds a job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -344,7 +344,7 @@ test('isPending counts a wake without a job while any job waits or runs, and els
   expect(await countDue(fixture)).toBe(due - 1);
 });
 
-test('a wake without a job that the worker postpones is delivered again', async () => {
+test('a wake without a queue job that the worker postpones is delivered again', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(20));
@@ -361,7 +361,7 @@ test('a wake without a job that the worker postpones is delivered again', async 
   expect(seen.toSorted()).toEqual([...namesOf(20), 'c015'].toSorted());
 });
 
-test('an error in the delivery of one wake without a job does not stop the others', async () => {
+test('an error in the delivery of one wake without a queue job does not stop the others', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(30));
@@ -376,7 +376,7 @@ test('an error in the delivery of one wake without a job does not stop the other
   expect(fixture.errors.map(({ error }) => (error as Error).message)).toEqual(['broken delivery']);
 });
 
-test('a job of a worse priority is handled although a wake without a job failed before it', async () => {
+test('a job of a worse priority is handled although a wake without a queue job failed before it', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes } = openLanes(fixture, 1);
@@ -396,7 +396,7 @@ test('a job of a worse priority is handled although a wake without a job failed 
   );
 });
 
-test('a closing worker takes no more wakes without a job, and another worker gets them', async () => {
+test('a closing worker takes no more wakes without a queue job, and another worker gets them', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(60));
@@ -448,7 +448,7 @@ test('a worker with room adds jobs until no wake lacks a job, even if other work
   expect(await fixture.connect().exists(queue.toKey('metrics:completed'))).toBe(0);
 });
 
-test('a worker with room looks for wakes without a job after a job that has waited, and otherwise at intervals', async () => {
+test('a worker with room looks for wakes without a queue job after a job that has waited, and otherwise at intervals', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, queue, dueWakes } = openLanes(fixture, 5);
@@ -478,7 +478,7 @@ test('a worker with room looks for wakes without a job after a job that has wait
   expect(take).toHaveBeenCalledOnce();
 });
 
-test('a full worker looks for wakes without a job after every job, and stops after half a minute', async () => {
+test('a full worker looks for wakes without a queue job after every job, and stops after half a minute', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, queue } = openLanes(fixture, 0);
@@ -498,7 +498,7 @@ test('a full worker looks for wakes without a job after every job, and stops aft
   expect(await countDue(fixture)).toBe(due - 3);
 });
 
-test('a wake without a job counts in the numbers of waiting and finished jobs, and in the longest wait', async () => {
+test('a wake without a queue job counts in the numbers of waiting and finished jobs, and in the longest wait', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(CROWD + 1));
@@ -542,7 +542,7 @@ test('wakes that are added in one pass of the event loop are sent together, and 
   await expect.poll(() => seen.toSorted(), SOON).toEqual([...namesOf(10), ...namesOf(200, 'd')]);
 });
 
-test('a worker continues with wakes without a job after its connections were cut', async (context) => {
+test('a worker continues with wakes without a queue job after its connections were cut', async (context) => {
   const { url } = await startOwnRedis(context);
   const fixture = useFixture({ url });
   const wakes = fixture.openWakes();
@@ -558,7 +558,7 @@ test('a worker continues with wakes without a job after its connections were cut
   await expect.poll(() => new Set(seen).size, SOON).toBe(60);
 });
 
-test('an invalid entry among the wakes without a job is removed, and stops no wake', async () => {
+test('an invalid entry among the wakes without a queue job is removed, and stops no wake', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(30));

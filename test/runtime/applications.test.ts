@@ -63,7 +63,7 @@ test('four applications share a Redis, each with a Redis user that cannot access
   for (const { store, queues } of countKeys(keys)) expect([store > 30, queues > 5]).toEqual([true, true]);
 }, 180_000);
 
-test('an erase in one application leaves the conversation of the same name in the others', async () => {
+test('an erase in one application leaves the conversation with the same name in the other applications', async () => {
   const [first, ...others] = APPLICATIONS.map(runningOf);
   await first?.client.erase('c-0');
   await expect(first?.client.describe('c-0')).rejects.toMatchObject({

@@ -142,7 +142,7 @@ it.each(['refuses', 'empties'] as const)(
   },
 );
 
-it('a worker behind a proxy that hides its clients keeps its turn while other workers look for dead ones', async () => {
+it('a worker behind a proxy that hides its clients keeps its turn while other workers look for dead workers', async () => {
   const { redis, key, extendLease, finish, calls } = await holdTurn(async (url) => {
     const proxy = await startHidingProxy(url, 'empties');
     onTestFinished(() => proxy.close());

@@ -107,7 +107,7 @@ describe('lifetimes of Redis keys', () => {
 });
 
 describe('erase of a conversation in Redis', () => {
-  test('an erase removes every key except the one that marks the conversation as erased', async () => {
+  test('an erase removes every key except the key that marks the conversation as erased', async () => {
     const conversation = await fillConversation();
     expect((await readKeys(redis, keyspace, conversation)).length).toBe(13);
     expect(await readyOf(conversation)).toHaveLength(3);

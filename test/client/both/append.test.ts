@@ -48,7 +48,7 @@ describe('an append repeated under its operation id', () => {
     expect((await fixture.client.describe('twice-calls')).head).toBe(3);
   });
 
-  test('append refuses an operation id that an earlier append used for other messages, also if these have no place in the log', async () => {
+  test('append refuses an operation id of an earlier append with other messages, even if the new messages are invalid themselves', async () => {
     await append('other', [user('a')], { operation: 'op-1' });
     for (const message of [user('b'), result('nowhere')]) {
       const reused = append('other', [message], { operation: 'op-1' });
@@ -118,17 +118,20 @@ describe('tool results in an append', () => {
     ['two calls with one id', 'messages[0].toolCalls[1].id', [calls('x', 'x'), result('x'), result('x')], 3],
     ['a result behind a later message', 'messages[2]', [calls('x'), user('a'), result('x')], 3],
     ['a call without a result', 'messages[0]', [calls('x'), user('a')], 3],
-  ])('append repairs %s with a note about %s, and a strict one refuses it', async (name, at, messages, length) => {
-    const conversation = name.replaceAll(' ', '-');
-    const strict = append(conversation, messages, { strict: true });
-    await expect(strict).rejects.toMatchObject({ code: 'invalid_input', field: at });
-    await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
-    const appended = await append(conversation, messages);
-    expect(appended).toMatchObject({ from: 1, to: length, notes: [{ at, kind: 'repaired' }] });
-    const log = (await fixture.client.log(conversation)).map(({ message }) => message);
-    const answered = log.flatMap(({ toolCallId }) => toolCallId ?? []);
-    expect(answered).toStrictEqual(log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
-  });
+  ])(
+    'append repairs %s with a note about %s, and with the option strict refuses the same messages',
+    async (name, at, messages, length) => {
+      const conversation = name.replaceAll(' ', '-');
+      const strict = append(conversation, messages, { strict: true });
+      await expect(strict).rejects.toMatchObject({ code: 'invalid_input', field: at });
+      await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
+      const appended = await append(conversation, messages);
+      expect(appended).toMatchObject({ from: 1, to: length, notes: [{ at, kind: 'repaired' }] });
+      const log = (await fixture.client.log(conversation)).map(({ message }) => message);
+      const answered = log.flatMap(({ toolCallId }) => toolCallId ?? []);
+      expect(answered).toStrictEqual(log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
+    },
+  );
 
   test('an appended user or assistant message closes the open tool calls of the log, and a system message leaves them open', async () => {
     await append('passed', [user('a'), calls('x', 'y')]);

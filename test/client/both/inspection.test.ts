@@ -159,7 +159,7 @@ describe('report', () => {
   });
 });
 
-describe('a plan shows what a compaction would do, and changes nothing', () => {
+describe('plan', () => {
   test('a plan shows what a compaction would do, and changes nothing', async () => {
     const { client } = fixture;
     await client.append({ conversation: 'dry', agent, messages: talk(8) });
@@ -186,7 +186,7 @@ describe('a plan shows what a compaction would do, and changes nothing', () => {
     expect(plan.messages).toBe(items.length);
   });
 
-  test('a plan counts the window that a worker recorded', async () => {
+  test('a plan uses the model window that a worker recorded', async () => {
     const { client } = fixture;
     await client.enqueueTurn({ conversation: 'windowed', agent, input: 'one', turn: 't1' });
     await client.result('windowed', 't1', { waitMs: 60_000 });

@@ -74,7 +74,7 @@ async function logOf(conversation: string): Promise<object[]> {
   }));
 }
 
-test('a canceled turn keeps the text that its reader saw as a stopped message, which the model sees later', async () => {
+test('the text that a reader saw of a canceled turn stays in the log as a stopped message, which the model sees later', async () => {
   const { readRest } = await speakTo('c-cancel', 'Half "a\\ ☃');
   expect(await fixture.client.cancel('c-cancel', 'first')).toBe('canceled');
   expect(await readRest(), 'no restart').toEqual(['end']);
@@ -120,7 +120,7 @@ test('a canceled turn that streamed only blank text or reasoning leaves no messa
   expect(await ask('c-blank')).toBe('user: say   | user: next');
 });
 
-test('a cancel that comes after the end of its turn touches no later turn', async () => {
+test('a late cancel of a settled turn does not touch later turns', async () => {
   await fixture.client.enqueueTurn({ conversation: 'c-late', agent: 'speaker', input: 'hello', turn: 'zero' });
   await fixture.client.result('c-late', 'zero', { waitMs: 60_000 });
   await speakTo('c-late', 'Half');

@@ -429,7 +429,7 @@ export function describeWaits(given: Given): void {
   });
 
   test.each(['tools', 'approval'] as const)(
-    'answerTurn refuses answers of the other kind for a turn that waits for %s, and stores none of them',
+    'answerTurn refuses answers of the wrong kind for a turn that waits for %s, and stores none of them',
     async (kind) => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 2));

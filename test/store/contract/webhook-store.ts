@@ -55,7 +55,7 @@ export function describeWebhookStore(given: Given): void {
     expect(await store.removeWebhook(webhook.id)).toBe(false);
   });
 
-  test('events of a tenant are delivered in order to its webhook, until none is left', async () => {
+  test('events of a tenant are delivered in order to its webhook, until no event is left', async () => {
     const { store, makeDeliveriesDue } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle(conversation, 't1', 't2');

@@ -107,7 +107,7 @@ it('the refusal of a model’s summary is reported, even if the summarizer chain
   expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
 });
 
-it('a summarizer chain skips a model after a fatal error, and the next compaction pass asks it again if no other wrote the summary', async () => {
+it('a summarizer chain skips a model after a fatal error, and the next pass asks it again if no other model wrote the summary', async () => {
   const world = await openWorld(() => new ModelError('fatal', 'the key is not accepted'));
   world.summarizers = world.summarizers.slice(0, 1);
   const [child] = await world.fanOut();

@@ -131,7 +131,7 @@ it('the sweeper wakes a waiting turn only at the turn’s deadline', async () =>
   expect(await world.sweeper.sweepOnce()).toBe(1);
 });
 
-it('the sweeper moves a scheduled turn to the mailbox when it is due, and wakes the turn if it is the first there', async () => {
+it('the sweeper moves a scheduled turn to the mailbox when it is due, and wakes the turn if the mailbox was empty', async () => {
   const world = await Fixture.open();
   const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
   const input = await world.agent.weigh({ role: 'user', content: 'later' });

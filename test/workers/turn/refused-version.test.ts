@@ -257,7 +257,7 @@ async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   return { world, sent };
 }
 
-it('a turn whose provider refuses a compacted context rolls the context back, and waits for one more compaction pass', async () => {
+it('a turn whose provider refuses a compacted context rolls the context back, and waits for another compaction pass', async () => {
   const { world, sent } = await waitForHardPass(refused, { content: 'three' });
   expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
   await world.endPass(1);
