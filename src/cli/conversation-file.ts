@@ -35,7 +35,8 @@ interface FileConversation extends ReadHistory {
 const SHOWN_NOTES = 5;
 
 /**
- * An invalid conversation is reported, and the others are still processed. @returns the exit code: 1 for an invalid one
+ * Processes each conversation of a file. An invalid conversation is reported, and the others are still processed.
+ * @returns the exit code: 1 for an invalid one
  */
 export async function eachConversation(
   { path, output, options: { from, strict, json } = {}, onRefusal = (error) => error }: ConversationFile,

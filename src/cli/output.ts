@@ -6,10 +6,10 @@ import { LocalRedisError } from '../host/local-redis/local-redis.ts';
 import { isRefusal } from '../store/redis/errors.ts';
 
 /**
- * The only way of a command to a person or a script.
+ * Every command writes through this interface.
  *
- * - `line` and `text` write results to standard output. `note` writes everything else to standard error. So a script reads
- *   results from a pipe, while a person still sees progress and advice.
+ * - `line` and `text` write results to standard output. `note` writes everything else to standard error. So a script
+ *   reads results from a pipe, while a person still sees progress and advice.
  * - With `--json`, each result is one line. Errors are JSON on standard error, `{"error": {"code", "message"}}`.
  * - Every text is escaped here, because it may come from users and models, and a terminal obeys control characters. The
  *   linter forbids `process.stdout` elsewhere.
@@ -27,7 +27,10 @@ const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' }
 /** A stream to write to. Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
-/** Single characters are escaped, so a sequence that is split between two calls is covered. */
+/**
+ * Creates the output of a process. Single characters are escaped, so a sequence that is split between two calls is
+ * covered.
+ */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
     line: (text, tone) => void stdout.write(`${paint(stdout, text, tone)}\n`),
@@ -36,7 +39,7 @@ export function openOutput(stdout: Stream, stderr: Stream): Output {
   };
 }
 
-/** The text was escaped before, so it cannot contain colour codes of its own. */
+/** Colours a text. The text was escaped before, so it cannot contain colour codes of its own. */
 function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   const escaped = escapeActing(text);
   if (tone === undefined || stream.hasColors?.() !== true) return escaped;
@@ -68,7 +71,7 @@ export function writeResult(
   else for (const line of lines) output.line(line);
 }
 
-/** In JSON, an unexpected error gets the code `defect`. @returns the exit code */
+/** Prints an error. In JSON, an unexpected error gets the code `defect`. @returns the exit code */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     if (isJson) output.note(JSON.stringify({ error }));
@@ -87,7 +90,11 @@ export function reportError(output: Output, error: unknown, isJson = false): num
   return BROKEN;
 }
 
-/** With `--json`, the error is one of the results, so that each conversation has its line. @returns the exit code */
+/**
+ * Prints the error of one conversation. With `--json`, the error is one of the results, so that each conversation has
+ * its line.
+ * @returns the exit code
+ */
 export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {
   if (!isTurnfoldError(error)) throw error;
   if (isJson) writeJson(output, { id, error });

@@ -57,7 +57,8 @@ export class CommandRunner {
   }
 
   /**
-   * The command gets a client of the Redis at REDIS_URL. @param names API fields with another name on the command line
+   * Runs a command with a client of the Redis at REDIS_URL.
+   * @param names API fields with another name on the command line
    */
   onRedis(load: Load<AccessContext & WordingContext>, names?: TypedNames): Action {
     const run = async (context: WordingContext, args: never[]): Promise<number> => {

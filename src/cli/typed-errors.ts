@@ -3,7 +3,7 @@ import { describeShortfall } from '../api/client/client-errors.ts';
 import type { Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
-/** By API field: the option or argument that a person typed. */
+/** The option or argument that a person typed, by API field. */
 export type TypedNames = Readonly<Record<string, string>>;
 
 const VARIABLES: TypedNames = {
@@ -15,7 +15,10 @@ const VARIABLES: TypedNames = {
   'durability.fsync': 'TURNFOLD_DURABLE_FSYNC',
 };
 
-/** Fields become options, and an unconfirmed write gets the command that repeats it. */
+/**
+ * Words an error for the command line. Fields become options, and an unconfirmed write gets the command that repeats
+ * it.
+ */
 export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
   return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
 }

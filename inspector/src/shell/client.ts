@@ -7,11 +7,12 @@ import { isServiceError, isTurnfoldError, TurnfoldError } from '../../../src/dom
 import { accessKey, keyWanted } from './key.tsx';
 
 /**
- * The requests of the page, sent by the request layer of `turnfold/http-client`.
+ * Sends the requests of the page through the request layer of `turnfold/http-client`.
  *
- * The page takes `Transport` (3 kB gzip), and not the methods above it. With zod and the schemas of the contract, those
- * have 50 kB, while the whole page has 60 kB. Most of them take no abort signal, but a panel that goes away cancels its
- * requests. So a panel names a path of the OpenAPI document, and takes the type of its answer from `src/api/contract`.
+ * The page imports `Transport` (3 kB gzip), and not the client's methods. With zod and the schemas of the contract, the
+ * methods have 50 kB, while the whole page has 60 kB. Most methods take no abort signal, but a panel that goes away
+ * cancels its requests. So a panel names a path of the OpenAPI document, and takes the type of its answer from
+ * `src/api/contract`.
  *
  * `deadlineMs: 0` turns the retries of `Transport` off. The page shows an outage at once, and most panels read again
  * every two seconds. Only `followEvents` repeats a request, because a stream has to continue behind its last event.

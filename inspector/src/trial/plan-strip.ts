@@ -1,5 +1,5 @@
 /**
- * From a plan to the blocks of a strip: `planRuns` → `layOutRuns` → one rectangle for each block.
+ * Converts a plan to the blocks of a strip: `planRuns` → `layOutRuns` → one rectangle for each block.
  *
  * A plan names ranges, and a strip shows the whole log. So the log is divided into runs of neighbouring messages with
  * one fate. The blocks of the strip, its legend and the list of changed ranges all follow from the runs.
@@ -7,7 +7,8 @@
  * A strip has at most 240 blocks, so that a log of 10,000 messages does not make 10,000 elements. Each column of the
  * strip has the kind with the most weight in it.
  *
- * The strip of the present context stands above the one of the plan. Both leave out the same messages, so that they align.
+ * The strip of the present context stands above the strip of the plan. Both leave out the same messages, so that they
+ * align.
  */
 
 /** `gone`: an earlier compaction took the message out of the context. */

@@ -72,7 +72,7 @@ function Trial({ conversation, state, breakdown }: TrialProps) {
   );
 }
 
-/** The recorded budget of the policy, else half of the present context. */
+/** Returns the recorded budget of the policy, or else half of the present context. */
 function firstBudget({ thresholds, window: { usedTokens } }: BreakdownAnswer): number {
   const known = thresholds.find(({ name }) => name === 'maxTokens')?.tokens;
   return known ?? Math.max(100, Math.round(usedTokens / 200) * 100);

@@ -62,7 +62,10 @@ export async function readAnswers(
 
 type Answer = z.output<typeof answersSchema>[string];
 
-/** Two answers with the same verdict are the same decision, even if a person gives different reasons. */
+/**
+ * Returns the verdict of an answer. Answers with the same verdict are the same decision, even if a person gives
+ * different reasons.
+ */
 function readVerdict(answer: Answer): string {
   if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
   return hashPayload([answer.content, answer.isError === true]);

@@ -90,8 +90,8 @@ async function request(ports: ClientPorts, pass: PassRequest): Promise<string> {
 }
 
 /**
- * A plan over 10,000 messages weighs 16,000 shortened messages. Exact counts would take longer than the rest of the
- * plan.
+ * Returns a function that estimates sizes. A plan over 10,000 messages weighs 16,000 shortened messages. Exact counts
+ * would take longer than the rest of the plan.
  */
 function estimateWeights(items: readonly ContextItem[]): (message: Message) => Weight {
   const { tokens, bytes } = weighItems(items);

@@ -92,7 +92,10 @@ async function readContext(ports: ClientPorts, name: ConversationName, at: Conte
   };
 }
 
-/** A number up to the live version existed once (`version_gone`). A larger number never existed (`not_found`). */
+/**
+ * Returns the error for a missing version. A number up to the live version existed once (`version_gone`). A larger
+ * number never existed (`not_found`).
+ */
 export function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },

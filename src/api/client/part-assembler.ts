@@ -100,7 +100,7 @@ export class PartAssembler {
     if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
   }
 
-  /** A reader that comes late sees no pieces of an earlier model call. */
+  /** Adds pieces to the open message. A reader that comes late sees no pieces of an earlier model call. */
   #addBatch(batch: PieceBatch, lastCalls: ReadonlyMap<number, ModelCallKey>): void {
     const last = lastCalls.get(batch.seq) ?? batch;
     const isVoid = isEarlierCall(batch, last) || (this.#live !== undefined && isEarlierCall(batch, this.#live.key));

@@ -53,7 +53,7 @@ export const positionSchema = z
 
 const EMPTY_TEXT_HASH = 0x81_1c_9d_c5;
 
-/** FNV-1a over the UTF-16 code units, continued from the hash of the text before. */
+/** Computes FNV-1a over the UTF-16 code units, continued from the hash of the text before. */
 function hashText(text: string, before = EMPTY_TEXT_HASH): number {
   let hash = before;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93);

@@ -107,7 +107,7 @@ export const enqueueSchema = z
 /** Encoding more turns at once would block the event loop for too long. */
 const MOST_TURNS = 500;
 
-/** Each turn is checked on its own, so that an invalid one does not stop the others. */
+/** List of turns that are checked one by one, so that an invalid turn does not stop the others. */
 export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
 
 export interface EnqueueInput {

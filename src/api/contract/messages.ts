@@ -19,8 +19,8 @@ export interface AppendInput {
   readonly tenant?: string | undefined;
   readonly agent: string;
   /**
-   * At most 5,000, oldest first: in turnfold's format, or in one of OpenAI, Anthropic, the AI SDK, LangChain or
-   * Ollama. Earlier calls without a result are closed.
+   * At most 5,000 messages, oldest first. They have turnfold's format, or a format of OpenAI, Anthropic, the AI SDK,
+   * LangChain or Ollama. Earlier calls without a result are closed.
    */
   readonly messages: readonly (MessageInput | ForeignMessage)[];
   /** Id under which a repeated call changes nothing. */
@@ -70,7 +70,7 @@ const MAX_MESSAGES = 5_000;
 /** More fields than a message has, in any of the formats. */
 const MAX_FIELDS = 100;
 
-/** In one of the formats of `src/wire/histories`. */
+/** Messages in one of the formats of `src/wire/histories`. */
 const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_MESSAGES).meta({
   description:
     'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',

@@ -64,7 +64,10 @@ export type TurnPart =
   | CallPart
   | ResultPart
   | SteeringPart
-  /** Discard all parts of this step and of later ones: it runs again, or the turn ended before it was recorded. */
+  /**
+   * Discard all parts of this step and of later steps. The step runs again, or the turn ended before the step was
+   * recorded.
+   */
   | (StepPart & { readonly type: 'restart' })
   /** The turn is suspended. Sent once for each wait, and again to a reader that resumes during it. */
   | (Part & {
@@ -92,6 +95,6 @@ export type TurnPart =
   /** The settled turn. After `waitMs`, its current state. */
   | (Part & {
       readonly type: 'end';
-      /** As `result` returns it. */
+      /** The turn, as `result` returns it. */
       readonly view: TurnView;
     });

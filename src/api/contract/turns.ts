@@ -35,8 +35,8 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /**
    * Answers calls of a waiting turn by call id, with results of external tools or with approvals. All answers are
-   * stored, or none. The first answer to a call counts: another one fails with `conflict`, and the same one changes
-   * nothing.
+   * stored, or none. The first answer to a call counts. A different answer fails with `conflict`, and the same answer
+   * changes nothing.
    */
   answer(
     conversation: ConversationName,
@@ -45,8 +45,8 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
     options?: AnswerOptions,
   ): Promise<'answered' | 'still_waiting'>;
   /**
-   * Lists unsettled turns in the order of processing, scheduled ones last by due time. The first one has the calls
-   * that it waits for, to `answer` or `cancel`.
+   * Lists unsettled turns in the order of processing. Scheduled turns come last, by due time. The first turn has the
+   * calls that it waits for, to `answer` or `cancel`.
    */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
   /**

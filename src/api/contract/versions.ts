@@ -28,7 +28,10 @@ export const dryRunSchema = z.strictObject({
 });
 
 export interface DryRunInput {
-  /** In the form of docs/reference/policy.md. Absent settings are those that a worker recorded, or their defaults. */
+  /**
+   * Policy in the form of docs/reference/policy.md. Absent settings are those that a worker recorded, or their
+   * defaults.
+   */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 

@@ -88,7 +88,7 @@ const formedMethods = {
     const { body, tenant } = await http.send<Fork>(call);
     return { ...body, tenant };
   },
-  /** The server bounds the size of an answer, so the log is read page by page. */
+  /** Reads the log page by page, because the server bounds the size of an answer. */
   log: async (http, name, part = {}) => {
     const { after = 0, limit, maxBytes, ...rest } = readFields(part);
     const entries: LogEntry[] = [];

@@ -12,7 +12,7 @@ import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
 
 const ids = new UlidSource({ now: () => Date.now() }, (bytes) => crypto.getRandomValues(bytes));
 
-/** Each id is larger than the one before. */
+/** Creates an id. Each id is larger than the id before. */
 export function newId(): string {
   return ids.next();
 }
@@ -104,7 +104,7 @@ export function readCalled(name: ConversationName, at?: string): CalledConversat
 const inputSchema = z.looseObject({ tenant: idSchema.optional() });
 
 /**
- * The server validates the fields.
+ * Checks only that the input is an object and the tenant is valid. The server validates the other fields.
  * @throws invalid_input if the input is no object, or for an invalid tenant
  */
 export function readFields<Input extends object>(input: Input): Input & { readonly tenant?: string | undefined } {

@@ -12,7 +12,7 @@ export class Retries {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** The server answered again, so a later failure is a new outage. */
+  /** Starts again, because the server answered. A later failure is a new outage. */
   reset(): void {
     this.#until = undefined;
     this.#pauseMs = FIRST_PAUSE_MS;

@@ -20,7 +20,7 @@ export const httpStreamMethods = {
   },
 } satisfies Methods<Transport>;
 
-/** A connection that resumes during a wait gets the wait again. The caller gets it once. */
+/** Yields each wait once. A connection that resumes during a wait gets the wait again. */
 async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<TurnPart, void, void> {
   let reportedWait = '';
   for await (const { id, data } of events) {
@@ -153,7 +153,7 @@ class Connection {
       this.#openedAt = performance.now();
       if (body === null) return;
       for await (const frame of readFrames(body)) {
-        // The time that the caller takes for an event is no silence of the server.
+        // The caller's own time for an event does not count as silence of the server.
         clearTimeout(this.#timer);
         this.#heardAt = performance.now();
         yield { ...frame, isNews: frame.data !== undefined };

@@ -189,7 +189,10 @@ function isFromTurnfold({ headers }: Response): boolean {
   return /^(?:application\/json|text\/event-stream)\b/.test(headers.get('content-type') ?? '');
 }
 
-/** `fetch` reports only that it failed, so the reason is nested. */
+/**
+ * Converts an error of `fetch` to a failure that can be retried. `fetch` reports only that it failed, so the reason is
+ * nested.
+ */
 export function toFailure(error: unknown): unknown {
   if (error instanceof PassingFailure || isTurnfoldError(error)) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

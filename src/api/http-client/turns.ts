@@ -33,7 +33,10 @@ export const httpTurnMethods = {
     // Only this call knows the id that it made. If the server knows the turn, an earlier attempt stored it.
     return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
   },
-  /** After `server_unavailable` and `redis_unavailable`, the server may have accepted some of the refused turns. */
+  /**
+   * Sends several turns. After `server_unavailable` and `redis_unavailable`, the server may have accepted some of the
+   * refused turns.
+   */
   enqueueTurns: async (http, inputs) => {
     const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn
     const sent = list.filter((turn): turn is SentTurn => 'json' in turn);

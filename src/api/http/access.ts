@@ -78,7 +78,7 @@ export function checkHost(request: Request, hosts: AllowedHosts): void {
   throw new HttpProblem('forbidden', explainForeignHost(foreign, 'allowedHosts (--allowed-hosts)'), { field: 'host' });
 }
 
-/** Without keys, any page in a browser on this machine could send requests, so unknown origins are refused. */
+/** Refuses requests of unknown origins. Without keys, any page in a browser on this machine could send requests. */
 export function checkSource(request: Request, { hosts, isOpen, cors }: Access): void {
   checkHost(request, hosts);
   if (isOpen) checkOrigin(request, cors);

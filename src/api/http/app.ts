@@ -46,9 +46,8 @@ interface Answering extends Gate {
 }
 
 /**
- * Each answer is JSON, a stream, or a problem by RFC 9457.
- * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
- * pages
+ * Creates the HTTP server's app. Each answer is JSON, a stream, or a problem by RFC 9457.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { client, isReadOnly = false, basePath = '', onError = () => undefined } = options;

@@ -48,7 +48,7 @@ const RETRY_MS = 1_000;
 export const EVENT_STREAM = 'text/event-stream';
 const HEARTBEAT = ': \n\n';
 
-/** A browser's `EventSource` continues these events after a cut. */
+/** Answers with server-sent events. A browser's `EventSource` continues these events after a cut. */
 export function answerEvents({ follow, ...source }: EventSource): Response {
   return answerFrames({ ...source, frames: (signal) => writeEvents(follow(signal)) });
 }

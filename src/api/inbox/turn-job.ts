@@ -13,7 +13,9 @@ import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 const JOB_NAME = 'turn';
 
-/** Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn. */
+/**
+ * Reads a job. Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn.
+ */
 export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput {
   if (name !== JOB_NAME) {
     throw fieldError('invalid_input', 'job.name', `expected "${JOB_NAME}", the only kind of job in the inbox`);
@@ -61,7 +63,7 @@ const DESCRIPTIONS: Readonly<Record<keyof EnqueueInput, string>> = {
   busyTurn: 'Turn for which interrupt, rollback or steer is meant. If another turn is first, the new turn is enqueued.',
 };
 
-/** JSON Schema (draft 2020-12) from the schema that validates a job. */
+/** Returns the JSON Schema (draft 2020-12) of the schema that validates a job. */
 export function describeTurnJob(): object {
   const { properties = {}, ...schema } = z.toJSONSchema(enqueueSchema, { io: 'input' });
   const described = Object.entries(properties).map(([name, property]) => [

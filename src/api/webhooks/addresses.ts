@@ -2,7 +2,8 @@ import { lookup as resolveHost } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /**
- * Special-purpose addresses by the IANA registries. No public receiver has one, but services behind our firewall do.
+ * Special-purpose addresses by the IANA registries. No public receiver has such an address, but services behind our
+ * firewall do.
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',

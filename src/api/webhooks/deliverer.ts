@@ -63,7 +63,7 @@ export class Deliverer {
     this.#ports = ports;
   }
 
-  /** Called once a second. */
+  /** Claims due deliveries. Called once a second. */
   async lookForDeliveries(): Promise<void> {
     const { store, owner, clock } = this.#ports;
     if (this.#isStopped || this.#skipsLeft-- > 0) return;
@@ -216,7 +216,10 @@ function signWebhook(secret: string, { id, timestamp, body }: SignedMessage): Re
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };
 }
 
-/** Event ids are unique only within their conversation, so the id has a hash of the conversation's name. */
+/**
+ * Names a message. Event ids are unique only within their conversation, so the name has a hash of the conversation's
+ * name.
+ */
 function webhookMessageId({ tenant, id }: ConversationRef, event: string): string {
   const hash = createHash('sha256').update(`${tenant}/${id}`).digest('hex').slice(0, 16);
   return `${event}_${hash}`;

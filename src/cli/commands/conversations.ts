@@ -134,7 +134,10 @@ function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [
   ];
 }
 
-/** The call belongs to the running or waiting turn, or to a caller that appends messages without turns. */
+/**
+ * Describes an open call. It belongs to the running or waiting turn, or to a caller that appends messages without
+ * turns.
+ */
 function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
   return `${call.id}  ${describeCall(call)}${owner}`;
@@ -145,7 +148,10 @@ interface ForkOptions extends ConversationOptions {
   readonly head?: number;
 }
 
-/** The operation id is a hash of the arguments, so the same command again resumes an interrupted copy. */
+/**
+ * Copies a conversation. The operation id is a hash of the arguments, so the same command again resumes an interrupted
+ * copy.
+ */
 export async function fork(
   { client, output }: ClientContext,
   id: string,

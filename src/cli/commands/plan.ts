@@ -101,7 +101,7 @@ function firstChange({ sequences, evict, shorten = [] }: PassPlan, messages: num
   return Math.min(messages, ...[...sequences, ...evict, ...shorten].map(({ from }) => from - 1));
 }
 
-/** The first message of a file has seq 1 and index 0. */
+/** Converts seqs to indexes. The first message of a file has seq 1 and index 0. */
 function indexRange({ from, to }: SeqRange): SeqRange {
   return { from: from - 1, to: to - 1 };
 }

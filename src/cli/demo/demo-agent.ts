@@ -78,12 +78,15 @@ export interface ScriptedTurn {
   readonly answer: (results: readonly string[]) => string;
 }
 
-/** `turn-07` for index 6. */
+/** Names a turn, e.g. `turn-07` for index 6. */
 export function turnIdOf(index: number): string {
   return `turn-${String(index + 1).padStart(2, '0')}`;
 }
 
-/** Turn and step are in the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the same answer. */
+/**
+ * Answers model requests from the script. Turn and step are in the idempotency key (`…/turn/accepted/model-n`), so a
+ * retried step gets the same answer.
+ */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {
     const found = /\/turn-(\d+)\/\d+\/model-(\d+)$/.exec(idempotencyKey);

@@ -53,7 +53,7 @@ function readCommand(text: string): { name: string; arguments: string } | undefi
 const MAX_MATCHES = 60;
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'coverage']);
 
-/** The tools read nothing outside of `root`. */
+/** Creates tools that read nothing outside of `root`. */
 export function workspaceTools(root: string): Tool[] {
   const list = defineTool({
     name: 'list',

@@ -1,6 +1,6 @@
 import { escapeActing } from '../../domain/visible-text.ts';
 
-/** Well-formed HTML or SVG, in which every text of others is escaped. */
+/** Well-formed HTML or SVG. Texts of users, models and files are escaped in it. */
 export class Markup {
   readonly text: string;
 

@@ -153,7 +153,7 @@ export class EventTable {
     return [...events, { type: 'REASONING_MESSAGE_CONTENT', messageId, delta }];
   }
 
-  /** Each attempt of a step has messages of its own, because an ended message cannot begin again. */
+  /** Names a message. Each attempt of a step has its own messages, because an ended message cannot begin again. */
   #idOf(mode: Mode): string {
     const attempt = this.#restarts === 0 ? '' : `.${this.#restarts}`;
     return nameMessage(this.#options.turn, `${mode === 'text' ? '' : 'reasoning.'}${this.#step}${attempt}`);

@@ -146,7 +146,10 @@ async function findAnswers(
   throw fieldError('conversation_busy', 'threadId', why);
 }
 
-/** A resume answers every open interrupt, or none: when it is repeated, the turn may wait for the next ones. */
+/**
+ * Refuses a resume that answers only some of the open interrupts. A resume that answers none is allowed: when it is
+ * repeated, the turn may wait for the next interrupts.
+ */
 function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
   if (waiting?.for !== 'approval') return;
   const open = undecided(waiting.calls);

@@ -97,7 +97,10 @@ function writeUserMessage(id: string, text: string): UiMessage {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-/** A turn has one answer, however many steps it took. Messages without a turn continue the last one. */
+/**
+ * Adds a log entry to the last message, or starts a message. A turn has one answer for all its steps. Messages without
+ * a turn continue the last answer.
+ */
 function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry): UiMessage | undefined {
   const { role, content, toolCalls = [], stopped } = message;
   if (role === 'user') {

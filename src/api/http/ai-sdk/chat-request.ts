@@ -73,7 +73,7 @@ export interface ChatRequest {
   readonly message: PageMessage;
   /** User messages beside `message` behind the last answer, oldest first. Each is a turn of its own. */
   readonly others: readonly PageMessage[];
-  /** Finds the assistant message of a turn, if the page has sent it. Throws invalid_input for an invalid one. */
+  /** Finds the assistant message of a turn, if the page has sent it. Throws invalid_input if the message is invalid. */
   readonly findAnswer: (turn: string) => PageMessage | undefined;
 }
 

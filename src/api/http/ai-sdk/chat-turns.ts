@@ -70,7 +70,9 @@ async function listLoggedMessages(backend: Backend, id: string): Promise<Set<str
   return new Set(log.map(({ turn }) => splitTurnName(turn ?? '')?.message));
 }
 
-/** An edited message begins the next attempt, unless the last attempt has its text. */
+/**
+ * Plans the turn for an edited message. The message begins the next attempt, unless the last attempt has the same text.
+ */
 async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise<ChatPlan> {
   const input = readUserText(message);
   const last = await findLastAttempt(backend, id, message.id);

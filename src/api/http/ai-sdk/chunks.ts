@@ -132,7 +132,10 @@ export class ChunkTable {
     return { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true };
   }
 
-  /** Only AI SDK 7 can take parts back: an older page finds `data-restart` behind the void parts. */
+  /**
+   * Takes back the parts of the open step. Only AI SDK 7 can do this: an older page finds `data-restart` behind the
+   * void parts.
+   */
   #restart(step: number): Chunk[] {
     if (step !== this.#step) return this.#fail('Recorded steps of this answer were lost. Load the conversation again.');
     const closed = this.#closeOpen();
@@ -195,7 +198,7 @@ export class ChunkTable {
     return { type: 'tool-approval-request', approvalId: nameWaitingCall(call), toolCallId };
   }
 
-  /** AI SDK 7 shows the decision. An older page finds the decision in `data-approval`. */
+  /** Adds a decision. AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
   #addDecision(call: WaitingCall): Chunk[] {
     const { id: toolCallId, until, decision } = call;
     if (decision?.approved === undefined) return [];

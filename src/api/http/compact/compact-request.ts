@@ -88,7 +88,7 @@ function isKept({ type, role }: CompactItem): boolean {
   return type === 'message' && role !== 'assistant';
 }
 
-/** The text of an earlier compaction becomes part of the next summary. */
+/** Converts an earlier compaction to a message, so that its text becomes part of the next summary. */
 function openSummary(item: CompactItem): unknown {
   const { type, encrypted_content: text } = item;
   return type === 'compaction' ? { role: 'assistant', content: text ?? '' } : item;

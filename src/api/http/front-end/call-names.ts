@@ -3,7 +3,7 @@ import { fieldError } from '../../../domain/errors.ts';
 import { readJsonText } from '../../../domain/json-text.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 
-/** The id of a call repeats when a conversation is erased and created again, so its name has the hash, too (I21). */
+/** Names a call by its id and hash. The id repeats when a conversation is erased and created again (invariant I21). */
 export function nameWaitingCall({ id, hash }: Pick<WaitingCall, 'id' | 'hash'>): string {
   return hash === undefined ? id : `${id}.${hash}`;
 }
@@ -32,7 +32,7 @@ export function checkShownCall(call: WaitingCall, { name, input }: ShownCall, fi
   throw fieldError('conflict', field, why);
 }
 
-/** Any text but a JSON object or list stays a text. */
+/** Parses a JSON object or list. Any other text stays a text. */
 export function readJsonOrText(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   return readJsonText(text) ?? text;

@@ -47,7 +47,9 @@ export function guardApp(
   return app.route('/', inner);
 }
 
-/** A server that mounts the protocol gives the facts as the environment of a request. */
+/**
+ * Returns the facts of the server. A server that mounts the protocol gives the facts as the environment of a request.
+ */
 export function serverFactsOf(context: Context): ServerFacts {
   return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
 }
@@ -100,7 +102,7 @@ function explainFailure(error: unknown, onError: ServerFacts['onError']): Stream
   return { code: 'defect', message: 'the server failed. Its log has the details' };
 }
 
-/** The routes are below the path of the server that mounts them. */
+/** Creates an app whose routes are below the path of the server that mounts the app. */
 export function openApp(answerError: AnswerError = answerProblem): Hono {
   const app = new Hono({
     getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),

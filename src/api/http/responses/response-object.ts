@@ -37,7 +37,7 @@ interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   readonly view?: TurnView | undefined;
-  /** The turn before this one, while it waits for answers. */
+  /** The turn in front, while it waits for answers. */
   readonly block?: ResponseBlock | undefined;
 }
 
@@ -137,7 +137,7 @@ export function writeUsage({
 
 const SERVER = { server_label: 'turnfold' };
 
-/** A call that a worker ran, so that the caller does not run it again. */
+/** Writes a call that a worker ran in a form that tells the caller not to run the call again. */
 export function writeMcpCall(
   { call, name, arguments: written }: CallPart,
   { content, isError }: Pick<ResultPart, 'content' | 'isError'>,
@@ -188,7 +188,7 @@ export function logprobs(mode: Mode): object {
   return mode === 'text' ? { logprobs: [] } : {};
 }
 
-/** A problem that also has the error object of the Responses API. */
+/** Writes a problem that also has the error object of the Responses API. */
 export const answerResponseError: AnswerError = (error, onDefect) => {
   const { problem, headers } = explainError(error, onDefect);
   const { status, code, detail: message, field: param = null } = problem;

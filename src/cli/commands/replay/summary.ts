@@ -26,7 +26,10 @@ export interface TriedPolicy {
   readonly limits: Limits;
 }
 
-/** A row per conversation, their sum, and a plot of the largest one. @param columns width of the terminal */
+/**
+ * Shows a row per conversation, their sum, and a plot of the largest conversation.
+ * @param columns width of the terminal
+ */
 export function describePolicy({ name, replayed, limits }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
   const [first] = replayed;
   if (first === undefined) return [];
@@ -46,7 +49,7 @@ export function describePolicy({ name, replayed, limits }: TriedPolicy, columns 
   ];
 }
 
-/** Recall is weighted by needles: the names and numbers that an agent uses after a compaction. */
+/** Sums figures. Recall is weighted by needles: the names and numbers that an agent uses after a compaction. */
 export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   const sum = (valueOf: (figures: ReplayFigures) => number): number =>
     all.reduce((total, figures) => total + valueOf(figures), 0);
