@@ -2,7 +2,7 @@ import { readJsonText } from '../domain/json-text.ts';
 import type { Message, Weight } from '../domain/message.ts';
 import { splitsPair } from './excerpt.ts';
 
-/** Weighs a message of at most some thousand tokens, exactly. */
+/** Counts a message of at most some thousand tokens exactly. */
 export type Weigh = (message: Message) => Weight;
 
 /**

@@ -18,8 +18,9 @@ interface Placement {
 }
 
 /**
- * A sequence stays if its summary is not smaller, or if a group of the range is protected or partial. The latter
- * happens if the version changed after the plan. Ranges are found by seq, because indexes shift with each replacement.
+ * Replaces sequences by their summaries. A sequence stays if its summary is not smaller, or if a group of the range is
+ * protected or partial. A group can be partial if the version changed after the plan. Ranges are found by seq, because
+ * indexes shift with each replacement.
  */
 export function placeSummaries(
   layout: Layout,
