@@ -53,7 +53,7 @@ async function openBehindProxy(): Promise<{ proxy: FaultyProxy; client: HttpClie
 }
 
 describe('a client over HTTP behind a proxy that cuts connections', () => {
-  test('a write whose answer is lost is repeated under its id and takes effect once', async () => {
+  test('the client over HTTP repeats a write whose answer is lost under its id, and the write takes effect once', async () => {
     const { proxy, client } = await openBehindProxy();
     let lost = 0;
     // The server has written when its answer passes the proxy.

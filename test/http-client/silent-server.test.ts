@@ -86,7 +86,7 @@ test('a call of the client over HTTP succeeds if only the first answer stops in 
   expect(await open({ answerMs: 2_000, deadlineMs: 60_000 }).erase('c1')).toEqual({ removedKeys: 3 });
 });
 
-test('a stream that stops in the middle continues behind its last event on another connection', async () => {
+test('a stream that stops in the middle continues after its last event on another connection', async () => {
   const text = 'event: text\nid: a1\ndata: {"type":"text","step":1,"piece":"so "}\n\n';
   const half = 'event: text\nid: a2\ndata: {"type":"text","step":1,';
   const end = 'event: end\nid: a2\ndata: {"type":"end","view":{"turn":"t1"}}\n\n';

@@ -44,7 +44,7 @@ async function interrupt(threadId: string): Promise<Interrupted['outcome']['inte
   return one;
 }
 
-test('a turn whose calls are all decided is queued for every reader, before a worker takes it', async () => {
+test('a turn whose calls are all decided is shown as queued to every reader before a worker takes the turn', async () => {
   const { client } = http;
   const workers = await work();
   const { toolCallId } = await interrupt('decided');

@@ -118,7 +118,7 @@ test('a rolled back turn leaves the context, and its messages stay in the log', 
   expect(await http.client.log('back')).toHaveLength(2);
 });
 
-test('a proposal is listed, edited and approved, and another is rejected', async () => {
+test('a proposal is listed, edited and approved, and another proposal is rejected', async () => {
   for (const [conversation, verdict] of [
     ['p1', 'approve'],
     ['p2', 'reject'],
@@ -179,7 +179,7 @@ test('a fork appears in the list of conversations, and an erased conversation di
   expect(outline(gone)).toEqual({ status: 404, code: 'not_found', field: 'conversation' });
 });
 
-test('the pages of conversations join to all conversations', async () => {
+test('the pages of the list of conversations together hold every conversation', async () => {
   const names: string[] = [];
   for (let after: string | undefined = ''; after !== undefined; ) {
     const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;

@@ -71,7 +71,7 @@ test('a stream without events sends comments, so that proxies keep its connectio
   gate.resolve();
 });
 
-test('a stream of a missing turn or with a wrong id is refused as a problem', async () => {
+test('a stream of a missing turn or with a wrong id is refused with a problem response', async () => {
   const path = await enqueue('s4', 'hello');
   const missing = await http.call('GET', path.replace('t1', 't2'));
   expect(outline(missing)).toEqual({ status: 404, code: 'not_found', field: 'turn' });

@@ -184,7 +184,7 @@ test.each([
   ['the key', refusal('invalid_api_key', 'Wrong key.', 401)],
   ['the credit', refusal('insufficient_quota', 'No credit.', 429)],
   ['a setting', refusal('unsupported_parameter', 'No such parameter.')],
-])('a request that fails because of %s keeps its messages in the context', async (what, answer) => {
+])('a turn that the provider refuses because of %s keeps its messages in the context', async (what, answer) => {
   await using provider = await startFilter(answer);
   await fixture.useWorkers(guide('openai-chat', provider));
   const conversation = `kept-${what.replace(' ', '-')}`;

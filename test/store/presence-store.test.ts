@@ -202,7 +202,7 @@ describe('the presence of workers in Redis', () => {
   it.each([
     ['an ACL forbids CLIENT', ['-client|list', '-client|id']],
     ['an ACL forbids CLIENT LIST', ['-client|list']],
-  ])('if %s, a worker has no connection id, and counts as silent only when it is lost', async (_why, rules) => {
+  ])('if %s, a worker has no connection id, and counts as silent only after it counts as lost', async (_why, rules) => {
     const crew = openRedisCrew();
     await crew.redis.call('ACL', 'SETUSER', 'no-client', 'on', 'nopass', '~*', '&*', '+@all', ...rules);
     onTestFinished(async () => {

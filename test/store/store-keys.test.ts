@@ -233,7 +233,7 @@ describe('the expiry of an idle conversation', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('expire keeps a conversation whose last log entry is younger than its idle TTL', async () => {
+  test('expire keeps a conversation whose last log entry is younger than the idle TTL of the conversation', async () => {
     const conversation = newConversation();
     await settleWithTtl(conversation, 3_600_000);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');
