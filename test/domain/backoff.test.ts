@@ -42,7 +42,7 @@ describe('backoff of compaction', () => {
   );
 
   test.each(['committed', 'approved'] as const)(
-    'a compaction that ends as %s near its threshold starts a backoff of 15 %% growth, but a compaction that ends well below the threshold starts none',
+    'a compaction that ends as %s near its threshold starts a backoff of 15 %% growth, but a compaction that ends well below does not',
     (kind) => {
       const after = (softTokens: number) => nextBackoff(NO_BACKOFF, { kind, version: 1 }, { ...SIZE, softTokens });
       expect(after(1_150)).toStrictEqual(NO_BACKOFF);

@@ -104,7 +104,7 @@ describe('the text of an excerpt', () => {
     },
     { kept: [[3, 3]], isValid: false },
     { kept: [[-1, 3]], isValid: false },
-  ])('whether the schema accepts an excerpt with the ranges $kept: $isValid', ({ kept, isValid }) => {
+  ])('the schema of segments accepts an excerpt with the ranges $kept: $isValid', ({ kept, isValid }) => {
     const segment = { kind: 'excerpt', from: 1, to: 1, weight: { tokens: 1, bytes: 1 }, kept };
     expect(segmentSchema.safeParse(segment).success).toBe(isValid);
   });

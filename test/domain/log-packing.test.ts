@@ -64,6 +64,6 @@ test.each([
   [8, 0, true],
   [7, 4_095, false],
   [1, 4_096, true],
-])('whether %i log entries of %i bytes are worth packing: %s', (entries, bytes, expected) => {
+])('isWorthPacking for %i log entries of %i bytes returns %s', (entries, bytes, expected) => {
   expect(isWorthPacking({ entries, bytes })).toBe(expected);
 });

@@ -91,6 +91,9 @@ it.each([
   [true, 'the length of the request is not valid'],
   [false, 'messages.3.content: the length is not valid'],
   [false, 'Provider returned error'],
-])('whether a malformed request may be too long: %s for the provider’s message "%s"', (mayBeTooLong, message) => {
-  expect(classifyFailure({ status: 400, message }, 0)).toMatchObject({ kind: 'invalid', mayBeTooLong });
-});
+])(
+  'classifyFailure reports mayBeTooLong as %s for a malformed request with the provider’s message "%s"',
+  (mayBeTooLong, message) => {
+    expect(classifyFailure({ status: 400, message }, 0)).toMatchObject({ kind: 'invalid', mayBeTooLong });
+  },
+);
