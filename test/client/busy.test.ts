@@ -226,7 +226,7 @@ test('onBusy interrupt that names the running turn cancels that turn', async () 
 });
 
 test.each([undefined, 'enqueue', 'reject'] as const)(
-  'a turn with onBusy %s is refused if it names a busyTurn, because there is nothing to do to that turn',
+  'a turn with onBusy %s is refused if it names a busyTurn',
   async (onBusy) => {
     const input = { conversation: 'c-none', agent: 'talker', input: 'x', onBusy, busyTurn: 't1' };
     const refused = fixture.client.enqueueTurn(input);
