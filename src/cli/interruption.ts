@@ -25,13 +25,14 @@ interface SignalListener {
 }
 
 /**
- * At Ctrl-C, a process that npm started gets SIGINT twice: from the terminal and from npm. The second one is ignored.
+ * If npm started the process, Ctrl-C sends SIGINT twice: from the terminal and from npm. A second SIGINT within this
+ * time is ignored.
  */
 const SAME_MS = 1_000;
 
 /**
- * The first signal asks the process to stop, and a second one ends it.
- * @param handsBack true for a worker. Then a second SIGTERM changes nothing, and a SIGINT, from a person, ends the
+ * Listens for signals. The first signal asks the process to stop, and a second signal ends the process.
+ * @param handsBack true for a worker: a second SIGTERM changes nothing, and a SIGINT, which a person sends, ends the
  * process
  */
 export function listenForSignals(handsBack = false): SignalListener {

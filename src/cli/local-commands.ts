@@ -11,7 +11,7 @@ import {
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
-/** A copy, because loading `workers-options` would slow down `--help`. */
+/** Copy of the names of all roles, because loading `workers-options` would slow down `--help`. */
 const ALL_ROLES = 'turn,compaction,summarization';
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';

@@ -51,7 +51,10 @@ export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.s
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** Exit codes: an error with a code, an unexpected error (EX_SOFTWARE), a Redis that refuses the client (EX_CONFIG). */
+/**
+ * Exit codes for an error with a code, an unexpected error (EX_SOFTWARE), and a Redis that refuses the client
+ * (EX_CONFIG).
+ */
 const FAILED = 1;
 const BROKEN = 70;
 export const MISCONFIGURED = 78;

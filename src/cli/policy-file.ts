@@ -73,7 +73,7 @@ interface PolicySources {
   readonly shadow?: PolicySource;
 }
 
-/** @throws not_found without such a file. invalid_policy for the first problem of a file. */
+/** @throws not_found if a file does not exist, invalid_policy for the first problem of a file */
 export async function readPolicySources(
   paths: { readonly policy?: string; readonly shadow?: string },
   output: Output,

@@ -14,7 +14,9 @@ interface LiveConversation {
   readonly reload: () => void;
 }
 
-/** A running turn appends messages without events, so the head is read by time as well. */
+/**
+ * Time between two reads of the conversation. A running turn appends messages without events, so events do not suffice.
+ */
 const PULSE_MS = 2_000;
 const OPEN_TURNS = 5;
 export function useLiveConversation(conversation: string): LiveConversation {

@@ -32,7 +32,7 @@ interface TimelineProps {
   readonly marked: number | undefined;
 }
 
-/** Pause before pages are read, so that a fast scroll reads only its end. */
+/** Pause before pages are read. After a fast scroll, only the pages at its end are read. */
 const SETTLE_MS = 60;
 
 export function Timeline({ conversation, head, live, versions, shown, marked }: TimelineProps) {

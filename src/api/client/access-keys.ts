@@ -41,7 +41,7 @@ export interface AccessKeyInput {
 export interface AccessKeys {
   /** Creates a key for one tenant. */
   create(input: AccessKeyInput): Promise<IssuedKey>;
-  /** Lists keys by tenant and id, revoked ones for 30 days. */
+  /** Lists keys by tenant and id. Revoked keys are listed for 30 days. */
   list(input?: { readonly tenant?: string | undefined }): Promise<AccessKeyView[]>;
   /** Gives a key a new secret. Tokens with the previous secret are accepted for `graceMs` (a day). */
   rotate(id: string, input?: { readonly graceMs?: number | undefined }): Promise<IssuedKey>;

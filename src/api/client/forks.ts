@@ -50,7 +50,7 @@ export const forkMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** Redis serves no other client while it writes a batch, which takes less than a second. */
+/** Entries in one batch. Redis serves no other client while it writes a batch, which takes less than a second. */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };

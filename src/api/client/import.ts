@@ -15,7 +15,7 @@ interface ImportInput {
   readonly messages: readonly Message[];
 }
 
-/** Redis serves no other client while it runs an append, which takes less than a second. */
+/** Messages in one append. Redis serves no other client while it runs an append, which takes less than a second. */
 const MAX_BATCH_MESSAGES = 500;
 const MAX_BATCH_CHARACTERS = 2_000_000;
 

@@ -161,7 +161,7 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
   return sums.list();
 }
 
-/** Longer texts are counted asynchronously, so that they do not block the event loop. */
+/** Texts with more characters are counted asynchronously, so that they do not block the event loop. */
 const LONG_CHARS = 20_000;
 
 /**

@@ -31,7 +31,7 @@ import { createWebhooks, type Webhooks } from './webhooks.ts';
  * reads.
  */
 
-/** With `failFast`, a caller gets an error within a second. */
+/** Time limit to open a connection with `failFast`, so that a caller gets an error within a second. */
 const OPEN_MS = 900;
 
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
@@ -126,7 +126,7 @@ async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>)
   }
 }
 
-/** Redis usually accepts a new connection within 50 ms after it dropped one. */
+/** First pause between two attempts. Redis usually accepts a new connection within 50 ms after it dropped one. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
 const COMMAND_MS = 900;

@@ -116,7 +116,7 @@ async function readView({ turns }: ClientPorts, conversation: ConversationRef, t
   return view;
 }
 
-/** Remembers a notice until the reader looks again, so that none is lost between a read and a wait. */
+/** Remembers a notice until the reader looks again, so that no notice is lost between a read and a wait. */
 class News {
   readonly #ended: AbortSignal;
   #isNew = false;

@@ -57,7 +57,7 @@ export const versionMethods = {
     });
   },
   /**
-   * All messages from the turn's first message on leave the context, except for pinned messages.
+   * Rolls back a turn. All messages from the turn's first message on leave the context, except for pinned messages.
    * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
    * conversation_forking, accepted_unsure, conflict if the turn never began
    */

@@ -7,7 +7,7 @@ import { ON_BUSY, type OnBusy } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { conversationFields } from './names.ts';
 
-/** More images and files than a provider takes in one request. */
+/** Maximum number of images and files. Providers accept fewer in one request. */
 const MAX_INPUT_PARTS = 1_000;
 
 /** Part of an input. Parts in the formats of Anthropic and OpenAI are accepted, too. */
@@ -104,7 +104,7 @@ export const enqueueSchema = z
     message: 'expected only with interrupt, rollback or steer',
   });
 
-/** Encoding more turns at once would block the event loop for too long. */
+/** Maximum number of turns in a call. Encoding more turns at once would block the event loop for too long. */
 const MOST_TURNS = 500;
 
 /** List of turns that are checked one by one, so that an invalid turn does not stop the others. */

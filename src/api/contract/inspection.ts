@@ -174,7 +174,7 @@ export interface InspectionMethods {
 
 const version = versionNumberSchema.optional().describe('Number of a kept version. Absent: the live one.');
 
-/** An entry takes about 300 bytes. */
+/** Maximum number of entries in a page. An entry takes about 300 bytes. */
 const MAX_OUTLINE = 2_000;
 
 export const outlineInputSchema = z.strictObject({

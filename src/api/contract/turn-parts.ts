@@ -69,14 +69,14 @@ export type TurnPart =
    * recorded.
    */
   | (StepPart & { readonly type: 'restart' })
-  /** The turn is suspended. Sent once for each wait, and again to a reader that resumes during it. */
+  /** The turn is suspended. Sent once for each wait, and again to a reader that resumes during the wait. */
   | (Part & {
       readonly type: 'wait';
       readonly waiting: Waiting;
     })
   /**
    * The turn is queued behind `turn`, which waits for answers from outside. Sent once for each such wait, and again to
-   * a reader that resumes during it.
+   * a reader that resumes during the wait.
    */
   | (Part & {
       readonly type: 'behind';

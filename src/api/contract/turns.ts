@@ -103,7 +103,7 @@ export type WaitingInput = z.input<typeof waitingInputSchema>;
 export type FailedInput = z.input<typeof failedSchema>;
 
 export interface WaitingPage {
-  /** In a stable order that is not chronological. */
+  /** Turns in a stable order that is not chronological. */
   readonly turns: readonly WaitingTurn[];
   /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;

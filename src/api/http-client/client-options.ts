@@ -26,9 +26,9 @@ export interface HttpClientSettings extends Required<Omit<HttpClientOptions, 'ke
 
 const DEADLINE_MS = 5_000;
 const ANSWER_MS = 30_000;
-/** Three heartbeats of the server. */
+/** Default of `silentMs`: three heartbeats of the server. */
 const SILENT_MS = 45_000;
-/** One day in ms, as in the client over Redis. */
+/** Longest possible time: one day in ms, as in the client over Redis. */
 const LONGEST_MS = 86_400_000;
 
 const limitSchema = z.number().int().min(1).max(LONGEST_MS);

@@ -19,7 +19,7 @@ const REQUEST_CODES: ReadonlyMap<string, ErrorCode> = new Map(
   }),
 );
 
-/** The wrong option for an error that names no field. */
+/** Names the wrong option, for an error that names no field. */
 const FIELDS: Partial<Record<ErrorCode, string>> = { access_denied: 'key', invalid_config: 'url' };
 const HEADERS: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({ authorization: 'key', 'last-event-id': 'after' }),

@@ -30,7 +30,7 @@ export interface HttpAnswer<Body> {
   readonly headers: Headers;
 }
 
-/** Begins the reason with which this client ends a late request. */
+/** First words of the reason with which this client ends a request that takes too long. */
 const LATE = 'no whole answer';
 const TENANT_HEADER = 'turnfold-tenant';
 
@@ -45,7 +45,10 @@ export class PassingFailure extends Error {
   }
 }
 
-/** A connection that lasted this long shows that a server was there, and something between cut it. */
+/**
+ * A connection that lasted this long had reached a server. If it was cut, something between client and server may have
+ * cut it.
+ */
 export const LASTING_MS = 1_000;
 
 /** A request that waited for a result was cut, e.g. by a proxy that ends quiet connections. This is no outage. */

@@ -33,7 +33,7 @@ export const contextHandlers: RouteHandlers = {
   },
 };
 
-/** A message has at most 1 MiB. */
+/** Bytes of one page of messages. A message has at most 1 MiB. */
 const PAGE_BYTES = 2_000_000;
 
 async function readLogPage(
@@ -98,7 +98,7 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
 /** Marks a check between two turns. The last message is then an answer, and calls may still wait. */
 const BETWEEN_TURNS = { isProbed: true } as const;
 const TOOLS_RULE = 'X6';
-/** Maximum broken rules in an answer. One wrong message may break a rule for each later message. */
+/** Maximum number of broken rules in an answer. One wrong message may break a rule for each later message. */
 const MAX_BROKEN = 100;
 
 const SMALL_BYTES = 1_000_000;

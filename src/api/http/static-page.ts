@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import type { HttpApp } from './app-options.ts';
 import type { Connection } from './event-stream.ts';
 
-/** Content of other origins never runs in the page, and the page sends nothing elsewhere. */
+/** Headers of the page. Content of other origins never runs in the page, and the page sends nothing elsewhere. */
 export const PAGE_HEADERS = {
   'content-security-policy': "default-src 'self'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

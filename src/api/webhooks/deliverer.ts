@@ -145,7 +145,7 @@ export class Deliverer {
     while (rest !== undefined) rest = await this.#ports.store.advanceDelivery(rest);
   }
 
-  /** Passes over events that the webhook does not want. */
+  /** Sends the events of a conversation one by one. Passes over events that the webhook does not want. */
   async #sendInOrder(first: Delivery, status: WebhookStatus): Promise<void> {
     const { store } = this.#ports;
     let delivery: Delivery | undefined = first;

@@ -156,7 +156,10 @@ async function findProposal(
   throw fieldError('not_found', 'conversation', `no proposal waits for approval in ${name.conversation}`);
 }
 
-/** The client checks the texts. @throws not_found without that file, invalid_input if it is not an object */
+/**
+ * Reads the edited texts from a file. The client checks the texts.
+ * @throws not_found if the file does not exist, invalid_input if it contains no object
+ */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { value } = parseYaml(await readTextFile(path), text);

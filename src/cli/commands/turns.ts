@@ -188,7 +188,7 @@ interface RedriveOptions extends ConversationOptions {
   readonly wait: number;
 }
 
-/** Without a turn, requests a compaction, because a failed compaction leaves no turn. */
+/** Enqueues a failed turn again. Without a turn, requests a compaction, because a failed compaction leaves no turn. */
 export async function redrive(
   context: ClientContext,
   id: string,

@@ -41,7 +41,7 @@ interface ValidateOptions {
   readonly json?: boolean;
 }
 
-/** A script can distinguish a request that breaks rules (1) from a file without a request (2). */
+/** Exit codes. A script can distinguish a request that breaks rules (1) from a file without a request (2). */
 const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 

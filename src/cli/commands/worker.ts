@@ -26,7 +26,7 @@ interface WorkerOptions {
   readonly shadow?: string;
 }
 
-/** EX_TEMPFAIL of sysexits: the deadline aborted some work, which other workers will continue. */
+/** Exit code (EX_TEMPFAIL of sysexits) if the deadline aborted some work, which other workers will continue. */
 const CUT_OFF_EXIT_CODE = 75;
 
 /** Runs until SIGTERM or SIGINT. Then hands back turns, so that other workers continue them. */

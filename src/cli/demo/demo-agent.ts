@@ -8,7 +8,7 @@ export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
-  /** Appended before the first turn. */
+  /** Messages that are appended before the first turn. */
   readonly opening: readonly Message[];
   /** The model's window minus the reserved output. */
   readonly usable: number;

@@ -26,7 +26,7 @@ export function splitTurnName(turn: string): { readonly message: string; readonl
   return message === undefined ? undefined : { message, attempt: Number(attempt) };
 }
 
-/** Changes nothing if an earlier request has begun the turn with the same text. */
+/** Enqueues a turn. Changes nothing if an earlier request has begun the turn with the same text. */
 export async function beginTurn(
   { client, agent, tenant }: Backend,
   conversation: string,

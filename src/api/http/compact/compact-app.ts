@@ -72,7 +72,9 @@ export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
   return app;
 }
 
-/** Keeps instructions and users' messages. Without a model, the same request gives the same output. */
+/**
+ * Compacts items, but keeps instructions and users' messages. Without a model, the same request gives the same output.
+ */
 async function compact(
   request: CompactRequest,
   summarizers: Readonly<Record<string, Summarizer>>,

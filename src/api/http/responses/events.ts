@@ -20,8 +20,8 @@ export type ResponseEvent = {
 } & Readonly<Record<string, unknown>>;
 
 /**
- * Factor of the numbers of events. A number encodes step, item and character, so each reading of a response gives the
- * same numbers.
+ * Distance between the numbers of two steps or items. A number encodes step, item and character, so each reading of a
+ * response gives the same numbers.
  */
 const STEP = 2 ** 24;
 const ITEM = 2 ** 22;
@@ -49,7 +49,7 @@ export class ResponseTable {
   /** Items before the open step, which stay if the step restarts. */
   #kept = 0;
   #restarts = 0;
-  /** Items that readers have, void ones included. */
+  /** Number of items that readers have, including void items. */
   #index = 0;
   #callEvents = 0;
   #last = 0;

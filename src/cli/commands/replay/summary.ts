@@ -12,7 +12,7 @@ const MIN_ID_CHARS = 12;
 const MAX_ID_CHARS = 40;
 const SCALE_WIDTH = 11;
 const GAP = '  ';
-/** Width if the output is not a terminal. */
+/** Width of the plots and tables if the output is not a terminal. */
 const DEFAULT_COLUMNS = 120;
 
 export const MEANINGS: readonly string[] = [
