@@ -34,7 +34,7 @@ export const compactionMethods = {
     const { conversation, state, version } = await readInspected(ports, name, undefined);
     const context = await ports.recentContexts.read(conversation, state, version.number);
     if (context === undefined) throw noConversation(conversation);
-    // A damaged record must not stop a trial.
+    // Problems of the recorded policy are ignored, because a damaged record must not stop a trial.
     const recorded = examinePolicy(state.requestFacts?.policy).policy;
     const facts = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
     const weigh = estimateWeights(context.items);

@@ -144,7 +144,7 @@ class RecentContexts {
     this.#reading.set(readKey, reading);
     try {
       const context = await reading;
-      // If `#reading` has no such read any more, the conversation was erased during the read.
+      // An erase removes the read from `#reading`. A context that was read during the erase is not kept.
       if (this.#reading.get(readKey) === reading) this.#keep(key, context);
       return context;
     } finally {

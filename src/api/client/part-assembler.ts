@@ -95,7 +95,8 @@ export class PartAssembler {
       this.#entry = entry.id;
     }
     this.#entry = position;
-    // A message of the log is complete there, even if the stream has only its first pieces, or those of a failed model call.
+    // If the log has the message, its pieces are skipped. The stream may have only the first pieces, or pieces of a
+    // failed model call.
     if (left.length === 0 && !hasMoreLog) this.#addLive(!hasMoreEntries);
     if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
   }

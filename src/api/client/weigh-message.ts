@@ -19,7 +19,7 @@ export async function weighMessage(counter: TokenCounter, message: Message, fiel
 }
 
 export function checkMessageBytes(message: Message, field: string): void {
-  // The text first: serializing a message of hundreds of megabytes would block the process.
+  // The text is checked first: serializing a message of hundreds of megabytes would block the process.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
 }

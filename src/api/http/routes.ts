@@ -94,7 +94,7 @@ const handlers: RouteHandlers = {
   },
   exportConversation: async (call) => {
     const { request, cut, readers, streams: limits } = call;
-    // Read before the answer begins, so that a missing conversation is a problem.
+    // The first batch is read before the answer begins, so that a missing conversation is reported as a problem.
     const first = await readBatch(call, 0);
     return answerJson({ request, cut, readers, limits, pieces: writeExport(call, first) });
   },

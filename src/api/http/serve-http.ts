@@ -91,7 +91,7 @@ async function closeServer(
   app.close();
   const until = performance.now() + graceMs;
   for (;;) {
-    // A connection becomes idle once its answer is sent.
+    // A connection becomes idle once its answer is sent, so this call is repeated.
     server.closeIdleConnections();
     const outcome = await Promise.race([closed.then(() => 'closed' as const), delay(CLOSE_PAUSE_MS)]);
     if (outcome === 'closed') return outcome;

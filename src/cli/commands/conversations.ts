@@ -228,7 +228,7 @@ function describeEvent(event: ConversationEvent): string {
       return `proposal ${event.proposal} of pass ${event.passId}: ${describeVersion(event)}`;
     case 'proposal_decided': {
       const decision = event.verdict === 'approve' ? 'approved' : 'rejected';
-      // JSON keeps line breaks on one line.
+      // As JSON, a reason with line breaks stays on one line.
       return `proposal ${event.proposal} ${decision}${event.reason === undefined ? '' : `: ${JSON.stringify(event.reason)}`}`;
     }
     case 'approval_refused':

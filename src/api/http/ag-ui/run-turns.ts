@@ -44,7 +44,7 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
   if (input !== undefined) await checkInput(backend, request, input, answering.view);
   const { answers, view } = answering;
   await backend.client.answer(backend.nameOf(threadId), view.turn, answers, { request: runId });
-  // In the turn that was answered, the model reads the decision and the message together.
+  // The new text joins the answered turn, so that the model reads the decision and the text together.
   if (input !== undefined) await enqueue(backend, request, input, 'steer');
   const calls = new Set(Object.keys(answers));
   return { answered: { turn: view.turn, calls }, hasOwn: input !== undefined || isRepeated };
@@ -209,7 +209,7 @@ async function readKnownTexts(
   { threadId }: RunRequest,
   { seen, isBehindTurn }: Seen,
 ): Promise<string[]> {
-  // Read before the log, so that a turn that begins in between is in the log.
+  // The open turns are read before the log. A turn that begins between the two reads is then in the log.
   const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });
   const log = await readLogTail(backend, threadId, LOG_TAIL);
   const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
