@@ -35,9 +35,9 @@ export interface ArrangedSystem {
 }
 
 export interface ArrangedRequest {
-  /** The agent's prompt, and then the system messages at the start. */
+  /** System texts: the agent's prompt, and then the system messages at the start. */
   readonly system: readonly ArrangedSystem[];
-  /** A placeholder, if the agent has none and the history has calls (wire rule X6). */
+  /** Tools of the agent, or a placeholder if the agent has none and the history has calls (wire rule X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
   readonly prefix: string;
@@ -146,12 +146,15 @@ function arrangeCall(call: ToolCall, ids: CallIds, toolNames: ReadonlySet<string
   return { id: ids.sentOf(call.id) ?? call.id, name: legalToolName(call.name, toolNames), ...readCallArguments(call) };
 }
 
-/** At the start, a later system message would void the prompt cache and all thinking (wire rule A8). */
+/**
+ * A later system message stays in its place. At the start, it would void the prompt cache and all thinking (wire rule
+ * A8).
+ */
 function writeAsUser({ origin, text }: Extract<ArrangedItem, { kind: 'system' }>): ArrangedItem {
   return { kind: 'user', origin, parts: [textPart(`<system_message>\n${text}\n</system_message>`)] };
 }
 
-/** Wire rule A1: Anthropic takes system messages between a user message or results and an answer, or at the end. */
+/** Wire rule A1: Anthropic accepts system messages between a user message or results and an answer, or at the end. */
 export function placeLaterSystem(items: readonly ArrangedItem[]): readonly ArrangedItem[] {
   const placed: ArrangedItem[] = [];
   for (let start = 0; start < items.length; ) {

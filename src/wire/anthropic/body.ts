@@ -87,7 +87,7 @@ type ThinkingDisplay = 'summarized' | 'omitted';
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** Less than `max_tokens`. */
+      /** Maximum tokens of thinking. Must be less than `max_tokens`. */
       readonly budget_tokens: number;
       readonly display?: ThinkingDisplay;
     }

@@ -63,6 +63,6 @@ export interface ChatBody {
   readonly messages: ChatMessage[];
   readonly tools?: ChatTool[];
   readonly max_completion_tokens?: number;
-  /** The name of the output limit that some OpenAI-compatible servers require. */
+  /** Name of the output limit for OpenAI-compatible servers that require this name. */
   readonly max_tokens?: number;
 }

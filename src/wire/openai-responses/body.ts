@@ -26,7 +26,7 @@ interface UserItem {
   readonly content: ResponsesPart[];
 }
 
-/** Without an id, which the server accepts only together with its reasoning (wire rule R3). */
+/** An answer without an id. The server accepts an id only together with the answer's reasoning (wire rule R3). */
 interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
