@@ -157,15 +157,15 @@ const PREFIX = 's:';
 const CLAIM_FIELDS = ['head', 'attempts', 'lease'] as const;
 
 export interface TurnClaim {
-  /** End of the lease in ms since epoch, by the clock of Redis. Absent after the worker has handed the turn back. */
+  /** Number of claims since the last recorded step, this claim included. */
   readonly attempts: number;
-  /** ms since epoch, by the clock of Redis. Absent after the worker has handed the turn back. */
+  /** End of the lease in ms since epoch, by the clock of Redis. Absent after the worker has handed the turn back. */
   readonly leaseUntil?: number;
 }
 
-/** Records by the key of the step. Marks of waits are among them. */
+/** The records of a turn's steps, and the claim of its worker. */
 export interface RecordedSteps {
-  /** By the key of the step, markers of waits among them. */
+  /** Records by the key of the step. Marks of waits are among them. */
   readonly steps: ReadonlyMap<string, StepRecord>;
   /** Present while the turn is the first of its conversation and a worker has claimed it. */
   readonly claim?: TurnClaim;
