@@ -134,7 +134,7 @@ function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRu
 }
 
 /**
- * Measures what each part can use once the tail is known. The tail has the messages that stay behind and between the
+ * Measures what each part can use once the tail is known. The tail has the messages that stay after and between the
  * sequences.
  */
 function measureBeside(

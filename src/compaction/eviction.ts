@@ -4,7 +4,7 @@ import { isFloor, type Layout } from './layout.ts';
 
 interface CutRequest {
   readonly order: readonly number[];
-  /** Extent that the policy asks for. Absent: only as much as the budget needs is evicted. */
+  /** Extent of the eviction that the policy asks for. Absent: only as much as the budget needs is evicted. */
   readonly strategy?: EvictionStrategy;
   /** Weight above the budget. Zero if the budget is no target. */
   readonly excess: Weight;

@@ -19,7 +19,7 @@ export const KEY_LIMITS = {
 
 /** Access key of a tenant, without its secret. Times are in ms since epoch, by the clock of Redis. */
 export interface AccessKey {
-  /** Also the readable part of the token. */
+  /** Public id of the key, which is also the readable part of the token. */
   readonly id: string;
   /** The only tenant that the key reaches (invariant I19). */
   readonly tenant: string;
@@ -30,7 +30,7 @@ export interface AccessKey {
   readonly createdAt: number;
   /** The key is refused from this time on. Absent: the key does not expire. */
   readonly expiresAt?: number;
-  /** Time of the last use, up to a minute late. Absent: the key was never used. */
+  /** Time of the last use, recorded up to a minute late. Absent: the key was never used. */
   readonly usedAt?: number;
   /** Time of the last rotation. */
   readonly rotatedAt?: number;

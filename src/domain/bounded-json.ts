@@ -16,7 +16,7 @@ type BoundedJson =
   | {
       readonly status: 'refused';
       readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
-      /** From the root value to the value that JSON cannot represent. */
+      /** Path from the root value to the value that JSON cannot represent. */
       readonly path: readonly PropertyKey[];
       readonly why: string;
     };

@@ -5,7 +5,9 @@ import type { Segment, SeqRange, Summary, Version } from './version.ts';
 export interface ContextSource {
   readonly version: Version;
   readonly head: number;
-  /** Ascending. Only entries that appear in the context: those of shown segments, and all after `version.base`. */
+  /**
+   * Log entries that appear in the context, ascending: entries of shown segments, and all entries after `version.base`.
+   */
   readonly entries: readonly LogEntry[];
   readonly summaries: ReadonlyMap<string, Summary>;
   /**

@@ -31,7 +31,7 @@ export interface ConversationState {
   readonly left?: readonly LeftRange[];
   /** All settled turns and all summaries. Absent if no provider reported any. */
   readonly spent?: TurnUsage;
-  /** As of the agent's last model call. Absent before the first one. */
+  /** Facts recorded with the agent's last model call. Absent before the first call. */
   readonly requestFacts?: RequestFacts;
   /** Token and byte counts from which the size of the context is computed. */
   readonly size: SizeRecord;

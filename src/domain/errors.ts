@@ -51,7 +51,7 @@ export const ERROR_CODES = {
   /** Another worker now owns the turn or pass, so this worker's write was not made. */
   fenced: 'worker',
   unknown_agent: 'turn',
-  /** At least three claims of the turn ended without an outcome. In the last one, the worker ran nothing else. */
+  /** At least three claims of the turn ended without an outcome. In the last claim, the worker ran nothing else. */
   poison: 'turn',
   /** More model and tool calls than the agent's `maxSteps`. */
   step_limit: 'turn',
@@ -87,7 +87,9 @@ export const ERROR_CODES = {
   server_unavailable: 'service',
   /** Redis refuses the login, or its ACL forbids a command that turnfold needs. */
   redis_denied: 'service',
-  /** Redis holds another, an older or an empty database. Reported to `onError` and never thrown: calls go on. */
+  /**
+   * Redis holds another, an older or an empty database. Reported to `onError` and never thrown, because calls continue.
+   */
   database_lost: 'service',
   /** Redis refuses writes because it has reached `maxmemory`. */
   redis_full: 'service',

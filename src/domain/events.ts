@@ -51,14 +51,14 @@ type TurnEvent =
       readonly attempt: number;
       /** From acceptance or the due time to the first claim. Absent on later claims. */
       readonly waitMs?: number;
-      /** The wait that this claim ended. */
+      /** Wait of the turn that this claim ended. */
       readonly suspended?: { readonly for: WaitKind; readonly ms: number };
     }
   | {
       readonly type: 'turn_settled';
       readonly outcome: 'completed' | 'failed';
       readonly code?: string;
-      /** Absent if the messages stay. */
+      /** Why the turn's messages leave the context. Absent if the messages stay. */
       readonly leaves?: LeaveCause;
       /** From acceptance or the due time to the end, waits included. Absent for the code `poison`. */
       readonly durationMs?: number;
@@ -66,7 +66,7 @@ type TurnEvent =
   | {
       readonly type: 'turn_suspended';
       readonly for: WaitKind;
-      /** Until the wait times out. */
+      /** Milliseconds until the wait times out. */
       readonly waitMs: number;
     }
   | {
@@ -82,7 +82,7 @@ type ModelEvent =
       readonly type: 'model_called';
       /** Purpose of the call: to answer a turn or to write a summary. */
       readonly purpose: 'turn' | 'summary';
-      /** For a list of fallback models: all their ids (`a|b`), even if the call fails. */
+      /** Id of the called model. For a list of fallback models: all their ids (`a|b`), even if the call fails. */
       readonly model: string;
       /** Model of the list that answered. The cost is computed with the highest prices of the list. */
       readonly answeredBy?: string;
@@ -165,7 +165,7 @@ type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
   readonly roles: readonly string[];
-  /** From its start to its last renewal. */
+  /** Milliseconds from the worker's start to its last renewal. */
   readonly livedMs: number;
 };
 
@@ -210,16 +210,16 @@ type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 type RetirementEvent = {
   readonly type: 'model_retires';
   readonly model: string;
-  /** `YYYY-MM-DD`, UTC. */
+  /** Day of the retirement as `YYYY-MM-DD`, UTC. */
   readonly retiresOn: string;
   /** Negative if the day is over. */
   readonly daysLeft: number;
 };
 
-/** Holds ids but no contents. */
+/** A record that was moved aside. The event holds ids but no contents. */
 type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry;
 
-/** The job's data cannot be read. */
+/** A job was dropped, because its data cannot be read. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
   readonly queue: string;

@@ -16,7 +16,7 @@ type CheckedAnswer =
       readonly fields: readonly string[];
     };
 
-/** Many models write JSON as one block of code. */
+/** A JSON answer in one block of code, as many models write it. */
 const FENCED = /^```(?:json)?[ \t]{0,8}\r?\n([^]*)```$/;
 
 export function readJsonAnswer(content: string): unknown {

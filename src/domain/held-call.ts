@@ -2,7 +2,7 @@ import type { GatedAnswer } from './gate.ts';
 import { type Model, ModelError, type ModelRequest } from './model.ts';
 import { brandErrors, hasBrand } from './thrown.ts';
 
-/** Not `Symbol.for`: no other module can forge this mark. */
+/** Mark of a held call. `Symbol.for` is not used, so that no other module can forge this mark. */
 const BRAND = Symbol('turnfold.HeldCall');
 
 export class HeldCall extends ModelError {

@@ -9,7 +9,7 @@ export const PACK_AFTER_MS = 3_600_000;
 const LEAST_ENTRIES = 8;
 const LEAST_BYTES = 4_096;
 
-/** False for a few small entries, because packing them would save next to nothing. */
+/** True if packing saves enough. A pack of few small entries would save next to nothing. */
 export function isWorthPacking(size: { readonly entries: number; readonly bytes: number }): boolean {
   return size.entries >= LEAST_ENTRIES || size.bytes >= LEAST_BYTES;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
 
-/** 1 MiB of UTF-8. */
+/** Maximum size of a message: 1 MiB of UTF-8. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 export const toolCallSchema = z.object({
@@ -104,7 +104,7 @@ export interface WeighedMessage extends Weight {
 
 /** Entries never change after they are written. */
 export interface LogEntry extends WeighedMessage {
-  /** From 1. */
+  /** Position in the log, from 1. */
   readonly seq: number;
   /** Size of the log up to and including this entry. The size of any range is the difference of two such values. */
   readonly total: Weight;

@@ -29,7 +29,7 @@ export interface PriceStep extends Omit<ModelPrices, 'steps'> {
 
 /** A picture counts one token for each square of pixels, times a factor, up to a maximum. */
 export interface PictureFormula {
-  /** Edge of a square. */
+  /** Edge of a square, in pixels. */
   readonly patchPixels: number;
   /** Default 1. */
   readonly factor?: number;

@@ -1,4 +1,4 @@
-/** Prefix of an application that chose none. Its keys have the same names as in releases without prefixes. */
+/** Prefix of an application that sets no prefix. Its keys have the same names as in releases without prefixes. */
 export const DEFAULT_PREFIX = 'tf';
 
 export const PREFIX_FORM =
@@ -21,7 +21,7 @@ export function hashTag(prefix: string, root: Root, shard: number | '' = ''): st
 
 /** ACL rules of Redis for one application. */
 export interface NamespaceRules {
-  /** With a prefix, both roots have the same rule. */
+  /** Rule for the keys of each root. With a prefix, both roots have the same rule. */
   readonly keys: Readonly<Record<Root, string>>;
   readonly channels: string;
 }

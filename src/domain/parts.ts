@@ -142,7 +142,7 @@ function nameOf(name: unknown): { readonly name?: string } {
   return typeof name === 'string' && name !== '' ? { name } : {};
 }
 
-/** `fromCharCode` takes a limited number of arguments. */
+/** Bytes per call of `fromCharCode`, which accepts a limited number of arguments. */
 const CHUNK_BYTES = 32_768;
 
 /** Writes bytes as base64, as they are stored. Also runs in browsers. */

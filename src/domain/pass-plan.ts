@@ -46,7 +46,7 @@ export const passPlanSchema = z.object({
   reasons: boundedList(z.enum(REASONS), MAX_GROWN_ENTRIES),
   version: z.number().int().min(0),
   head: z.number().int().min(0),
-  /** Mean tokens of the context. */
+  /** Mean tokens of a request with the context. Not the upper bound. */
   tokens: z.number(),
   sequences: boundedList(
     rangeSchema.extend({

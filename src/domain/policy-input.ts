@@ -95,7 +95,7 @@ function camelCaseKeys(
   readonly problems: readonly TurnfoldError[];
   readonly spellings: Spellings;
 } {
-  // In an object, the key `__proto__` would silently lose the value.
+  // A map is used, because in an object, the key `__proto__` would silently lose its value.
   const keyed = new Map<string, unknown>();
   const problems: TurnfoldError[] = [];
   const spellings = new Map<string, string>();

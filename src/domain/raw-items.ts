@@ -21,7 +21,9 @@ export const rawItemsSchema = z.object({
   format: z.enum(RAW_FORMATS),
   /** Model that wrote the items, by the provider's name. */
   model: z.string().min(1),
-  /** Version that was sent. Thinking depends on all earlier content, so another version makes it invalid. */
+  /**
+   * Version of the context that was sent. Thinking depends on all earlier content, so another version makes it invalid.
+   */
   version: z.number().int().min(0).optional(),
   /** Fingerprint of the system texts and tools, if thinking depends on them (`Rendered.prefix` in `src/wire`). */
   prefix: z.string().optional(),

@@ -14,7 +14,7 @@ export function findRolledBack(versions: readonly Version[]): SeqRange[] {
   return versions.flatMap(rangeOf);
 }
 
-/** Rolled-back ranges that are still out of the context. A restore may have brought others back into the context. */
+/** Rolled-back ranges that are still out of the context. A restore may have brought other ranges back. */
 export function findHidden(versions: readonly Version[], segments: readonly Segment[]): SeqRange[] {
   const gone = segments.filter(({ kind }) => kind === 'evicted');
   return findRolledBack(versions).flatMap(({ from, to }) =>

@@ -54,7 +54,7 @@ export interface SummaryRequest {
   readonly later?: readonly Message[];
   /** How many last messages of `later` stay in the context. The summary need not repeat them. */
   readonly keptLater?: number;
-  /** Most tokens of the summary's text. */
+  /** Maximum tokens of the summary's text. */
   readonly maxTokens: number;
   /** Aborts when the summary is not needed any more. */
   readonly signal: AbortSignal;
@@ -82,7 +82,7 @@ export type SummaryAnswer =
         readonly tokens: number;
       };
     }
-  /** The range is too small for this summarizer. The next one of the list is used. */
+  /** The range is too small for this summarizer. The next summarizer of the list is used. */
   | { readonly status: 'unfit'; readonly why: string }
   /** A retry would not help. */
   | { readonly status: 'refused'; readonly why: string }

@@ -1,6 +1,6 @@
 import type { SeqRange } from './version.ts';
 
-/** `version`: the one that introduced the summary, if known. */
+/** `version`: the version that introduced the summary, if known. */
 interface SummaryLabel extends SeqRange {
   readonly version?: number | undefined;
 }

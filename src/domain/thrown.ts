@@ -39,7 +39,7 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/** A cut text ends in "…". */
+/** Cuts a text. A cut text ends in "…". */
 export function clipText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, Math.max(0, maxCharacters - 1)).toWellFormed()}…`;

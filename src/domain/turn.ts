@@ -47,7 +47,7 @@ export const TURN_LIMITS = {
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
 export type OnBusy = (typeof ON_BUSY)[number];
 
-/** These waits end when a caller sends `answer`. */
+/** Kinds of wait that end when a caller sends `answer`. */
 export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 
@@ -56,15 +56,15 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
 }
 
 const recordedDecisionSchema = z.object({
-  /** For a call that waited for approval. Absent for a result. */
+  /** True if a person approved the call, false if denied. Absent for a delivered result. */
   approved: z.boolean().optional(),
   /** In ms since epoch, by the clock of Redis. */
   at: z.number(),
-  /** As the caller of `answer` named the person. */
+  /** Person who decided, as named by the caller of `answer`. */
   by: z.string().optional(),
 });
 
-/** Without the text of a result. */
+/** A decision about a call, without the text of a result. */
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 
 /** @param verdict as in `StoredAnswer` */
@@ -152,7 +152,7 @@ export const stepRecordSchema = z.discriminatedUnion('status', [
 
 export type StepRecord = z.infer<typeof stepRecordSchema>;
 
-/** Set by the caller of one turn. */
+/** Limits that the caller sets for one turn. */
 export interface TurnCaps {
   /** Ms from the acceptance, or from the due time of a delayed turn, to the settlement. */
   readonly deadlineMs?: number | undefined;
@@ -197,10 +197,10 @@ export interface TurnFacts {
 }
 
 export interface TurnUsage {
-  /** Input tokens, cached ones included. */
+  /** Input tokens, including cached tokens. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Part of `inputTokens`. Absent: none. */
+  /** Part of `inputTokens`. Absent: no cached tokens. */
   readonly cachedTokens?: number;
   /** Millionths of a US dollar. Absent if no prices are known. */
   readonly costMicros?: number;

@@ -27,7 +27,7 @@ const keptRangesSchema = boundedList(keptRangeSchema, MAX_GROWN_ENTRIES).refine(
   'expected ranges in ascending order that do not overlap',
 );
 
-/** Each range has a length and starts at or after the end of the one before. */
+/** True if each range has a length and starts at or after the end of the previous range. */
 export function areAscending(ranges: readonly KeptRange[]): boolean {
   return ranges.every(([start, end], index) => start < end && start >= (ranges[index - 1]?.[1] ?? 0));
 }
@@ -208,7 +208,10 @@ export function checkHead(
   );
 }
 
-/** Without gaps, each version's predecessor is known. @throws conflict if a number is missing */
+/**
+ * Checks that version numbers have no gaps, so that each version's predecessor is known. @throws conflict if a number
+ * is missing
+ */
 export function checkNumber({
   expectedVersion,
   version,

@@ -102,7 +102,7 @@ export function writeWebhookBody(
   return JSON.stringify({ type: name, timestamp: new Date(at).toISOString(), data });
 }
 
-/** In ms: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
+/** Delay in ms: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
 export function retryDelay(attempts: number): number {
   return Math.min(WEBHOOK_LIMITS.firstRetryMs * 2 ** (attempts - 1), WEBHOOK_LIMITS.longestRetryMs);
 }

@@ -18,7 +18,7 @@ export interface OfflineWindow {
   readonly usableTokens?: number;
   /** Model as `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
   readonly model?: string;
-  /** Limits that replace those of the catalogue. */
+  /** Limits that replace the limits of the catalogue. */
   readonly limits?: ModelWindow;
   /** Tokens of a request that are not messages, such as tools. */
   readonly reservedTokens?: number;

@@ -139,7 +139,7 @@ function describeFault(error: object): Record<string, unknown> {
 }
 
 /**
- * Chooses a code to log: that of a system call (`ECONNREFUSED`), or that of Redis (`READONLY`, the first word of its
+ * Chooses a code to log: the code of a system call (`ECONNREFUSED`), or of Redis (`READONLY`, the first word of its
  * reply).
  */
 function chooseCode({ name, message, code }: ThrownFacts): string | undefined {

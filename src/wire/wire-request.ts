@@ -25,7 +25,7 @@ export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls' |
   readonly items: readonly RawItem[];
 }
 
-/** Index of the log's message behind a block of the request. `NO_ORIGIN`: turnfold added the block. */
+/** Index of the log's message from which a block of the request was made. `NO_ORIGIN`: turnfold added the block. */
 export type Origin = number;
 export const NO_ORIGIN: Origin = -1;
 
@@ -58,7 +58,7 @@ export type ArrangedItem =
       readonly calls: readonly WireCall[];
       /** Number of thinking items that the model wrote, including items that are not sent (wire rule A7). */
       readonly thoughts: number;
-      /** The provider's verbatim items that may go back to this model, without invalid thinking. */
+      /** The provider's verbatim items that may be sent back to this model, without invalid thinking. */
       readonly raw?: readonly RawItem[];
     }
   | {

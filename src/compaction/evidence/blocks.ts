@@ -24,7 +24,7 @@ export function isHeading({ text }: Line, next: Line): boolean {
   return HEADING.test(text) || (TOP_HEADING.test(text) && next.text.trim() === '');
 }
 
-/** @param lines first lines of a block, none of them blank */
+/** Decides what kind of block a text is. @param lines first lines of a block, without blank lines */
 export function decideKind(lines: readonly Line[]): BlockKind {
   const texts = lines.map(({ text }) => text);
   if (areRows(texts)) return 'rows';
@@ -155,7 +155,7 @@ function isCode(text: string): boolean {
   return CODE_START.test(text) || CODE_ENDS.has(text.trimEnd().at(-1) ?? '');
 }
 
-/** @param lines first lines, none of them blank */
+/** Finds the form of the records. @param lines first lines of the text, without blank lines */
 export function findRecordForm(lines: readonly Line[]): RecordForm | undefined {
   const texts = lines.map(({ text }) => text.slice(0, MAX_CHARS));
   if (texts.filter(isCode).length > MAX_CODE_LINES * texts.length) return undefined;

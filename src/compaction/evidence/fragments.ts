@@ -27,7 +27,7 @@ export function partTexts({ role, content, toolCalls = [] }: Message): PartText[
 
 /** A call with more characters gets a line for each value, so that the first line names its target alone. */
 const MAX_CALL_LINE_CHARS = 120;
-/** Objects and lists with more characters stay JSON, so that each value stays with the others of its object. */
+/** Objects and lists with more characters stay JSON, so that each value stays with the other values of its object. */
 const MAX_FLAT_CHARS = 80;
 /** Keys whose values say what a call does. Such a value comes first, even if it is long. */
 const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;

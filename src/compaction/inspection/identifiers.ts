@@ -23,9 +23,9 @@ export interface IdentifierFates {
   readonly kept: readonly Identifier[];
   /** Identifiers that the summary does not hold, at most 200. */
   readonly lost: readonly Identifier[];
-  /** All kept identifiers. */
+  /** Number of all kept identifiers. */
   readonly keptCount: number;
-  /** All lost identifiers. */
+  /** Number of all lost identifiers. */
   readonly lostCount: number;
 }
 

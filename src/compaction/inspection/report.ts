@@ -125,7 +125,7 @@ export function* showRange(version: Version, range: SeqRange, entries: readonly 
     const [from, to] = [Math.max(segment.from, range.from), Math.min(segment.to, range.to)];
     return from <= to && segment.kind !== 'summary' ? [{ ...segment, from, to }] : [];
   });
-  // The base is set behind the range, so that no entry follows the segments.
+  // The base is set to the end of the range, so that no entry follows the segments.
   const shown = { ...version, segments, base: range.to };
   const { items } = yield* buildInSlices({ version: shown, head: range.to, entries, summaries: new Map() });
   return items

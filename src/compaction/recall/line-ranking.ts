@@ -18,7 +18,7 @@ const WORD_BITS = 2 ** 24;
 /** Up to this many words, keys have at most 30 bits. */
 const MAX_SMALL_WORDS = 15;
 
-/** Counts matching lines, and keeps the newest ones of each set of query words. */
+/** Counts matching lines, and keeps the newest lines of each set of query words. */
 export class LineRanking {
   count = 0;
   readonly #weights: readonly number[];

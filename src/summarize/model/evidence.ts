@@ -59,7 +59,10 @@ export class Evidence {
     return new Evidence(counter, request, ledger, values);
   }
 
-  /** Chooses lines in the order of the log. Each has a valuable term that neither `said` nor another line has. */
+  /**
+   * Chooses lines in the order of the log. Each line has a valuable term that neither `said` nor another chosen line
+   * has.
+   */
   async choose(request: EvidenceRequest): Promise<string[]> {
     const ranked = await eventLoopShare.run(this.#rank(request));
     const taken: { readonly index: number; readonly line: string }[] = [];

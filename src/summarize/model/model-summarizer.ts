@@ -16,7 +16,7 @@ interface ModelSummarizerOptions {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Instructions of the policy, appended to the built-in ones. */
+  /** Instructions of the policy, which are appended to the built-in instructions. */
   readonly prompt?: string | undefined;
   /**
    * Milliseconds of silence that end a call (default 90,000). A model that keeps sending also gets the time for its

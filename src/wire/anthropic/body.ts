@@ -58,7 +58,9 @@ interface RedactedThinkingBlock {
   readonly data: string;
 }
 
-/** Blocks that go back verbatim may have other types: server tools (wire rule A11), compactions (wire rule A10). */
+/**
+ * Blocks that are sent back verbatim may have other types: server tools (wire rule A11), compactions (wire rule A10).
+ */
 export type AnthropicBlock =
   | TextBlock
   | ImageBlock

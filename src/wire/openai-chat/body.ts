@@ -33,7 +33,7 @@ export interface ChatUserMessage {
   readonly content: string | ChatPart[];
 }
 
-/** A message that goes back verbatim may have more fields of its server, such as reasoning (wire rule C7). */
+/** A message that is sent back verbatim may have more fields of its server, such as reasoning (wire rule C7). */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
   /** Null only beside tool calls (wire rule C3). */

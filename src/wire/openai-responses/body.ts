@@ -45,7 +45,9 @@ interface FunctionOutputItem {
   readonly output: string | ResponsesPart[];
 }
 
-/** Items that go back verbatim may have other types: reasoning, compactions, calls of the provider's own tools. */
+/**
+ * Items that are sent back verbatim may have other types: reasoning, compactions, calls of the provider's own tools.
+ */
 export type ResponsesItem = UserItem | AssistantItem | FunctionCallItem | FunctionOutputItem;
 
 export interface ResponsesTool {

@@ -76,7 +76,7 @@ function* dropsUnpairedReasoning({ items }: ResponsesView): Generator<Breach> {
   }
 }
 
-/** Wire rule R5: no user or system message stands within one answer. */
+/** Wire rule R5: no user or system message is placed within one answer. */
 function* keepsAnswersTogether({ items, calls, results }: ResponsesView): Generator<Breach> {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
   const foreignBefore = nearestForeign(items);

@@ -199,7 +199,7 @@ function* hasObjectArguments({ calls }: BodyView): Generator<Breach> {
   }
 }
 
-/** Wire rule X9: the request fits into the model's window, and into those limits of the provider that are given. */
+/** Wire rule X9: the request fits into the model's window, and into the limits of the provider that are known. */
 function* fits(view: BodyView, context: RuleContext): Generator<Breach> {
   const { written } = view;
   const { tokens, usableTokens, maxBytes } = context;

@@ -151,7 +151,7 @@ export function* checkPinned(before: readonly Message[], after: readonly Message
   return violations;
 }
 
-/** Wire rule X13: the policy's pinned texts and those of pinned messages are sent byte for byte. */
+/** Wire rule X13: the policy's pinned texts and the texts of pinned messages are sent byte for byte. */
 export function* checkPins(
   { messages }: Pick<WireRequest, 'messages'>,
   { body }: Pick<Rendered<unknown>, 'body'>,
