@@ -10,7 +10,6 @@
  * because most processes never block. In a frozen or dead process the thread does not run, so the leases lapse as
  * usual.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { connectHeldLeases, HeldLeasesOptions } from '../store/held-leases.ts';

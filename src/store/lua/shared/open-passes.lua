@@ -10,7 +10,7 @@ local function remove_open_pass()
   redis.call('ZREM', open_passes, pass_member)
 end
 
--- For a conversation without an open pass. Further arguments: names and values of other fields.
+-- Creates a pass in a conversation without an open pass. Further arguments: names and values of other fields.
 local function create_pass(passId, wake, ...)
   redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now), ...)
   put(record, 'pass', passId)

@@ -26,7 +26,7 @@ local function answer_decision(answer)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 
--- The pass starts again. Summaries that exist are used again.
+-- Removes the proposal. The pass starts again, and existing summaries are used again.
 local function drop_proposal()
   answer_decision('superseded')
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',

@@ -8,7 +8,8 @@ local FORMS = {
   failed = { '^(' .. ID .. ')|(' .. ID .. ')|(' .. ID .. ')$' },
 }
 
--- Returns kind, tenant and id, which includes the turn if it is scheduled. Nothing for an unknown member.
+-- Returns kind, tenant and id of a member. For a scheduled turn, the id includes the turn. Returns nothing for an
+-- unknown member.
 local function read_member(set, member)
   for _, form in ipairs(FORMS[set]) do
     local kind, tenant, name = string.match(member, form)

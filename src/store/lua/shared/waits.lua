@@ -9,7 +9,7 @@ local function read_waits(lines)
   return calls, deadlines
 end
 
--- The field `waitHashes` has a line per call: its id and its hash.
+-- Reads the field `waitHashes`, which has a line per call: its id and its hash.
 local function read_hashes(lines)
   local hashes = {}
   for call, hash in string.gmatch(lines or '', '(%S+) (%S+)') do hashes[call] = hash end
@@ -29,7 +29,7 @@ local function keep_open_calls(key, earlier, first)
   return open
 end
 
--- Steps that the turn has started or recorded.
+-- Counts the steps that the turn has started or recorded.
 local function count_steps(key)
   local steps = 0
   for _, name in ipairs(redis.call('HKEYS', key)) do
