@@ -21,7 +21,7 @@ const MAX_EDGE_CHARS = 100;
 /** Maximum number of choices. Each choice estimates tokens of fragments, and then counts the tokens of its excerpts. */
 const MAX_TRIES = 4;
 const GOOD_FILL = 0.95;
-/** An excerpt is counted in one go. Any text of this length takes less than 50 ms. */
+/** Maximum characters of an excerpt, which is counted in one go. Any text of this length takes less than 50 ms. */
 const MAX_EXCERPT_CHARS = 131_072;
 
 /**

@@ -17,7 +17,7 @@ import { isFixed, isInputCut, type Layout } from './layout.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
 
-/** A soft pass must save at least `minGain`, because providers cache the old context. */
+/** True if a pass saves enough. A soft pass must save at least `minGain`, because providers cache the old context. */
 export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, after: number, isHard: boolean): boolean {
   return after < before && (isHard || before - after >= minGain * before);
 }

@@ -104,7 +104,10 @@ function* completeLayout(
   return { items, ...grouping, droppable, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
 }
 
-/** A newer system message repeats an older one if only their numbers differ, as in a reminder with the time. */
+/**
+ * Finds groups to drop. A newer system message repeats an older one if only their numbers differ, as in a reminder with
+ * the time.
+ */
 function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Interruptible<ReadonlySet<number>> {
   const droppable = new Set<number>();
   const texts = new Set<string>();

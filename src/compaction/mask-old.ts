@@ -101,7 +101,7 @@ function writeNote(message: Message, call: ToolCall, names: readonly string[]): 
   return `${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)} → ${status}${used}`;
 }
 
-/** Longer texts are not counted again, because counting would take too long. */
+/** Maximum characters of a text that is counted again, because counting longer texts would take too long. */
 const MAX_COUNTED_CHARS = 4_000;
 
 /**

@@ -47,7 +47,7 @@ export function maskPictures(message: Message, seq: number, note: string): Messa
   return { ...rest, content: [...texts, `[${note} masked, message ${seq} of the log]`].join('\n') };
 }
 
-/** A line of text that replaces a large tool result, or the pictures of another message. */
+/** Item that shows a line of text instead of a large tool result, or instead of the pictures of another message. */
 export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote): ContextItem {
   const { message, tokens, bytes } = entry;
   if (noted !== undefined && isPictureNote(message, noted)) {

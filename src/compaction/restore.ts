@@ -59,7 +59,7 @@ function weighSegments(segments: readonly Segment[]): Weight {
   return segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
 }
 
-/** Older records include the placeholder in `weight`. */
+/** Placeholder of a version. Older records include it in `weight`. */
 function placeholderOf(version: Version): Pick<Version, 'placeholder'> {
   const placeholder = subtractWeights(weighVersion(version), weighSegments(version.segments));
   const isEmpty = version.segments.every(({ kind }) => kind === 'evicted');

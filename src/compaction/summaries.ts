@@ -53,7 +53,9 @@ interface Stretch {
   readonly mayRelaxFloor: boolean;
 }
 
-/** The first user message may always go, because its text is copied. */
+/**
+ * True if a summary may replace the groups. The first user message may always be replaced, because its text is copied.
+ */
 function mayGo({ groups, groupOf, protections }: Layout, { first, last, mayRelaxFloor }: Stretch): boolean {
   for (let position = first; position <= last; position += 1) {
     const group = groupOf[position] as number;

@@ -11,7 +11,7 @@ const READ_MS = 0.2;
 /** Milliseconds per output token: slow models write 25 tokens a second. */
 const WRITE_MS = 40;
 
-/** A model that keeps sending gets the time that its output limit needs. */
+/** Time limits of a call. A model that keeps sending gets the time that its output limit needs. */
 export function limitSummaryCall(
   { tokens, maxOutputTokens }: { readonly tokens: number; readonly maxOutputTokens: number },
   callTimeoutMs: number = CALL_TIMEOUT_MS,

@@ -63,7 +63,10 @@ export const rotationSchema = z.strictObject({
 
 export const keyIdSchema = z.string().regex(/^[0-9a-f]{16}$/, 'must be the id of an access key: 16 of 0-9 and a-f');
 
-/** A token is `tfk_`, the id of the key, and 256 random bits in base64url. Secret scanners recognize the fixed start. */
+/**
+ * Form of a token: `tfk_`, the id of the key, and 256 random bits in base64url. Secret scanners recognize the fixed
+ * start.
+ */
 const TOKEN = /^tfk_([0-9a-f]{16})_([\w-]{43})$/;
 
 export function writeToken(id: string, secret: string): string {

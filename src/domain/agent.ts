@@ -11,7 +11,10 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly turn: string;
   /** Private copy of `enqueueTurn({ context })`. `{}` if the caller passed none. */
   readonly context: Context;
-  /** Unique to this call, and the same on every retry of it. With it, a tool can take effect only once. */
+  /**
+   * Key that is unique to this call, and the same on every retry of the call. With the key, a tool can take effect only
+   * once.
+   */
   readonly idempotencyKey: string;
   /** Aborts when the call times out, the turn is canceled, or another worker takes over the turn. */
   readonly signal: AbortSignal;

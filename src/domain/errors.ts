@@ -153,7 +153,7 @@ export class TurnfoldError extends Error {
   }
 }
 
-/** The message starts with the name of the field. */
+/** Makes an error about a field. Its message starts with the name of the field. */
 export function fieldError(
   code: ErrorCode,
   field: string,

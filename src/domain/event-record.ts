@@ -165,7 +165,7 @@ function encodeReport({ reasons, strategy, archived, tokensBefore, tokensAfter }
   };
 }
 
-/** The reason for a rejection is stored only here. */
+/** Makes the event of a person's decision. The reason for a rejection is stored only in this event. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };

@@ -30,7 +30,7 @@ export const MODEL_OUTCOMES = [
 ] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
-/** The model sees every outcome except `done` as an error result. */
+/** Outcomes of a tool call. The model sees every outcome except `done` as an error result. */
 export const TOOL_OUTCOMES = [
   'done',
   'failed',
@@ -47,7 +47,7 @@ type TurnEvent =
   | {
       readonly type: 'turn_claimed';
       readonly agent: string;
-      /** Claims since the turn's last recorded progress, this one included. */
+      /** Number of claims since the turn's last recorded progress, including this claim. */
       readonly attempt: number;
       /** From acceptance or the due time to the first claim. Absent on later claims. */
       readonly waitMs?: number;

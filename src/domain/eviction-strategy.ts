@@ -26,7 +26,7 @@ export type EvictionStrategy =
     };
 
 const MAX_MEMBERS = 20;
-/** A YAML reference (anchor) can make a strategy contain itself. */
+/** Maximum depth of a strategy, because a YAML reference (anchor) can make a strategy contain itself. */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
 

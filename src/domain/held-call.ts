@@ -10,7 +10,7 @@ export class HeldCall extends ModelError {
     brandErrors(this, BRAND);
   }
 
-  /** True if the provider refused the call. False if the gate did not let it through. */
+  /** True if the provider refused the call. False if the gate did not let the call through. */
   readonly wasCalled: boolean;
 
   constructor(model: string, retryAt: number, refusal?: ModelError) {

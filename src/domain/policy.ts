@@ -9,7 +9,10 @@ export type CacheTtl = (typeof CACHE_TTLS)[number];
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
-/** Half of a surrogate pair has no UTF-8 form and could not be sent unchanged. */
+/**
+ * Text that is pinned. Half of a surrogate pair is refused, because it has no UTF-8 form and could not be sent
+ * unchanged.
+ */
 const pin = z
   .string()
   .refine((text) => text.trim() !== '', 'must contain more than blanks')
@@ -77,14 +80,14 @@ export const policyInputSchema = z.strictObject({
   thresholdRatio: share.optional().describe('Share of the usable window at which compaction is requested.'),
   /** Share of the usable window at which a turn must wait for compaction. */
   hardRatio: share.optional().describe('Share of the usable window at which a turn must wait for compaction.'),
-  /** Turns since the last compaction after which the next one is requested. */
+  /** Number of turns since the last compaction after which another compaction is requested. */
   turnThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of turns since the last compaction after which the next one is requested.'),
-  /** Messages since the last compaction after which the next one is requested. */
+  /** Number of messages since the last compaction after which another compaction is requested. */
   messageThreshold: z
     .number()
     .int()
@@ -232,7 +235,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
 
 export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
-/** An absent setting of an override keeps the base's value. */
+/** Merges policies. An absent setting of an override keeps the base's value. */
 export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {
   return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
 }

@@ -8,7 +8,7 @@ const [MAX_ITEMS, MAX_FIELDS] = [10_000, 1_000];
 export const WIRE_FORMATS = ['anthropic', 'openai-chat', 'openai-responses'] as const;
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
-/** The wire formats, and the content parts of AI SDK models. */
+/** Formats of raw items: the wire formats, and the content parts of AI SDK models. */
 const RAW_FORMATS = [...WIRE_FORMATS, 'ai-sdk'] as const;
 export type RawFormat = (typeof RAW_FORMATS)[number];
 

@@ -65,7 +65,7 @@ export function readFacts(
   };
 }
 
-/** A size is a whole number, so it reaches a threshold of 0.85 × 1,001 tokens at 851. */
+/** Rounds sizes up. A size is a whole number, so it reaches a threshold of 0.85 × 1,001 tokens at 851. */
 function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | undefined>>): { [K in Name]?: number } {
   const known = Object.entries<number | undefined>(sizes).flatMap(([name, size = -1]) =>
     size < 0 ? [] : [[name, Math.ceil(size)] as const],

@@ -24,7 +24,10 @@ export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange
   return left;
 }
 
-/** First of ascending ranges that ends at or after a seq. Binary search, because a plan may describe 10,000 ranges. */
+/**
+ * Finds the first of ascending ranges that ends at or after a seq. Uses binary search, because a plan may describe
+ * 10,000 ranges.
+ */
 export function findFirst(ranges: readonly SeqRange[], seq: number): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {

@@ -73,7 +73,7 @@ export type SummaryAnswer =
       readonly status: 'written';
       /** Text of the summary. */
       readonly text: string;
-      /** Existing summaries were extended with later messages. */
+      /** True if existing summaries were extended with later messages. */
       readonly isUpdate?: boolean;
       /** The provider's own compaction with its tokens. Other models get the summary text instead. */
       readonly own?: {

@@ -21,8 +21,8 @@ export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Claims without progress. If the process of the last one died while it ran nothing else, the next claim settles the
-   * turn as `poison` (invariant I10).
+   * Maximum claims without progress. If the process of the last claim died while it ran nothing else, the next claim
+   * settles the turn as `poison` (invariant I10).
    */
   maxAttempts: 3,
   /** Suspensions of one step for compaction. One more fails the turn with `retries_exhausted`. */
@@ -254,14 +254,16 @@ export type TurnView<Value = unknown> =
   | FailedTurnView
   | CanceledTurnView;
 
-/** Several processes died on the turn, the last one while it ran nothing else. */
+/** Several processes died on the turn. The last process ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
   message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the process ran nothing else. Read the logs of those workers.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };
 
-/** A turn whose last call has an answer waits only for a worker. @param state as recorded */
+/**
+ * Views a wait. Once the last call of a turn has an answer, the turn waits only for a worker. @param state as recorded
+ */
 export function viewWait<State extends TurnState>(
   state: State,
   waiting: Waiting | undefined,

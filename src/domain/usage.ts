@@ -23,12 +23,12 @@ export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefine
 /** Largest accepted count. The sum of a thousand such counts is still an exact number. */
 const MAX_COUNT = 1e12;
 
-/** A model adapter may pass on a provider's value unchecked. */
+/** True for a valid count, because a model adapter may pass on a provider's value unchecked. */
 function isCount(count: number): boolean {
   return Number.isInteger(count) && count >= 0 && count <= MAX_COUNT;
 }
 
-/** An invalid report adds no fields. */
+/** Describes usage as fields of an event. An invalid report adds no fields. */
 export function describeUsage(
   { prices }: Pick<ModelProfile, 'prices'>,
   reported: ModelUsage | undefined,
@@ -55,7 +55,7 @@ export function toMicros(dollars: number): number {
   return Math.round(dollars * MICROS_A_DOLLAR);
 }
 
-/** Undefined if the report is missing or invalid. */
+/** @returns undefined if the report is missing or invalid */
 export function toTurnUsage(
   reported: ModelUsage | undefined,
   { prices }: Pick<ModelProfile, 'prices'>,

@@ -155,7 +155,7 @@ export const START_VERSION: Version = {
 export const summarySchema = z.object({
   text: z.string().min(1),
   covers: rangeSchema,
-  /** Keys of the older summaries that were merged into this one. */
+  /** Keys of the older summaries that were merged into this summary. */
   sources: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** 1 if made only from messages of the log. */
   depth: z.number().int().min(1),

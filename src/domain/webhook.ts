@@ -81,7 +81,7 @@ export const storedWebhookSchema = z.object({
   secret: z.string(),
 });
 
-/** Undefined if the webhook does not want the event. */
+/** @returns undefined if the webhook does not want the event */
 export function nameForWebhook(
   { events, agent }: Webhook,
   event: ConversationEvent,

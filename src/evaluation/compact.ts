@@ -171,7 +171,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
   return { role: 'tool', toolCallId: item.callId, ...said, ...(item.isError ? { isError: true } : {}) };
 }
 
-/** A message with pictures also keeps its original parts. */
+/** Content of a sent message. A message with pictures also keeps its original parts. */
 function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
   const content = joinPartTexts(parts.map((part) => (part.kind === 'text' ? part.text : '')));
   const hasPictures = parts.some(({ kind }) => kind !== 'text');

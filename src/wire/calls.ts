@@ -7,7 +7,7 @@ import type { RawFormat } from '../domain/raw-items.ts';
 /** Key that wraps arguments which are not a JSON object, so that the model reads its own invalid text. */
 const INVALID_KEY = 'invalid_arguments';
 
-/** A surrogate, escaped or not. Text without a match holds no lone surrogate. */
+/** Matches a surrogate, escaped or not. Text without a match holds no lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
 /** Digits or exponents that JavaScript may not represent exactly. */

@@ -29,7 +29,10 @@ export function sendTools(
   return hasCalls ? [NO_TOOLS] : tools;
 }
 
-/** A name that the model invented gets legal characters. The name of a real tool never changes. */
+/**
+ * Returns a legal tool name. A name that the model invented gets legal characters. The name of a real tool never
+ * changes.
+ */
 export function legalToolName(name: string, tools: ReadonlySet<string>): string {
   return tools.has(name) ? name : name.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH);
 }

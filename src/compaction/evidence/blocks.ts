@@ -17,7 +17,7 @@ export interface Line {
 export type BlockKind = 'rows' | 'pairs' | 'prose' | 'text' | 'listing';
 
 const HEADING = /^#{2,6} \S|^\*\*[^*]{1,80}\*\*:?\s*$/;
-/** A line with this start may also be a comment, as in many programming languages. */
+/** Line that is a heading or, as in many programming languages, a comment. */
 const TOP_HEADING = /^# \S/;
 
 export function isHeading({ text }: Line, next: Line): boolean {
@@ -195,7 +195,7 @@ function nameOf(texts: readonly string[], start: number, end: number): string | 
   return texts.slice(start + 1, Math.min(end, start + 1 + MAX_NAME_LINES)).find(isName);
 }
 
-/** A name such as `INV-8700` has letters and digits. A time is no name. */
+/** True for a name such as `INV-8700`, which has letters and digits. A time is no name. */
 export function isName(text: string): boolean {
   return IDENTIFIER.test(text.slice(0, MAX_CHARS));
 }

@@ -12,7 +12,7 @@ export interface CoverageRequest {
   readonly headTokens: number;
   /** Fragments that are shown in any case. Their terms count as covered. */
   readonly shown: readonly number[];
-  /** Fragment that must be chosen with this one, unless it is shown already. Default: its owner. */
+  /** Returns a fragment that must be chosen with the given fragment, unless it is shown already. Default: its owner. */
   readonly leadOf?: (index: number) => number | undefined;
   /**
    * True: remaining room is filled with fragments that add no term, because they may say the same of something else.

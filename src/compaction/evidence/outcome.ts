@@ -7,7 +7,7 @@ interface Outcome {
   readonly line: string;
 }
 
-/** Longer results are read only at both ends, because a result may have 1 MiB. */
+/** Characters that are read at each end of a longer result, because a result may have 1 MiB. */
 const END_CHARS = 16_384;
 const MEANING = /[\p{L}\p{N}]{2}/u;
 const TAG_LINE = /^<[^>]{1,200}>$/;

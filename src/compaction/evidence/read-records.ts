@@ -24,7 +24,7 @@ export function* readRecords({ part, text, isMarked = false }: PartText): Genera
   yield* reader.take();
 }
 
-/** The first line of a call names its tool and its target, and owns the lines of its values. */
+/** Reads the records of a call. The first line names the tool and its target, and owns the lines of its values. */
 function* readCall(reader: RecordReader): Generator<void> {
   const { text } = reader;
   const found = text.indexOf('\n');

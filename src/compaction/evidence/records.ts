@@ -30,7 +30,7 @@ export interface TextRecord {
 
 export const WHOLE_CHARS = 240;
 
-/** A sentence names its subject within this many characters. */
+/** Number of first characters within which a sentence names its subject. */
 const SUBJECT_CHARS = 48;
 
 /**

@@ -1,6 +1,6 @@
 import { classOf, SPACE } from './characters.ts';
 
-/** Minimum characters of a sentence. A shorter sentence is joined with the next one. */
+/** Minimum characters of a sentence. A shorter sentence is joined with the next sentence. */
 const MIN_CHARS = 40;
 /** Maximum characters of a sentence. A longer sentence is split between words. */
 const MAX_CHARS = 240;

@@ -4,7 +4,7 @@ import type { TurnUsage } from '../../domain/turn.ts';
 export interface Cost {
   /** Millionths of a US dollar. Absent if no price is known. */
   readonly microdollars?: number;
-  /** Input tokens, cached ones included. */
+  /** Input tokens, including cached tokens. */
   readonly inputTokens: number;
   /** Part of `inputTokens`. */
   readonly cachedTokens: number;

@@ -74,7 +74,9 @@ export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): Outl
   };
 }
 
-/** A masked range also holds messages that stay unchanged: all but large tool results and pictures. */
+/**
+ * State of an entry. A masked range also holds messages that stay unchanged: all but large tool results and pictures.
+ */
 function describeFate(entry: LogEntry, fate: EntryFate | undefined): Pick<OutlineEntry, 'state' | 'by'> {
   if (fate === undefined) return { state: 'live' };
   const { state, by, shown } = fate;

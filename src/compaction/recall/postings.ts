@@ -3,7 +3,7 @@ import { NumberList } from './number-list.ts';
 /** Bytes of the first slice of a list. Each further slice is twice as large, up to the maximum. */
 const FIRST_SLICE = 8;
 const MAX_DOUBLINGS = 5;
-/** The last bytes of each slice hold the position of the next slice. */
+/** Number of last bytes of each slice, which hold the position of the next slice. */
 const POINTER = 4;
 const FIRST_BYTES = 4_096;
 const GROWTH = 1.5;

@@ -129,7 +129,7 @@ class ContextWriter {
   }
 }
 
-/** A given summary that was shortened must stay a summary. */
+/** Puts a shortened summary into its tags again, because a given summary must stay a summary. */
 function frameSummary({ message, isChanged }: Survivor): Survivor {
   const { role, content, summary } = message;
   if (role !== 'summary' || summary === undefined) return { message, isChanged };

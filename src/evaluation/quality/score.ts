@@ -163,7 +163,7 @@ const MIN_ANCHORED_SHARE = 0.2;
 const MAX_DENSITY = 0.4;
 const MAX_INVENTED = 0.12;
 
-/** A list of all identifiers has a high recall, but breaks two guards. */
+/** Finds the broken guards of a context. A list of all identifiers has a high recall, but breaks two guards. */
 export function findBrokenGuards({ score, sourceDensity, tokens, maxTokens, messages }: GuardedContext): Guard[] {
   const broken: Readonly<Record<Guard, boolean>> = {
     budget: tokens > maxTokens,

@@ -150,7 +150,7 @@ interface WrittenResult {
   readonly shownLater: readonly SentPart[];
 }
 
-/** The result of a failed call holds only text (wire rule A12). */
+/** Writes a result. The result of a failed call holds only text (wire rule A12). */
 function writeResult(item: ArrangedResult, toolName: string, options: AiSdkPromptOptions): WrittenResult {
   const { callId, isError } = item;
   const parts = item.parts.map((part) => (isError ? hidePicture(part) : fitPart(part, options)));

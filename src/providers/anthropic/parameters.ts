@@ -33,7 +33,7 @@ function howToTurnOff({ defaultThinking, thinking = [] }: ModelAbilities = {}): 
   return thinking.includes('between_tools') ? 'between_tools' : 'never';
 }
 
-/** A model that always thinks keeps its thinking. */
+/** Options without thinking. A model that always thinks keeps its thinking. */
 export function turnThinkingOff(options: AnthropicOptions): AnthropicOptions {
   const { thinking: _, ...kept } = options;
   const { off = 'omit' } = options;

@@ -50,7 +50,7 @@ export class ChatReading {
     if (!isMapping(choice)) return;
     this.#hasAnswer = true;
     const { finish_reason, error } = choice;
-    // Some servers send an empty reason in every chunk before the last one.
+    // Some servers send an empty reason in every chunk, except in the last chunk.
     if (typeof finish_reason === 'string' && finish_reason !== '') this.#finishReason = finish_reason;
     if (isMapping(error)) this.#error = error;
     // A server that ignores `stream` sends the whole message.

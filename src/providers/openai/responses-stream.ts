@@ -62,7 +62,10 @@ export class ResponseReading {
   }
 }
 
-/** The Codex backend ends with `response.done`. A server that ignores `stream` sends a response. */
+/**
+ * True for the last event. The Codex backend ends with `response.done`. A server that ignores `stream` sends a
+ * response.
+ */
 function isEnd(type: unknown, event: Readonly<Record<string, unknown>>): boolean {
   if (type === 'response.completed' || type === 'response.incomplete' || type === 'response.done') return true;
   return type === undefined && event['object'] === 'response';

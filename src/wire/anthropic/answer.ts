@@ -62,7 +62,7 @@ function readBlock(block: object, written: string): ReadBlock {
   return { item: { ...item, input: sent }, input: written };
 }
 
-/** Some gateways send null or text instead of an object. */
+/** Reads the input of a tool block. Some gateways send null or text instead of an object. */
 function readWholeBlock(item: RawItem): ReadBlock {
   if (!isToolUse(item) || isMapping(item['input'])) return { item, input: JSON.stringify(item['input'] ?? {}) };
   const { input, arguments: text } = readCallArguments({ arguments: mendArguments(item['input']) });

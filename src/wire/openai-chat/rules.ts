@@ -132,7 +132,10 @@ function mayReason(
   return keepsReasoning(reasoning, { hasCalls, isInLoop });
 }
 
-/** A user message that shows pictures of the results before it (wire rule C6) does not end the tool loop. */
+/**
+ * True for a user message that shows pictures of the results before it (wire rule C6). Such a message does not end the
+ * tool loop.
+ */
 function showsResult(chat: readonly ViewedChatMessage[], index: number): boolean {
   return (chat[index]?.images.length ?? 0) > 0 && chat[index - 1]?.role === 'tool';
 }

@@ -43,7 +43,10 @@ export function* renderResponsesInSlices(
   };
 }
 
-/** The agent's prompt becomes `instructions`. Other system texts are developer messages before the input. */
+/**
+ * Divides system texts. The agent's prompt becomes `instructions`. Other system texts are developer messages before the
+ * input.
+ */
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];

@@ -79,7 +79,7 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     }));
 }
 
-/** A prefix distinguishes a call from its result, which has the same id. */
+/** Keys of a message's calls and result. A prefix distinguishes a call from its result, which has the same id. */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }

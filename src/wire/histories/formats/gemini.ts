@@ -44,7 +44,7 @@ function isContent(value: unknown): boolean {
   return value['parts'].length > 0 && value['parts'].every((part) => isMapping(part) && part['type'] === undefined);
 }
 
-/** A file may have a request on each line. */
+/** Reads a request body of the Gemini API. A file may have a request on each line. */
 function readContents(record: FileRecord): ForeignConversation {
   const contents = findContents(record);
   if (contents === undefined) throw fieldError('invalid_input', record.at, 'expected `contents`, as on the first line');
