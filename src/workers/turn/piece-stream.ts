@@ -19,10 +19,7 @@ export interface StreamedTurn {
   readonly timers: Timers;
   readonly lease: TurnLease;
   readonly onEvent: EventListener;
-  /**
-   * Counts the tokens of a text, so that a cancel can put the text into the log. Undefined if the agent discards such
-   * text.
-   */
+  /** Counts tokens of a text, so that a cancel can log the text. Undefined if the agent discards such text. */
   readonly countText?: ((text: string, at: number) => Promise<number>) | undefined;
 }
 
@@ -64,10 +61,7 @@ export class PieceStream {
     return this.#turn.timers;
   }
 
-  /**
-   * Asks whether a client follows. Calls at the same time share one question. Otherwise a question might wait for the
-   * reply to the first.
-   */
+  /** Calls at the same time share one question. Separate questions would wait for the reply to the first. */
   async #ask(): Promise<void> {
     this.#asking ??= this.#askOnce().finally(() => {
       this.#asking = undefined;
@@ -86,10 +80,7 @@ export class PieceStream {
     return countText && piece?.kind === 'text' ? { textTokens: await countText(piece.text, piece.at) } : {};
   }
 
-  /**
-   * Sends one batch.
-   * @returns ms until the next batch, or undefined if the stream has ended for this worker
-   */
+  /** @returns ms until the next batch may be sent, or undefined if the stream has ended for this worker */
   async send(pieces: CallPieces, { seq, step }: StreamedStep, attempt: number): Promise<number | undefined> {
     const { streams, lease, onEvent } = this.#turn;
     const { conversation, turn, epoch } = lease;
@@ -295,9 +286,7 @@ class CallPieces {
   }
 }
 
-/**
- * Cuts the next piece. It never ends within a surrogate pair: Redis stores UTF-8, which cannot encode half of a pair.
- */
+/** The next piece, which never ends within a surrogate pair: UTF-8, which Redis stores, cannot encode half a pair. */
 function cut({ written, sent }: Growing, most: number): string {
   const text = written.slice(sent, sent + Math.max(most, 0));
   const last = text.charCodeAt(text.length - 1);
