@@ -1,4 +1,4 @@
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { groupInSlices } from '../domain/group.ts';
 import { seqOfCallId } from '../domain/ids.ts';
 import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts';
@@ -143,8 +143,10 @@ export function findVersionBefore(versions: readonly Version[], seq: number): Ve
 export function checkHardLimit(version: Version, outside: Weight, hardTokens: number): void {
   const { tokensAfter } = version;
   if (tokensAfter < hardTokens) return;
-  const sum = `messages ${weighVersion(version).tokens} + system, tools and framing ${outside.tokens} = ${tokensAfter} >= hard limit ${hardTokens}`;
-  throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
+  const parts = `messages ${weighVersion(version).tokens} + system, tools and framing ${outside.tokens}`;
+  const why = `the restored context would have ${tokensAfter} tokens (${parts}), but must stay below the hard limit of ${hardTokens}. Restore a smaller version`;
+  const sum = `${parts} = ${tokensAfter} >= hard limit ${hardTokens}`;
+  throw fieldError('over_hard_limit', 'version', why, { details: { sum } });
 }
 
 /** Counts the messages that the live context shows individually, and the new context does not. */

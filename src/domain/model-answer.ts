@@ -98,8 +98,11 @@ const MAX_RETRY_MS = 315_360_000_000;
  */
 export function readModelError(thrown: unknown, now: number): ModelError {
   if (isHeldCall(thrown)) return thrown;
-  if (!isModelError(thrown)) return new ModelError('fatal', describeThrown(thrown).name);
-  const { message, code } = describeThrown(thrown);
+  const { name, message, code } = describeThrown(thrown);
+  if (!isModelError(thrown)) {
+    const why = `the model threw ${name}. Its message is left out, because it may quote the request. Throw a ModelError to report a message`;
+    return new ModelError('fatal', why);
+  }
   const kind = readSafely(thrown, 'kind');
   const retryAt = readSafely(thrown, 'retryAt');
   const form = readSafely(thrown, 'form');

@@ -112,10 +112,14 @@ function checkBody(violations: readonly Violation[], describe: (refusal: string)
   const rules = [...new Set(violations.map(({ rule }) => rule))].join(', ');
   const place = first.path === '' ? first.message : `${first.path}: ${first.message}`;
   if (violations.every(({ rule }) => rule === 'X9')) throw new ModelError('overflow', place, { code: rules });
-  throw new ModelError('invalid', `the request breaks the wire rules ${rules}: ${place}`, {
-    code: rules,
-    form: describe(first.path),
-  });
+  throw new ModelError(
+    'invalid',
+    `the provider would refuse the request, so it was not sent: ${place} (wire rules ${rules})`,
+    {
+      code: rules,
+      form: describe(first.path),
+    },
+  );
 }
 
 /**

@@ -48,7 +48,7 @@ test.each(['plan', 'compact', 'replay'])(
     const path = await write('session.jsonl', ...SESSION);
     const { code, stderr } = await runTurnfold([command, '--strict', path]);
     expect(code).toBe(1);
-    expect(stderr).toContain('s-1: invalid_input: line 2: not valid: a call without a result');
+    expect(stderr).toContain('s-1: invalid_input: line 2: refused, because `strict` is set: a call without a result');
   },
 );
 

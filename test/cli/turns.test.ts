@@ -136,7 +136,7 @@ describe('turns', () => {
     const answer = async (...options: string[]) => await turnfold('answer', 'o3', 't1', 'c2_0', ...options);
     expect(await answer('--hash', 'of-another-call', '--approve')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('the hash names another call'),
+      stderr: expect.stringContaining('the hash does not belong to the call that turn t1 now has under this id'),
     });
     expect(await answer('--deny', '--by', 'ann')).toMatchObject({ code: 0 });
     expect(await answer('--approve')).toMatchObject({

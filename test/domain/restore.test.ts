@@ -220,8 +220,11 @@ describe('sizes after a restore', () => {
     expect(version.tokensAfter).toBe(120);
     expect(() => checkHardLimit(version, OUTSIDE, 121)).not.toThrow();
     const error = errorOf(() => checkHardLimit(version, OUTSIDE, 120));
-    expect(error).toMatchObject({ code: 'over_hard_limit', field: 'version' });
-    expect(error.message).toContain('messages 80 + system, tools and framing 40 = 120 >= hard limit 120');
+    const sum = 'messages 80 + system, tools and framing 40 = 120 >= hard limit 120';
+    expect(error).toMatchObject({ code: 'over_hard_limit', field: 'version', details: { sum } });
+    expect(error.message).toContain(
+      'would have 120 tokens (messages 80 + system, tools and framing 40), but must stay below the hard limit of 120',
+    );
   });
 });
 

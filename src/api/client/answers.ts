@@ -88,7 +88,7 @@ function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
       return fieldError('conflict', field, why);
     }
     case 'other_call': {
-      const why = `the hash names another call than the one with this id in turn ${turn}. \`result\` returns the present call`;
+      const why = `the hash does not belong to the call that turn ${turn} now has under this id. Read the call again with \`result\`, and answer with its hash`;
       return fieldError('conflict', field, why);
     }
     case 'unnamed_call': {

@@ -175,5 +175,5 @@ function staleProposal(proposal: string, why: string): TurnfoldError {
 }
 
 function goneMeanwhile({ id }: ConversationRef): TurnfoldError {
-  return fieldError('gone', 'conversation', `${id} was erased`);
+  return fieldError('gone', 'conversation', `${id} was erased, so the decision has no effect`);
 }

@@ -80,7 +80,12 @@ async function* followEventStream(
     signal?.throwIfAborted();
     const leftMs = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
     const connection = new Connection(ended);
-    let failure = new PassingFailure(new TurnfoldError('server_unavailable', 'the server ended the stream early'));
+    let failure = new PassingFailure(
+      new TurnfoldError(
+        'server_unavailable',
+        'the server ended the stream before its last event. Continue with `after` set to the last id that you received',
+      ),
+    );
     try {
       for await (const event of connection.read(transport, resume(call, { after, last, leftMs }))) {
         signal?.throwIfAborted();

@@ -165,7 +165,8 @@ export class Transport {
   }
 
   #checkOpen(): void {
-    if (this.#closing.signal.aborted) throw new TurnfoldError('server_unavailable', 'the client is closed');
+    if (this.#closing.signal.aborted)
+      throw new TurnfoldError('server_unavailable', 'this client was closed with `close`. Open a new client');
   }
 }
 

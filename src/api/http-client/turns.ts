@@ -163,7 +163,7 @@ async function sendTurns(transport: Transport, sent: readonly SentTurn[]): Promi
     if (turns?.length !== sent.length)
       throw new TurnfoldError(
         'server_unavailable',
-        `the server answered ${turns?.length ?? 0} of ${sent.length} turns`,
+        `the server returned ${turns?.length ?? 0} answers for ${sent.length} turns. Repeat the call with the same turn ids`,
       );
     return turns.map((turn, at) => readAnswer(turn, answer.tenant, sent[at]?.isNamed === true));
   } catch (error) {

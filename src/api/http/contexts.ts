@@ -81,7 +81,11 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
   const { format, maxOutputTokens, version } = options;
   const messages = items.map(({ message }) => message);
   if (messages.length === 0) {
-    throw fieldError('not_found', 'conversation', 'the context has no messages, and a request needs one');
+    throw fieldError(
+      'not_found',
+      'conversation',
+      "the context has no messages, but a request in a provider's format needs at least one. Add a message first",
+    );
   }
   const model = options.model ?? findLastModel(messages, format) ?? 'unnamed';
   const request = { model, system: '', tools: [], messages, maxOutputTokens, ...(version > 0 && { version }) };

@@ -22,7 +22,7 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
   }
   if (typeof data === 'symbol') {
     const { maxDepth, maxValues } = JSON_TEXT_BOUNDS;
-    const why = `has more than ${INBOX_LIMITS.dataCharacters} characters as JSON, ${maxValues} values and names, or ${maxDepth} levels, the limits of a job`;
+    const why = `exceeds a limit of a job: at most ${INBOX_LIMITS.dataCharacters} characters as JSON, ${maxValues} values and names, and ${maxDepth} levels of nesting`;
     throw fieldError('message_too_large', 'job.data', why);
   }
   const { dataCharacters: maxCharacters, maxDepth } = INBOX_LIMITS;

@@ -66,7 +66,7 @@ async function readLimit(
 ): Promise<number | undefined> {
   if (agents === undefined) {
     if (policy === undefined) return undefined;
-    throw fieldError('invalid_input', '--policy', 'also needs --agents <module>');
+    throw fieldError('invalid_input', '--policy', 'works only together with --agents <module>. Add --agents');
   }
   const state = await client.describe(name);
   const agent = (await loadAgents(agents, output)).find((found) => found.name === state.agent);

@@ -69,7 +69,8 @@ async function prepare(options: CheckedCompaction, counts: RememberedCounts): Pr
   const reservedTokens = await counter.count(tools);
   const most = window.usableTokens ?? window.limits?.windowTokens ?? Number.POSITIVE_INFINITY;
   if (reservedTokens >= most) {
-    throw fieldError('invalid_input', 'tools', `have ${reservedTokens} tokens, but a request may have ${most}`);
+    const why = `the tools leave no room for messages: they need ${reservedTokens} tokens, and a whole request may have at most ${most}. Pass fewer tools, or a larger window`;
+    throw fieldError('invalid_input', 'tools', why);
   }
   try {
     return await prepareOfflineAgent(policy, { ...window, reservedTokens }, counts, system);

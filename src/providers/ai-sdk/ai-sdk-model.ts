@@ -253,7 +253,7 @@ function checkBody(
     const form = describe(`messages[${last}]`);
     throw new ModelError(
       'invalid',
-      `the request breaks the wire rule X4: messages[${last}]: the model cannot answer it`,
+      `the request ends with a message of the assistant (messages[${last}]), which the model cannot answer (wire rule X4)`,
       { code: 'X4', form },
     );
   }

@@ -34,7 +34,11 @@ export class HistoryNotes {
   /** @throws invalid_input with the path, if a strict reader would have to repair the history */
   add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
     if (this.#isStrict && kind === 'repaired') {
-      throw fieldError('invalid_input', at, `not valid: ${what}. A reader that is not strict repairs it`);
+      throw fieldError(
+        'invalid_input',
+        at,
+        `refused, because \`strict\` is set: ${what}. Without \`strict\`, turnfold repairs the history`,
+      );
     }
     const key = `${kind} ${what}`;
     const known = this.#notes.get(key);

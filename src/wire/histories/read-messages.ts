@@ -136,7 +136,9 @@ class ForeignMessage {
     for (const [key, value] of Object.entries(this.#given)) {
       if (KNOWN.has(key) || IGNORED.has(key) || key.startsWith('_') || !isFilled(value)) continue;
       const isOwn = (OWN_FIELDS as readonly string[]).includes(key);
-      const why = isOwn ? "the message mixes turnfold's format with another one, which has no such key" : UNKNOWN_KEY;
+      const why = isOwn
+        ? "this key belongs to turnfold's format, but the rest of the message has another format. Use one format for the message"
+        : UNKNOWN_KEY;
       throw fieldError('invalid_input', joinPath(this.#at, [key]), why);
     }
     const misplaced = role === 'assistant' ? undefined : OF_ANSWERS.find((key) => isFilled(this.#given[key]));

@@ -151,7 +151,9 @@ test('an import reads the contents of a Gemini request, even if its calls have n
 
 test('an import refuses an unknown part of a Gemini request with the path of the part', () => {
   const contents = [{ role: 'user', parts: [{ hologram: {} }] }];
-  expect(() => readDocument({ contents })).toThrow('contents[0].parts[0]: parts with hologram are not known');
+  expect(() => readDocument({ contents })).toThrow(
+    'contents[0].parts[0]: turnfold does not know a part with these keys: hologram',
+  );
 });
 
 test('an import reads each session in a chat history of aider', () => {

@@ -52,7 +52,11 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
 
 async function checkInput(backend: Backend, { threadId, runId }: RunRequest, input: string, view: TurnView) {
   if (runId === view.turn) {
-    throw fieldError('invalid_input', 'runId', 'a run that answers and brings a message needs an id of its own');
+    throw fieldError(
+      'invalid_input',
+      'runId',
+      'this runId is the turn that waits for the answers. A run that answers calls and also adds a message needs a new runId',
+    );
   }
   const fields = { field: 'threadId', textField: 'messages' };
   await checkMessages(backend, { conversation: threadId, agent: backend.agent, texts: [input], ...fields });

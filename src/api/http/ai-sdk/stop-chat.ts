@@ -33,7 +33,7 @@ export async function stopChat(
   const [named, other] = (await awaitArrival(() => findTurns(backend, id, messageId), left)) ?? [];
   if (named === undefined) throw fieldError('not_found', 'messageId', `the chat has no turn for message ${messageId}`);
   if (other !== undefined) {
-    const why = `it names an answer and a message of a user: the turns ${named} and ${other}. Cancel the turn by its id`;
+    const why = `this id matches two turns: ${named} by its answer, and ${other} by its user message. Cancel one of them by its turn id`;
     throw fieldError('conflict', 'messageId', why);
   }
   return { turn: named, state: await backend.client.cancel(backend.nameOf(id), named) };

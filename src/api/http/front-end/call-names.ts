@@ -28,7 +28,7 @@ export function checkShownCall(call: WaitingCall, { name, input }: ShownCall, fi
   const texts = [call.arguments, ...(call.input === undefined ? [] : [call.input])];
   const hasSameInput = input === undefined || texts.some((text) => isDeepStrictEqual(input, readJsonOrText(text)));
   if ((name === undefined || name === call.name) && (hasSameInput || texts.includes(input as string))) return call.hash;
-  const why = `the turn waits for another call with the id ${call.id} than the one shown. Load the conversation again`;
+  const why = `the turn waits for a call with the id ${call.id}, but not for the call that the page shows under this id. Load the conversation again`;
   throw fieldError('conflict', field, why);
 }
 

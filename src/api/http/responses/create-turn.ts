@@ -76,7 +76,12 @@ async function answerCalls(backend: Backend, request: CreateRequest): Promise<Re
   checkEcho(request.history);
   const answered = await findAnswered(backend, request);
   // A request without a message ends with answers, so some turn has to wait for them.
-  if (answered === undefined) throw fieldError('conflict', 'input', 'no conversation waits for these answers');
+  if (answered === undefined)
+    throw fieldError(
+      'conflict',
+      'input',
+      'no open call matches the outputs in `input`. Send `previous_response_id` of the response that made the calls',
+    );
   await storeAnswers(backend, answered);
   const { conversation, view } = answered;
   return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
@@ -152,7 +157,11 @@ async function findAnswered(backend: Backend, request: CreateRequest): Promise<A
   const caller = await findCaller(backend, conversation, call);
   if (caller !== undefined) return take(caller, newCalls);
   if (!endsWithAnswers) return undefined;
-  throw fieldError('conflict', 'input', `the conversation does not wait for ${[...newCalls].join(', ')}`);
+  throw fieldError(
+    'conflict',
+    'input',
+    `the conversation waits for no answer to these calls: ${[...newCalls].join(', ')}`,
+  );
 }
 
 /** Finds the turn that made a call. The id of a call contains the position of its message in the log. */

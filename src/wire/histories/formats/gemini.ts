@@ -47,7 +47,12 @@ function isContent(value: unknown): boolean {
 /** Reads a request body of the Gemini API. A file may have a request on each line. */
 function readContents(record: FileRecord): ForeignConversation {
   const contents = findContents(record);
-  if (contents === undefined) throw fieldError('invalid_input', record.at, 'expected `contents`, as on the first line');
+  if (contents === undefined)
+    throw fieldError(
+      'invalid_input',
+      record.at,
+      'this line has no Gemini messages, but the first line of the file has. Every line must be a Gemini request with `contents`',
+    );
   const messages = new ForeignMessages();
   const { list, at, system } = contents;
   if (system !== undefined) addAll(readGeminiParts('system', system.parts, system.at), system.at, messages);
@@ -237,7 +242,11 @@ function readPart(given: unknown, at: string): Block {
   }
   if (isMapping(fileData)) return { type: 'document', source: { type: 'url', url: fileData['fileUri'] } };
   if (typeof text === 'string') return { type: 'text', text };
-  throw fieldError('invalid_input', at, `parts with ${Object.keys(given).join(', ') || 'no key'} are not known`);
+  throw fieldError(
+    'invalid_input',
+    at,
+    `turnfold does not know a part with these keys: ${Object.keys(given).join(', ') || 'none'}. Remove the part`,
+  );
 }
 
 /** Reads a result. Only newer files have ids of calls. */
