@@ -170,10 +170,13 @@ async function measureWaits(wakes: OpenWakeQueue): Promise<ReadonlyMap<string, n
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
 }
 
-/** If the owner crashes, the gauges of shared state are missing for up to this time. */
+/** ms of the lease. If the owner crashes, the gauges of shared state are missing for up to this time. */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
-/** A worker whose metrics page was not read for this time gives up the lease. Longer than two scrapes a minute apart. */
+/**
+ * ms without a read of its metrics page after which a worker gives up the lease. Longer than two scrapes a minute
+ * apart.
+ */
 const RECENTLY_MS = 150_000;
 
 /**

@@ -62,7 +62,10 @@ export async function createSummarizers(
   };
 }
 
-/** @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix` */
+/**
+ * Creates the summarizer that uses the provider's own compaction.
+ * @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix`
+ */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,
   fallback: Summarizer,

@@ -60,7 +60,10 @@ export interface WorkersOptions extends ListenerOptions {
     readonly host: string;
     /** 0 takes any free port. */
     readonly port: number;
-    /** Host names under which the pages are read, beside `localhost` and IP addresses. `*.example.com` names all below. */
+    /**
+     * Host names under which the pages may be read, beside `localhost` and IP addresses. `*.example.com` allows all
+     * subdomains.
+     */
     readonly allowedHosts?: readonly string[] | undefined;
   };
   /** Delivery of webhooks. */

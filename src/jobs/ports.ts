@@ -50,7 +50,7 @@ export interface Postponed {
 
 export type TurnDeliveryResult =
   | { readonly status: 'done' }
-  /** Another worker owns the turn, or it was canceled or erased. This worker wrote nothing more. */
+  /** Another worker owns the turn, or the turn was canceled or erased. This worker wrote nothing more. */
   | { readonly status: 'lost' }
   | Postponed;
 

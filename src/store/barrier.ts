@@ -161,7 +161,7 @@ class BarrierLane {
     return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
   }
 
-  /** Rejects with the error of Redis or of the network. The script may have run nevertheless. */
+  /** Queues a call. Rejects with the error of Redis or of the network. Even then, the script may have run. */
   run(call: GuardedCall): Promise<GuardedReply> {
     const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
     this.#waiting.push({ ...call, resolve, reject, tries: 0 });

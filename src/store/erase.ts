@@ -90,7 +90,7 @@ export function bindExpire(
 }
 
 type ExpireStep = [conversation: ConversationRef, owner: string, isRestored: boolean];
-/** `unlisted`: the index does not name all keys, so it must be restored first. */
+/** Result of one batch. `unlisted`: the index does not name all keys, so it must be restored first. */
 type ExpireProgress = ExpireResult | { readonly status: 'unlisted' };
 
 export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {

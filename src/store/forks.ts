@@ -79,7 +79,7 @@ function decodePlan(text: string, key: string): ForkPlan {
 
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
 
-/** The fork has already ended, or its conversation was erased. */
+/** The caller's fork has already ended, or its conversation was erased. */
 export type ForkLost = { readonly status: 'superseded' | 'gone' };
 
 export interface ForkBatch {

@@ -73,7 +73,7 @@ const enterGateScript: ScriptDefinition<[entry: GateEntry], GatePassage> = {
     typeof reply === 'number' ? { status: 'held', waitMs: reply } : { status: reply === 'open' ? 'open' : 'passed' },
 };
 
-/** A call that passed a gate and has ended, or a caller that gives up its place. */
+/** Report about a call that passed a gate and has ended, or about a caller that gives up its place. */
 export interface GateReport {
   readonly gate: string;
   readonly waiter: string;
@@ -84,7 +84,7 @@ export interface GateReport {
    */
   readonly outcome: 'answered' | 'limited' | 'refused' | 'failed' | 'left';
   readonly callMs: number;
-  /** ms after which the provider allows the next call. Absent if it named no time. */
+  /** ms after which the provider allows the next call. Absent if the provider named no time. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -55,9 +55,9 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
       return replies.flatMap(({ answer = [] }) => answer);
     },
     /**
-     * Packs the entries that `choosePackable` names, about 8 MB at most. A pack is read back first. Then one step
-     * writes it and removes its entries from the log, if they still have the same bytes. The conversation becomes due
-     * again when there may be more to pack.
+     * Packs the entries that `choosePackable` names, about 8 MB at most. Each pack is first read back as a check. Then
+     * one step writes the pack and removes its entries from the log, if these still have the same bytes. The
+     * conversation becomes due again when there may be more to pack.
      */
     async packLog(conversation: ConversationRef): Promise<PackedLog> {
       const log = await inspect(conversation);
@@ -65,7 +65,7 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
       const pages = readPages(readPage, conversation, log === undefined ? [] : choosePackable(log));
       for await (const entries of joinPages(pages)) {
         const made = await makePack(keyspace.key(conversation, 'log'), entries);
-        // The log has changed, or another process packs it.
+        // False: the log has changed, or another process packs it.
         if (!(await write(conversation, made))) return packed;
         packed = addPacked(packed, made);
         if (packed.bytes >= MOST_BYTES) break;

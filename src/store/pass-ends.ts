@@ -48,7 +48,7 @@ function decodeEnd(answer: EndReply): PassEndResult {
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
 
 export interface VersionCommit extends PassEnd, KeptTexts {
-  /** Version on which the new one is based. If it is no longer live, nothing is written: `version_changed`. */
+  /** Version on which the new version is based. If it is no longer live, nothing is written: `version_changed`. */
   readonly expectedVersion: number;
   readonly version: Version;
   /** Number of older versions to keep besides restore points. */

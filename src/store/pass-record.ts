@@ -24,7 +24,7 @@ export type PassLost =
 
 export type ClaimedReply = ['claimed', string[], string[]];
 
-/** Proof of ownership. Every write of the pass must carry it (I4). */
+/** Proof that a worker owns a pass. Every write of the pass must carry this proof (I4). */
 export interface PassLease {
   readonly conversation: ConversationRef;
   readonly passId: string;

@@ -16,7 +16,7 @@ export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], 
   decode: (reply) => reply === 1,
 };
 
-/** Sets a due entry aside whose records cannot be processed. Undefined if it no longer exists. */
+/** Quarantines a due entry whose records cannot be processed. Undefined if the entry no longer exists. */
 export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<boolean>, keyspace: Keyspace) {
   return async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
     const shard = keyspace.shardOf(entry.conversation);

@@ -67,8 +67,8 @@ const SET_ASIDE = ':bad:';
 const MOST_NAMES = 10_000;
 
 /**
- * Finds the key of the wrong type after a script failed on one. The search starts with the conversation's own keys, in
- * the order of `Keyspace.conversation`. The keys that its index lists follow.
+ * Finds the key of the wrong type after a script failed on such a key. The search starts with the conversation's own
+ * keys, in the order of `Keyspace.conversation`. Then come the keys that the conversation's index lists.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'hash', 'stream', 'string', 'zset'];
@@ -102,7 +102,7 @@ export function pairsOf(flat: readonly string[]): [name: string, value: string][
   return Array.from({ length: flat.length >> 1 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
 }
 
-/** Largest valid seq (message number). A larger one means a corrupt record. */
+/** Largest valid seq (message number). A larger seq means a corrupt record. */
 export const MAX_SEQ = 1_000_000_000;
 
 /** Reads typed fields of one hash. A malformed field throws `corrupt_record` with the names of key and field. */
@@ -233,7 +233,10 @@ export interface Place {
   readonly field: string;
 }
 
-/** @throws corrupt_record if the text is not JSON or does not match the schema */
+/**
+ * Reads a record from JSON.
+ * @throws corrupt_record if the text is not JSON or does not match the schema
+ */
 export function readRecordJson<Value>(
   place: Place,
   text: string,
@@ -245,14 +248,17 @@ export function readRecordJson<Value>(
   return read.data;
 }
 
-/** @throws corrupt_record if the text is not JSON, or exceeds a bound */
+/**
+ * Parses the JSON of a record.
+ * @throws corrupt_record if the text is not JSON, or exceeds a bound
+ */
 export function parseRecordJson({ key, field }: Place, text: string, bounds = STORED_JSON_BOUNDS): unknown {
   const refusal = refuseJsonText(text, bounds);
   if (refusal !== undefined) throw corruptRecord(key, field, `the JSON ${REFUSED[refusal.code]}`);
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own error would quote user content.
+    // The cause is left out, because the parser's own error would quote user content.
     throw corruptRecord(key, field, 'the value is not valid JSON');
   }
 }

@@ -5,7 +5,7 @@ import { pairsOf } from './records.ts';
  */
 export type StreamPiece =
   | { readonly kind: 'text' | 'reasoning'; readonly at: number; readonly text: string }
-  /** `call` is the index of the tool call within the answer, from 0. */
+  /** Start of a tool call. `call` is the index of the tool call within the answer, from 0. */
   | { readonly kind: 'call'; readonly call: number; readonly name: string }
   | { readonly kind: 'arguments'; readonly call: number; readonly at: number; readonly text: string };
 

@@ -117,7 +117,7 @@ export interface StreamPage {
   readonly head: number;
   /** Either `afterSeq` or the seq of the turn's user message, the larger one. */
   readonly start: number;
-  /** Messages behind `start` that the turn and those that steered it appended. */
+  /** Messages after `start` that this turn, or a turn that steered it, appended. */
   readonly log: readonly LogEntry[];
   readonly entries: readonly StreamEntry[];
   /** Id of the last stream entry that was read, even if `entries` leaves it out. */

@@ -14,7 +14,7 @@ export interface StoredAnswer {
   readonly for: AnswerKind;
   /** `approved`, `denied`, or the hash of a tool result. A later answer with another verdict is refused. */
   readonly verdict: string;
-  /** Hash of the call that the caller means (I21). Absent: the id alone names it. */
+  /** Hash of the call that the caller means (I21). Absent: the call is named by its id alone. */
   readonly hash?: string | undefined;
   readonly by?: string | undefined;
   /** Answer as JSON: `{content, isError?}` for a tool result, or a person's decision. */
@@ -51,7 +51,7 @@ export interface AnswerRequest {
   readonly turn: string;
   /** Answers by call id. Either all answers are accepted or none. */
   readonly answers: ReadonlyMap<string, StoredAnswer>;
-  /** Queue job to add once no call waits any more. */
+  /** Queue job to add once all calls of the wait have answers. */
   readonly wake: string;
   /** Id of the request that brings the answers, which the turn keeps. */
   readonly request?: string | undefined;

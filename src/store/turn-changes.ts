@@ -8,7 +8,7 @@ import type { ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 import { versionArgs } from './version-record.ts';
 
-/** Appends the messages of turns that steer this one. Appends nothing while tool calls have no results. */
+/** Appends the messages of turns that steer the running turn. Appends nothing while tool calls have no results. */
 export const takeSteeringScript: ScriptDefinition<
   [lease: TurnLease],
   { readonly status: 'taken'; readonly conversation: ConversationState } | Lost

@@ -126,7 +126,7 @@ export async function readInputs(
     turns.flatMap((turn, index) => {
       const text = found[index] ?? undefined;
       if (text === undefined) return [];
-      // The first line is the weight of the message.
+      // The first line of the text is the weight of the message.
       const written = text.slice(text.indexOf('\n') + 1);
       return [[turn, decodeMessage({ key: txt, field: `i:${turn}` }, written).content] as const];
     }),

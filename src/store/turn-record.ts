@@ -51,8 +51,8 @@ export interface ClaimedTurn {
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
-   * The wait that ends with this claim, and the steps when it started. `isFulfilled` is false if the wait timed out,
-   * or if compaction left the context too large (I13).
+   * The wait that ends with this claim, and the number of steps when the wait started. `isFulfilled` is false if the
+   * wait timed out, or if compaction left the context too large (I13).
    */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn' | 'isHeld'> & { readonly isFulfilled: boolean; readonly steps: number };

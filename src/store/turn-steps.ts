@@ -39,7 +39,7 @@ export interface StepOutcome {
   /** Full texts of clipped messages, by hash. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: TurnUsage;
-  /** The provider's count of the whole request, and the version that was sent. Another may be live by now. */
+  /** The provider's count of the whole request, and the version that was sent. Another version may be live by now. */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
   readonly requestFacts?: RequestFacts;
   /** Version with which the model answered. From then on this version is never rolled back. */

@@ -146,7 +146,7 @@ function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView
     : { seq, content, ...readEnd(fields, 'answerSeq', note) };
 }
 
-/** Seq of the answer, or of the text with which the turn was stopped. */
+/** Seq of the turn's answer, or of the text with which the turn was stopped. */
 function readTextSeq(fields: RecordFields): number | undefined {
   const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
   const text = fields.text(field);

@@ -103,7 +103,7 @@ export interface Delivery {
   readonly webhook: string;
   readonly conversation: ConversationRef;
   readonly agent?: string;
-  /** First event that was not sent. If `event` has another id, events have expired unsent. */
+  /** Id of the first event that was not sent. If `event` has another id, events have expired unsent. */
   readonly next: string;
   readonly attempts: number;
   readonly event?: ConversationEvent;

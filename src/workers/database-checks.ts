@@ -40,7 +40,7 @@ export class DatabaseChecks {
     this.#repetition?.stop();
   }
 
-  /** Raises the counter of the database, as a chore of the process that sweeps. Never throws. */
+  /** Raises the counter of the database. Called regularly in the process that sweeps. Never throws. */
   async tick(): Promise<void> {
     await this.#run(async () => this.#report(await this.#options.watch.tick()));
   }

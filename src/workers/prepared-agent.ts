@@ -21,7 +21,7 @@ import { LineIndexes } from './recall/line-indexes.ts';
 import { Recall } from './recall/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-output.ts';
 
-/** An agent with what a worker computes once, when it starts. */
+/** An agent, with the values that a worker computes once when it starts. */
 export interface PreparedAgent {
   readonly agent: Agent;
   readonly policy: Policy;
@@ -72,7 +72,7 @@ interface FixedTexts {
 const KEPT_PROMPTS = 32;
 
 /**
- * @param agent with its `policy` and `basePolicy` as `readPolicy` returns them
+ * Prepares an agent.\n@param agent with its `policy` and `basePolicy` as `readPolicy` returns them
  * @throws invalid_policy if the policy cannot work with the model, system prompt and tools. invalid_config for invalid
  * tools.
  */
@@ -101,7 +101,7 @@ export async function prepareAgent(
     if (prompts.size > KEPT_PROMPTS && oldest !== undefined) prompts.delete(oldest);
     return await fixed;
   };
-  // A prompt that a function writes is unknown before a turn.
+  // If a function writes the prompt, it is unknown before a turn, so an empty text is counted.
   const { prepared, tokens } = await fixAgent(parts, typeof agent.system === 'string' ? agent.system : '', withSystem);
   checkLimits(policy, limits, tokens);
   return prepared;
@@ -239,7 +239,10 @@ function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: bool
   return LEGAL_NAME.test(name) ? undefined : "a tool's name must match [a-zA-Z0-9_-]{1,64}";
 }
 
-/** @throws invalid_config if the JSON Schema of an input is not that of one object, which providers require */
+/**
+ * Describes the agent's tools for its model.
+ * @throws invalid_config if the JSON Schema of an input does not describe one object, which providers require
+ */
 function describeAgentTools(
   agent: string,
   tools: readonly Pick<Tool, 'name' | 'description' | 'input'>[],
@@ -252,7 +255,10 @@ function describeAgentTools(
   });
 }
 
-/** @throws invalid_config if the schema is not that of one object, or has no JSON form */
+/**
+ * Describes the schema of final answers.
+ * @throws invalid_config if the schema does not describe one object, or has no JSON form
+ */
 function describeAnswer({ name, answer }: Agent): ToolDescription['parameters'] | undefined {
   if (answer === undefined) return undefined;
   const field = `agents.${name}.answer`;

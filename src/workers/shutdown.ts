@@ -8,7 +8,7 @@ export class StoppedWork extends Error {
   }
 }
 
-/** Part of the deadline that is reserved for handing leases back. */
+/** Share of the shutdown deadline that is reserved for handing leases back. */
 const HAND_BACK_SHARE = 0.25;
 const HAND_BACK_MAX_MS = 2_000;
 

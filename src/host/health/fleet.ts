@@ -70,7 +70,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
-/** Concurrent calls share one reading. A failure is not kept. */
+/** Keeps a value for `keptMs`. Concurrent calls share one reading. A failure is not kept. */
 function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promise<Value> {
   let last: Promise<Value> | undefined;
   let endsAt = 0;

@@ -18,7 +18,10 @@ interface CheckedParts {
   readonly stuckMs: number;
 }
 
-/** Half of a lease of 8 s. A longer block has cost two lease renewals. */
+/**
+ * ms of a block of the event loop that fails readiness: half of a lease of 8 s. A longer block has cost two lease
+ * renewals.
+ */
 const BLOCKED_MS = 4_000;
 
 export function listWorkerChecks({

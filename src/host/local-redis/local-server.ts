@@ -19,7 +19,7 @@ import { launchServer, type ServerProcess } from './server-process.ts';
 const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 1_000;
 const PING_PAUSE_MS = 20;
-/** Another process may take the free port first, but hardly three times in a row. */
+/** Attempts to use a free port. Another process may take the port first, but hardly three times in a row. */
 const PORT_ATTEMPTS = 3;
 
 interface ServerBinary {

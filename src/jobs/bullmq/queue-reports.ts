@@ -117,8 +117,8 @@ export async function readHour(queues: QueueSet, now: number): Promise<QueueHour
 }
 
 /**
- * BullMQ writes a minute when the first job of a later one ends. So `data[0]` is the minute before the last job, and
- * `count - prevCount` is the number of its own minute.
+ * Reads BullMQ's counts. BullMQ writes the count of a minute when the first job of a later minute ends. So `data[0]` is
+ * the minute before the last job, and `count - prevCount` is the number of its own minute.
  */
 export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now: number): number[] {
   const lastMinute = Math.floor(meta.prevTS / MINUTE_MS);

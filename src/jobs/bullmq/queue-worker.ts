@@ -225,7 +225,10 @@ function checkTakenJobs(
   }
 }
 
-/** @param fields names and values of a job, in turn */
+/**
+ * True if BullMQ could not parse a job.
+ * @param fields names and values of the job, in turn
+ */
 function isUnreadable(fields: readonly unknown[]): boolean {
   return fields.some((text, at) => at % 2 === 1 && PARSED.includes(fields[at - 1]) && isHostile(text));
 }

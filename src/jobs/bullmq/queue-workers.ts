@@ -208,7 +208,10 @@ class RunningWorkers {
     await Promise.race([ready, this.#runs]);
   }
 
-  /** Waits until the deadline, or until Redis is down for too long. BullMQ's own close might never end then. */
+  /**
+   * Closes the workers. Waits until the deadline, or until Redis is down for too long, when BullMQ's own close might
+   * never end.
+   */
   async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
     const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
@@ -226,7 +229,9 @@ class RunningWorkers {
   }
 }
 
-/** Resolves when the connection was down for `GIVE_UP_MS` without a break. Never after the signal was aborted. */
+/**
+ * Resolves when the connection was down for `GIVE_UP_MS` without a break. Never resolves after the signal was aborted.
+ */
 async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;

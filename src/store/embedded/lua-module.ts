@@ -9,7 +9,7 @@ interface Memory {
   readonly HEAPU32: Uint32Array;
 }
 
-/** Functions of Lua 5.1, as in its manual. The auxiliary library (`luaL_`) begins with `aux`. */
+/** Functions of Lua 5.1, as in its manual. Names of the auxiliary library (`luaL_`) begin with `aux` here. */
 interface LuaFunctions {
   readonly addFunction: (call: (state: Pointer) => number, types: string) => Pointer;
   readonly stringToNewUTF8: (text: string) => Pointer;

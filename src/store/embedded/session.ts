@@ -191,7 +191,7 @@ function attempt<Result>(run: () => Result): Result | ReplyError {
 
 /** Reads requests from pieces of bytes: each is a list of texts (`*2\r\n$3\r\nGET\r\n$1\r\na\r\n`). */
 class RequestReader {
-  /** Bytes that are not read yet, as latin1. */
+  /** Bytes that were received and not read yet, as latin1. */
   #text = '';
   #at = 0;
 

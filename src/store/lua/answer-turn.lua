@@ -50,7 +50,7 @@ for at = 4, #ARGV, 7 do
   if not has_answer then taken[#taken + 1] = answer end
 end
 keep_request(key, ARGV[3])
--- The turn has already used all of these answers.
+-- In a repeated request, the turn has already used all of these answers.
 if is_repeated then return { 'answered', 0 } end
 for _, answer in ipairs(taken) do
   redis.call('HSET', key, 'a:' .. answer.call, answer.json, 'waitUnused:' .. answer.call, answer.unused)

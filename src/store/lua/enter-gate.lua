@@ -15,7 +15,8 @@ local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- @include gate-line
 -- Assumed ms of a call until one has ended, and bounds of the time between two looks for a free place.
 local CALL_MS, LOOK_MS, LONGEST_LOOK_MS = 200, 250, 5000
--- Factors by which the rate grows in a second, and at most with one call. If refusals are late, it takes more than a second.
+-- Factors by which the rate grows: in a second, and at most with one call. If refusals arrive late, this growth takes
+-- longer than a second.
 local GROWTH, CALL_GROWTH, SLOW_GROWTH, LEAST_GROWTH_MS, LAGS = 2, 1.3, 1.02, 1000, 2
 local state = read_gate()
 local tokens, concurrent, place_ms, patience = tonumber(ARGV[4]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])

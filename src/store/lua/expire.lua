@@ -35,7 +35,7 @@ local function find_idle_end()
   local is_busy = redis.call('LLEN', mb) > 0 or redis.call('EXISTS', pass) == 1 or tonumber(fork_until or 0) > now
   -- The conversation has work. When that work ends, the idle TTL starts again and moves the entry in `idle`.
   if is_busy then return now + math.max(ttl, BUSY_MS) end
-  -- The last message of the log counts as activity.
+  -- The time of the last message in the log counts as the last activity.
   local entry = redis.call('HGET', log, head or 0)
   local written = entry and string.match(entry, '^%S+ %S+ %S+ %S+ (%d+)') or 0
   ends = math.max(ends, written + ttl)

@@ -50,7 +50,7 @@ if outcome == 'answered' or outcome == 'failed' then
 end
 
 local began, pause = now - call_ms, asked or 0
--- A call that began before the end of the last pause says nothing new about the rate.
+-- If the call began before the end of the last pause, its refusal says nothing new about the rate.
 local is_news = outcome == 'limited' and (not state.rate or began >= state.paused)
 if is_news then
   state.lag = math.max(call_ms, state.lag / 2)

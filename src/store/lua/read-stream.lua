@@ -25,7 +25,7 @@ for at = first, tonumber(head) do
     break
   end
   local writer = string.match(entry, '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
-  -- The message of a turn that steered this one is among its entries.
+  -- If another turn steered this turn, its message counts as an entry of this turn.
   if not writer or (writer ~= turn and redis.call('HGET', turn_prefix .. writer, 'steeredInto') ~= turn) then break end
   bytes = bytes + #entry
   if #entries > 0 and bytes > most_bytes then

@@ -52,7 +52,7 @@ if passId then
 end
 put_version()
 put(record, 'backoff', backoff)
--- The caller has decided on the context of canceled turns, too.
+-- The caller's version also decides if messages of canceled turns are in the context, so `undo` is dropped.
 drop(record, 'undo')
 start_idle_ttl(ttl)
 local added = is_awaited == 1 and wake or ''

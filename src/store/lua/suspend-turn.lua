@@ -44,7 +44,7 @@ elseif ANSWERED[kind] then
   end
   is_fulfilled = is_over
 end
--- A call of an earlier wait keeps its deadline.
+-- If a call was part of an earlier wait, it keeps its deadline.
 local earlier, kept_deadlines = read_waits(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
 local untilMs = math.min(now + tonumber(waitMs), max_ms and before + max_ms or math.huge)

@@ -201,7 +201,8 @@ const TRANSITIONS: {
 
 function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
-  // A turn does not wait for a person. After another version went live, the proposal no longer matches it.
+  // A turn with a hard reason does not wait for a person. If another version went live, the proposal no longer matches
+  // it.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
   if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };

@@ -61,7 +61,7 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  // A caller also states `turn_end`, but the policy decides whether it is a reason.
+  // The caller can name `turn_end`, too, but the policy decides if `turn_end` is a reason.
   const hasTurnEnded = requested.includes('turn_end');
   const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));

@@ -127,7 +127,7 @@ export interface PassFacts {
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }
-    /** A change of the context would invalidate the thinking of a model that has not answered yet. */
+    /** No plan is made: a change of the context would invalidate the thinking of a model that has not answered yet. */
     | { readonly status: 'thinking' }
     | { readonly status: 'gone' };
   record_plan: { readonly status: 'recorded' } | PassLost;
@@ -138,7 +138,7 @@ export interface PassFacts {
         readonly status: 'read';
         readonly snapshot: PassSnapshot;
         readonly live: ContextSource;
-        /** Version of the plan, if the store still keeps it. */
+        /** Version on which the plan is based, if the store still keeps it. */
         readonly planned: Version | undefined;
       }
     | PassLost;

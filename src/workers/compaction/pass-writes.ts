@@ -33,7 +33,7 @@ interface OwnedPass {
   readonly pass: ClaimedPass;
 }
 
-/** A claimed pass, with what stays the same during its delivery. */
+/** A claimed pass, with the values that stay the same during its delivery. */
 export interface RunningPass extends OwnedPass {
   readonly prepared: PreparedAgent;
   readonly firstUserSeq: number | undefined;

@@ -85,7 +85,7 @@ const QUARANTINED: VersionRefusal = {
   message: 'the provider refused an earlier context version that changed the log in the same way',
 };
 
-/** Every possible version breaks a rule, even the one without summaries. */
+/** The result if every possible version breaks a rule, even the version without summaries. */
 export interface RefusedVersion {
   readonly kind: 'refused';
   readonly refusal: VersionRefusal;

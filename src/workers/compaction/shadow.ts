@@ -14,7 +14,7 @@ import type { SummarizationPorts } from '../worker-ports.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
 import { summarizeInTrial, type TrialOutcome, tryPass } from './trial-pass.ts';
 
-/** A live pass that has ended or waits for approval, with the state that it last read. */
+/** A live pass that has ended or waits for approval, with the state that the pass read last. */
 export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;

@@ -74,7 +74,7 @@ export async function summarizeInTrial(
   const policy = state === undefined ? prepared.policy : summaryPolicy(prepared.policy, state);
   const handle = createSummarizationHandler({
     ...ports,
-    // The handler writes a summary only if its pass is open.
+    // The handler writes a summary only if its pass is open, so the state names this trial as the open pass.
     contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
     summaries: keepInMemory(written),
     agents: { find: () => prepared },

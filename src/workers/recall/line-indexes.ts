@@ -25,7 +25,7 @@ interface OpenIndex {
   readonly index: LineIndex;
   /** Segments that the model sees. */
   readonly segments: readonly Segment[];
-  /** Messages that a rollback took out of the conversation. */
+  /** Ranges of messages that a rollback removed from the conversation. */
   readonly hidden: readonly SeqRange[];
 }
 

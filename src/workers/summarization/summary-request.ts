@@ -216,7 +216,8 @@ function refuse(why: string): RefusedSource {
  * Tokens for the text of a summary. With its tags, the text must stay within its cap and be smaller than the messages.
  */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
-  // Without a text, the two line breaks between the tags would count as one token.
+  // The frame is counted around a text `x`: without a text, the two line breaks between the tags would count as one
+  // token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return Math.min(sequence.tokens - 1, sequence.maxTokens) - frameTokens;
 }

@@ -193,7 +193,10 @@ function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap)
   return end.length >= named.length / 2 ? end : named;
 }
 
-/** @returns '' if the owner is longer than the text */
+/**
+ * Names the owner of a record at the start of a clipped end.
+ * @returns '' if the owner is longer than the text
+ */
 function nameOwner({ owner }: TextRecord, text: string): string {
   const owners: string[] = [];
   for (let next = owner; next !== undefined; next = next.owner) owners.unshift(next.text.trim());

@@ -67,7 +67,7 @@ type Stoppable = ReturnType<Timers['after']>;
 export class Ending {
   readonly lease: TurnLease;
   readonly scope: EventScope & { readonly turn: string };
-  /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` aborts. */
+  /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` is aborted. */
   readonly callsEnd: AbortSignal;
   readonly #ports: EndingOptions;
   readonly #work = new AbortController();
@@ -108,7 +108,10 @@ export class Ending {
     this.#limit?.stop();
   }
 
-  /** @throws the cause of an ended turn. StoppedWork if the stopping worker aborts its calls. */
+  /**
+   * Throws if the turn has ended.
+   * @throws the cause of the end. StoppedWork if the stopping worker aborts its calls.
+   */
   throwIfEnded(): void {
     this.signal.throwIfAborted();
     if (this.callsEnd.aborted) throw new StoppedWork();
@@ -189,6 +192,6 @@ export class Ending {
     if (!wasBlocked) return this.abort(new LostTurn('expired'));
     this.#isOutlasted = true;
     this.#expiry = timers.after(heartbeatMs, () => this.#expire());
-    this.#renew().catch(() => undefined); // the next expiry decides
+    this.#renew().catch(() => undefined); // if this fails, the next expiry decides
   }
 }

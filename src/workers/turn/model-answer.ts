@@ -42,7 +42,7 @@ interface SentRequest extends JudgedRequest {
   readonly fingerprint?: string | undefined;
 }
 
-/** Records the answer, but leaves a final one to the settlement of the turn. */
+/** Records the answer of a model call. A final answer is left to the settlement of the turn. */
 export async function recordModelAnswer(
   run: RunningTurn,
   { key, tokens, answer, sent }: RunState<'record'>,

@@ -32,7 +32,7 @@ interface ModelCall {
   readonly run: RunningTurn;
   readonly model: Model;
   readonly request: Omit<ModelRequest, 'signal'> & Required<Listeners>;
-  /** Compaction removed or shortened messages of the log. */
+  /** True if compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
 }
 

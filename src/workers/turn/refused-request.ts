@@ -258,7 +258,7 @@ async function readVersion({ ports, ending }: RunningTurn, number: number | null
   return version ?? START_VERSION;
 }
 
-/** Finds the version whose segments a rollback copied. */
+/** If a rollback copied the segments of this version from an older version, finds that older version. */
 async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
   const refused = await findShown(run, await readVersion(run, version.parent));

@@ -30,7 +30,7 @@ export type StepDecision =
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
-  // A provider's count makes a turn wait, but only turnfold's own count makes it fail.
+  // A provider's count can make a turn wait, but only turnfold's own count can make a turn fail.
   const { anchor: _, ...uncounted } = state.size;
   const own = contextSize(uncounted, agent.overhead).tokens;
   if (!isSendable(agent.limits, Math.min(own, size.tokens))) return { kind: 'refuse', size };
@@ -61,7 +61,7 @@ function checkBackoff({ passId, backoff }: StepState, { tokens }: Weight, reason
  */
 type WaitCause = 'threshold' | 'overflow' | 'rollback';
 
-/** The waits of one model step, computed from marks among the steps of its turn. */
+/** The waits of one model step, computed from marks that are stored among the steps of its turn. */
 export interface StepWaits {
   readonly step: string;
   /** The wait because the context meets a hard threshold. */

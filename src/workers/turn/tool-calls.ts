@@ -143,6 +143,7 @@ function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
 }
 
 /**
+ * Request to wait for calls.
  * @param step key of the model step with the open calls
  * @param calls at least one
  */

@@ -84,7 +84,7 @@ export class TurnDelivery implements OpenDelivery {
   }
 
   /**
-   * @param given a turn that another process has claimed for this delivery
+   * Delivers turns of the conversation.\n@param given a turn that another process has claimed for this delivery
    * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported
    * once.
    */

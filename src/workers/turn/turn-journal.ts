@@ -158,7 +158,7 @@ type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;
 
 export interface SentContext {
   readonly version: number;
-  /** Compaction removed or shortened messages of the log. */
+  /** True if compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
   readonly head: number;
   readonly messages: readonly Message[];

@@ -38,7 +38,7 @@ export type TakeoverResult =
   | { readonly status: 'none_open' }
   | { readonly status: 'lost' };
 
-/** Lets a turn compact its context itself, if no pass made it small enough. */
+/** Lets a turn compact its context itself, if no pass made the context small enough. */
 export interface PassTakeover {
   /** Completes the open pass without the summaries that are missing. */
   settleNow(conversation: ConversationRef): Promise<TakeoverResult>;

@@ -199,7 +199,7 @@ export interface TurnFacts {
   tools: { readonly status: 'closed' } | { readonly status: 'ended'; readonly end: TurnEnd };
   request_pass: { readonly passId: string };
   compact: { readonly doesFit: boolean; readonly waits: StepWaits; readonly random: number };
-  /** `fits`: the context has changed meanwhile. */
+  /** `fits`: the context has changed meanwhile, and the request fits. */
   recount: { readonly status: 'fits' } | { readonly status: 'counted'; readonly recount: Recount };
   note_refusal: { readonly need: PassNeed; readonly waits: StepWaits };
   /** `mayAsk`: the request with the older version may be sent. Otherwise the turn waits for a pass. */

@@ -1,7 +1,7 @@
 -- Requires: keys, ready.
 
--- Returns the reply that refuses another agent, or any writer during a fork. Otherwise nil and the agent, if the
--- conversation exists. One agent owns a conversation, because a pass has one policy.
+-- Returns the reply that refuses a request with another agent, or any write during a fork. Otherwise returns nil, and
+-- the agent if the conversation exists. One agent owns a conversation, because a pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
   -- An unfinished fork has no agent yet.

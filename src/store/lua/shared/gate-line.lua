@@ -12,7 +12,7 @@ local AWAY, EARLY_MS, EARLY_CALLS = 0.75, 1000, 2
 -- All waiters together come back at most 200 times a second. Each comes back within 30 s, or within 20 ms for each
 -- waiter if that is longer.
 local SPACING_MS, LONGEST_AWAY_MS, LONGEST_SPACING_MS = 5, 30000, 20
--- Time in which a rate that doubles each second grows by a factor of e.
+-- ms in which a rate that doubles each second grows by the factor e (1000 / ln 2).
 local DOUBLING_MS = 1443
 
 local function leave_line(member)

@@ -8,8 +8,8 @@ local function is_other_payload(operation, known)
   return operation ~= known and split_operation(operation) == split_operation(known or '/')
 end
 
--- Returns the kept answer or nothing, and true if the id was used with another payload. Each `kind` has names of its
--- own.
+-- Returns the stored answer or nothing, and true if the id was used with another payload. The names of each `kind` are
+-- separate.
 local function find_answer(operation, kind)
   local id, hash = split_operation(operation)
   local known_hash, answer = string.match(redis.call('GET', operation_prefix .. kind .. id) or '', '^(%S*) (.*)$')

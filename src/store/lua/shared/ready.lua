@@ -3,7 +3,7 @@
 -- '|'.
 local tenant, id = string.match(c, '^{[^}]+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
--- Time that a wake may take to reach a worker.
+-- ms that a wake may take to reach a worker, before a sweep checks the turn.
 local WAKE_GRACE_MS = 5000
 
 local function scheduled_member(turn)

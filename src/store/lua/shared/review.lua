@@ -11,14 +11,14 @@ local function await_review(owner, untilMs)
   remove_open_pass()
 end
 
--- True for a repeated call, while no other worker has claimed the pass.
+-- True for a repeated call that already left the pass to review, while no other worker has claimed the pass.
 local function is_left_to_review(passId, owner)
   local present_pass, present_owner, parked, parked_by =
     unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
   return present_pass == passId and not present_owner and parked == REVIEW and parked_by == owner
 end
 
--- Stores the outcome for the caller that decided on the proposal.
+-- Stores the outcome of the proposal for the caller that decided on it.
 local function answer_decision(answer)
   local operation = redis.call('HGET', pass, 'decision')
   if not operation then return end

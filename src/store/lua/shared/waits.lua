@@ -16,8 +16,8 @@ local function read_hashes(lines)
   return hashes
 end
 
--- Writes a field `waitOpen:<callId>` for each unanswered call of this wait, and removes those of the earlier wait.
--- Every third value of ARGV from `first` on is a call id. Returns the number of unanswered calls.
+-- Writes a field `waitOpen:<callId>` for each unanswered call of this wait, and removes these fields of the earlier
+-- wait. Every third value of ARGV from `first` on is a call id. Returns the number of unanswered calls.
 local function keep_open_calls(key, earlier, first)
   local open = 0
   for _, call in ipairs(earlier) do redis.call('HDEL', key, 'waitOpen:' .. call) end
