@@ -1,5 +1,5 @@
--- Requires: keys. Reads and writes the fields of a turn that record the answers to its calls. These fields stay in a
--- settled turn.
+-- Include first: keys. Reads and writes the fields of a turn that record the answers to its calls. These fields stay in
+-- a settled turn.
 
 -- The field `decisions` has a line per answered call: id, time in ms, verdict, hash of the call or `-`, and the person.
 -- With this field, a contrary answer is recognized at any time. A call without a line was answered by an earlier

@@ -1,5 +1,5 @@
--- Requires: keys, conversation, ready, wake, append, settle, take-head, leave. Adds a turn to a mailbox that is not
--- empty.
+-- Include first: keys, conversation, ready, wake, append, settle, take-head, leave. Adds a turn to a mailbox that is
+-- not empty.
 
 -- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns.
 -- Returns the turn that will stand behind the new turn, or nil for the end of the mailbox.

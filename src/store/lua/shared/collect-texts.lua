@@ -1,8 +1,8 @@
--- Requires: keys. Removes the text of a summary once no kept version shows it. After old versions were dropped, each
--- commit searches some of the kept ones for their texts, oldest first. One commit searches up to SEARCH_BYTES, but at
--- least two versions, because each commit adds one. The 200 versions of a conversation with 600 summaries are 30 MB. A
--- search of all versions at once blocked Redis for a third of a second. A version that shows a text again has a higher
--- number, so the search still meets it.
+-- Include first: keys. Removes the text of a summary once no kept version shows it. After old versions were dropped,
+-- each commit searches some of the kept ones for their texts, oldest first. One commit searches up to SEARCH_BYTES, but
+-- at least two versions, because each commit adds one. The 200 versions of a conversation with 600 summaries are 30 MB.
+-- A search of all versions at once blocked Redis for a third of a second. A version that shows a text again has a
+-- higher number, so the search still meets it.
 local SEARCH_BYTES = 1000000
 
 -- Fields of txt. LOOSE: number of the last searched version, and the keys that no searched version shows. DROPPED: keys

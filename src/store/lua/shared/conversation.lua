@@ -1,6 +1,6 @@
--- Requires: key-names, validate. read_conversation sets these variables. `conversation` has owner, epoch, end of the
--- log, idle TTL, newest answered version and time of the last settlement. `head_turn` is the first turn of the mailbox.
--- Behind it stand `steered_turns`, whose messages went into it, and then `next_turn`.
+-- Include first: key-names, validate. read_conversation sets these variables. `conversation` has owner, epoch, end of
+-- the log, idle TTL, newest answered version and time of the last settlement. `head_turn` is the first turn of the
+-- mailbox. Behind it stand `steered_turns`, whose messages went into it, and then `next_turn`.
 local conversation, head_turn, steered_turns, next_turn
 
 local TURN_NUMBERS = { 'state', 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt',

@@ -1,5 +1,5 @@
--- Requires: nothing. Returns the error reply for a corrupt record. The reply has the key and the field of the record,
--- '' for the whole key. The store converts it to the error `corrupt_record`.
+-- Include first: nothing. Returns the error reply for a corrupt record. The reply has the key and the field of the
+-- record, '' for the whole key. The store converts it to the error `corrupt_record`.
 local function corrupt(key, field)
   return { err = 'CORRUPT ' .. key .. ' ' .. field .. ';' }
 end

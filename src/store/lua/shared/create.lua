@@ -1,4 +1,4 @@
--- Requires: keys, ready.
+-- Include first: keys, ready. Creates a conversation.
 
 -- Returns the reply that refuses a request with another agent, or any write during a fork. Otherwise returns nil, and
 -- the agent if the conversation exists. One agent owns a conversation, because a pass has one policy.

@@ -1,4 +1,4 @@
--- Requires: keys, ready, an existing key `gone`.
+-- Include first: keys, ready. Removes the keys of a conversation in batches. The key `gone` must exist.
 -- @include idle-ttl
 -- @include shard-lists
 -- @include open-passes

@@ -1,4 +1,4 @@
--- Requires: keys.
+-- Include first: keys. Writes events of the conversation.
 local EVENT_TTL_MS, EVENTS_KEPT = 86400000, 500
 local WEBHOOK_EVENTS = { turn_settled = true, turn_waiting = true, version_committed = true }
 

@@ -1,4 +1,4 @@
--- Requires: keys.
+-- Include first: keys. The lease of a fork while it is copied.
 
 -- Returns the reply to a writer while a fork is copied. The second value is 1 if the fork's lease has lapsed.
 local function forking_reply(untilMs)

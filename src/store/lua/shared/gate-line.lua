@@ -1,6 +1,6 @@
--- Requires: gate, and the keys and names of a gate. The line of waiters before a gate. A waiter is present while it
--- waits in its worker, and absent while its turn is suspended. Absent waiters keep their places, and do not delay those
--- who are present.
+-- Include first: gate. The calling script defines the keys and names of a gate. This file keeps the line of waiters
+-- before a gate. A waiter is present while it waits in its worker, and absent while its turn is suspended. Absent
+-- waiters keep their places, and do not delay those who are present.
 
 -- An absent waiter that is LATE_MS late loses its place, e.g. because its turn was canceled. A present waiter that is
 -- GONE_MS late counts as absent, e.g. because its worker died.

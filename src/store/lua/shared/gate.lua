@@ -1,8 +1,9 @@
--- Requires: clock, and the keys of a gate. Each call takes one call from a bucket of calls, and its tokens from a
--- bucket of tokens. Rates are calls or tokens a ms. `rate` is the rate that the provider accepts, `ceiling` the rate at
--- which it last refused a call. `level` and `tokens` are the buckets at `levelAt` and `tokensAt`. A missing level is a
--- full bucket. The last pause ends at `paused`. The first call after the pause passes at `opened`, and is a probe.
--- `refusals` counts refused probes in a row. On average, a refusal takes `lag` ms and a call `length` ms.
+-- Include first: clock. The calling script defines the keys of a gate. Each call takes one call from a bucket of calls,
+-- and its tokens from a bucket of tokens. Rates are calls or tokens a ms. `rate` is the rate that the provider accepts,
+-- `ceiling` the rate at which it last refused a call. `level` and `tokens` are the buckets at `levelAt` and `tokensAt`.
+-- A missing level is a full bucket. The last pause ends at `paused`. The first call after the pause passes at `opened`,
+-- and is a probe. `refusals` counts refused probes in a row. On average, a refusal takes `lag` ms and a call `length`
+-- ms.
 
 local BURST_MS = 1000
 -- Near the ceiling the rate grows slowly. Far above the ceiling the rate grows fast again.

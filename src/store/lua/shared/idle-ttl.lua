@@ -1,4 +1,4 @@
--- Requires: keys, ready. The set `idle` holds the conversations that are erased after a time without activity.
+-- Include first: keys, ready. The set `idle` holds the conversations that are erased after a time without activity.
 local idle = string.gsub(ready, 'ready$', 'idle')
 local idle_member = 'r|' .. tenant .. '|' .. id
 -- This key exists while an expiry erases the conversation. Afterwards its value is the call that removed the last

@@ -1,6 +1,6 @@
--- Requires: keys. Each open call, a call without a result, is a field of the conversation. So recording a result costs
--- the same for any number of open calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside JSON),
--- its value the provider's id as JSON if that differs, else ''. The field `open` counts them.
+-- Include first: keys. Each open call, a call without a result, is a field of the conversation. So recording a result
+-- costs the same for any number of open calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside
+-- JSON), its value the provider's id as JSON if that differs, else ''. The field `open` counts them.
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
 -- Reads the open calls, oldest first. An id that is not safe inside JSON counts as a corrupt record.
@@ -33,9 +33,9 @@ local function find_result(turn, call, closing)
   return tokens, bytes, result == '' and accepted[2] or result
 end
 
--- Requires: append. Appends a result for every open call, because no message may follow an unanswered one. The result
--- is the answer of a service, or the error `closing`: { content as JSON, tokens, bytes }. The calling script then
--- stores the new end of the log.
+-- Include first: append. Appends a result for every open call, because no message may follow an unanswered one. The
+-- result is the answer of a service, or the error `closing`: { content as JSON, tokens, bytes }. The calling script
+-- then stores the new end of the log.
 local function close_open_calls(turn, closing)
   local calls = read_open_calls()
   if #calls == 0 then return end

@@ -1,5 +1,5 @@
--- Requires: keys, ready. The sorted set `passes` has the passes of a shard that wait for a worker or that a worker
--- owns, by the time of their request. Only gauges use this set. It does not contain passes under review.
+-- Include first: keys, ready. The sorted set `passes` has the passes of a shard that wait for a worker or have a
+-- worker, by the time of their request. Only gauges use this set. It does not contain passes under review.
 local open_passes = string.gsub(ready, 'ready$', 'passes')
 
 local function add_open_pass()

@@ -1,5 +1,5 @@
--- Requires: keys. Stores the answers of operations for repeated calls. An operation is named `id/hash`, with the hash
--- of its payload. The same id with another hash is refused.
+-- Include first: keys. Stores the answers of operations for repeated calls. An operation is named `id/hash`, with the
+-- hash of its payload. The same id with another hash is refused.
 local function split_operation(operation)
   return string.match(operation, '^([^/]*)/?(.*)$')
 end
@@ -17,7 +17,7 @@ local function find_answer(operation, kind)
   return answer, false
 end
 
--- Requires: index. Stores the answer of an operation.
+-- Include first: index. Stores the answer of an operation.
 local function keep_answer(operation, answer, keepMs, kind)
   local id, hash = split_operation(operation)
   redis.call('SET', operation_prefix .. kind .. id, hash .. ' ' .. answer, 'PX', keepMs)

@@ -1,5 +1,5 @@
--- Requires: keys, conversation, append. Records the outcome of a step. `step` is decoded JSON. It has the `key` of the
--- step, `opens` and `closes` for move_calls, the usage, and `texts`, the number of full texts. `ending` says how an
+-- Include first: keys, conversation, append. Records the outcome of a step. `step` is decoded JSON. It has the `key` of
+-- the step, `opens` and `closes` for move_calls, the usage, and `texts`, the number of full texts. `ending` says how an
 -- incomplete answer ended, or ''. Further fields are optional. `expectedHead` is the end of the log that the worker
 -- knew. `anchor` is the size by the provider's count. `answered` is a version that a model answered. `facts` are sizes
 -- and limits of the request. `requestTokens` is the size of the request.

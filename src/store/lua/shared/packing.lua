@@ -1,4 +1,4 @@
--- Requires: ready. packs: hash, names of seqs -> log entries, compressed. See packs.ts.
+-- Include first: ready. The hash `packs` maps names of seqs to compressed log entries. See packs.ts.
 local packs = string.gsub(c, '^({[^}]+}:[^:]+:)c:', '%1pk:')
 -- Sorted set of the shard: `tenant|id`, scored by the time at which log entries may be packed. If the set is damaged,
 -- conversations continue (I12).

@@ -1,4 +1,4 @@
--- Requires: nothing. Reads a page of a set whose scores are all 0, in the order of its members, after the member
+-- Include first: nothing. Reads a page of a set whose scores are all 0, in the order of its members, after the member
 -- `after` or from the beginning (''). All members begin with `prefix`, which ends in '|', or is ''.
 local function read_page(set, after, prefix, count)
   local from = after ~= '' and '(' .. after or prefix ~= '' and '[' .. prefix or '-'

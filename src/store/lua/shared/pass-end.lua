@@ -1,4 +1,4 @@
--- Requires: keys, ready, wake, events, review.
+-- Include first: keys, ready, wake, events, review. Ends passes.
 -- @include idle-ttl
 
 -- After these outcomes, a waiting turn need not check its size again (I13). settlesSize in domain/pass.ts has the same

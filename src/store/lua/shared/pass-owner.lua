@@ -1,4 +1,4 @@
--- Requires: keys.
+-- Include first: keys. Checks and changes the owner of the pass.
 
 -- Returns nil if the caller still owns the compaction pass (I4), or why not. gone: an erase. superseded: a restore
 -- ended the pass, or a turn took it over. Only the last owner that lost a pass in this way is known. fenced: another
@@ -25,7 +25,7 @@ local function has_new_reasons(seen)
   return seen ~= '*' and redis.call('HGET', pass, 'reasons') ~= seen
 end
 
--- Requires: ready. Gives the pass a lease. The pass is due again at the end of this lease (I6).
+-- Include first: ready. Gives the pass a lease. The pass is due again at the end of this lease (I6).
 local function lease_pass(owner, leaseMs)
   local lease = now + tonumber(leaseMs)
   redis.call('HSET', pass, 'owner', owner, 'lease', string.format('%.0f', lease))

@@ -1,5 +1,5 @@
--- Requires: key-names, conversation, ready, append, settle. Settles the first turn as failed, because its workers keep
--- dying without an outcome (I10).
+-- Include first: key-names, conversation, ready, append, settle. Settles the first turn as failed, because its workers
+-- keep dying without an outcome (I10).
 -- @include open-calls
 
 -- Adds the cause of a blocked event loop to the failure, if such a block ended the last claim.

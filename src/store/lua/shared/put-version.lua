@@ -1,4 +1,4 @@
--- Requires: keys, args, events.
+-- Include first: keys, args, events. Makes a new version live.
 -- @include collect-texts
 -- @include stream
 

@@ -1,5 +1,6 @@
--- Requires: clock, and `shard`, the prefix of the shard's keys. The quarantine is a hash that only people read (I12):
--- set and member -> time, score and reason. `set_aside` collects set, name and reason for the reply.
+-- Include first: clock. The calling script defines `shard`, the prefix of the shard's keys. The quarantine is a hash
+-- that only people read (I12): set and member -> time, score and reason. `set_aside` collects set, name and reason for
+-- the reply.
 local quarantined = shard .. 'quarantined'
 local set_aside = {}
 

@@ -1,6 +1,6 @@
--- Requires: keys. The sorted set `ready` has entries, scored by the time in ms at which the sweeper must check them.
--- Their members are t|tenant|id (turns), p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no
--- '|'.
+-- Include first: keys. The sorted set `ready` has entries, scored by the time in ms at which the sweeper must check
+-- them. Their members are t|tenant|id (turns), p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':'
+-- and no '|'.
 local tenant, id = string.match(c, '^{[^}]+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
 -- ms that a wake may take to reach a worker, before a sweep checks the turn.

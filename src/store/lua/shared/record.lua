@@ -1,6 +1,6 @@
--- Requires: key-names, corrupt. A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if all
--- fields were read. The table remembers each field, so no field is read twice. `put` and `drop` change both Redis and
--- the table.
+-- Include first: key-names, corrupt. A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if
+-- all fields were read. The table remembers each field, so no field is read twice. `put` and `drop` change both Redis
+-- and the table.
 local SHORT_HASH = 48
 
 -- The hash of the conversation. No field is read yet.

@@ -1,5 +1,5 @@
--- Requires: keys, ready, index. While a person reviews a proposal, no job may claim the pass. A worker can claim it
--- once the proposal expires, a decision arrives, or a hard reason removes the proposal.
+-- Include first: keys, ready, index. While a person reviews a proposal, no job may claim the pass. A worker can claim
+-- it once the proposal expires, a decision arrives, or a hard reason removes the proposal.
 -- @include open-passes
 -- @include operations
 local REVIEW, DECISION_MS = 'review:', 86400000

@@ -1,4 +1,4 @@
--- Requires: nothing. Members of a shard's sorted sets. Ids are [A-Za-z0-9_.-]{1,128}.
+-- Include first: nothing. Members of a shard's sorted sets. Ids are [A-Za-z0-9_.-]{1,128}.
 local ID = '[%w_.%-]+'
 local CONVERSATION = '|(' .. ID .. ')|(' .. ID .. ')$'
 local FORMS = {

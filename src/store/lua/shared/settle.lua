@@ -1,4 +1,4 @@
--- Requires: keys, conversation, ready, wake, events.
+-- Include first: keys, conversation, ready, wake, events. Settles turns.
 -- @include stream
 -- @include spending
 local SETTLED = { completed = true, failed = true, canceled = true }

@@ -1,5 +1,5 @@
--- Requires: keys, ready. Three sorted sets of a shard, from which clients list work. The scores of the first two are 0,
--- so they are ordered by their members.
+-- Include first: keys, ready. Three sorted sets of a shard, from which clients list work. The scores of the first two
+-- are 0, so they are ordered by their members.
 
 -- All conversations, as members tenant|id.
 local conversations = string.gsub(ready, 'ready$', 'conversations')

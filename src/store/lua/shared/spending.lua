@@ -1,4 +1,4 @@
--- Requires: keys. Adds usage to the sums of the conversation and of its tenant. A tenant has a hash in each shard,
+-- Include first: keys. Adds usage to the sums of the conversation and of its tenant. A tenant has a hash in each shard,
 -- which an erase keeps. If such a hash is damaged, the settlement continues (I12). usage: input, output and cached
 -- tokens, and the price in millionths of a dollar. Each may be absent.
 local SPENT = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }

@@ -1,7 +1,7 @@
--- Requires: keys, conversation, append. Appends the text that readers of a canceled turn have seen to the log, with the
--- mark `stopped`. Only the text of the model call that no step has recorded yet counts. Reasoning and calls are left
--- out, because no provider takes a part of them back. No command in this file can fail because of a key of the wrong
--- type, because a script must not end between its writes.
+-- Include first: keys, conversation, append. Appends the text that readers of a canceled turn have seen to the log,
+-- with the mark `stopped`. Only the text of the model call that no step has recorded yet counts. Reasoning and calls
+-- are left out, because no provider takes a part of them back. No command in this file can fail because of a key of the
+-- wrong type, because a script must not end between its writes.
 local MOST_TEXT_BYTES, STREAM_PAGE, GAP = 1048576, 500, '…'
 
 -- Returns text, position and tokens of a batch. key: key of the model call, in front of the first name.

@@ -1,4 +1,4 @@
--- Requires: key-names. The stream of a turn exists once a client follows it, so a turn without followers costs one
+-- Include first: key-names. The stream of a turn exists once a client follows it, so a turn without followers costs one
 -- EXISTS. The key of the stream is also the channel of its notices. No command in this file can fail because of a key
 -- of the wrong type, because a script must not end between its writes.
 local STREAM_KEPT_MS, STREAM_BATCHES = 300000, 10000

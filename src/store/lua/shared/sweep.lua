@@ -1,4 +1,4 @@
--- Requires: clock, set-members, quarantine.
+-- Include first: clock, set-members, quarantine. Parts of a sweep.
 
 -- Claims a shard for a sweep. A claim without an expiry, or of the wrong type, would block all later sweeps, so it is
 -- removed.

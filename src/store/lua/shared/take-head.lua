@@ -1,4 +1,4 @@
--- Requires: keys, conversation, ready, append.
+-- Include first: keys, conversation, ready, append. Gives the first turn of the mailbox to a worker.
 
 -- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
 -- entry of the log, else ''.

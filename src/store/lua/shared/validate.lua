@@ -1,4 +1,4 @@
--- Requires: key-names.
+-- Include first: key-names. Tests numbers and key types.
 -- @include corrupt
 -- @include record
 

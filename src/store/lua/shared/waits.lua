@@ -1,4 +1,4 @@
--- Requires: keys. The field `waitCalls` has a line per call that a turn waits for: its id and its deadline in ms.
+-- Include first: keys. The field `waitCalls` has a line per call that a turn waits for: its id and its deadline in ms.
 -- Returns the ids in order, and the deadlines by id.
 local function read_waits(lines)
   local calls, deadlines = {}, {}

@@ -1,4 +1,4 @@
--- Requires: keys, ready. A turn gets a wake when it becomes the first of the mailbox, and when its wait ends. The
+-- Include first: keys, ready. A turn gets a wake when it becomes the first of the mailbox, and when its wait ends. The
 -- caller adds `wake` to the queue after the script.
 
 -- Wakes the first turn of the mailbox. If the wake is lost, the sweeper checks the turn (I3).

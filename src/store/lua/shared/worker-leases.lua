@@ -1,5 +1,5 @@
--- Requires: nothing. Finds the leases of a worker by the beginning of its owners' names. At most `names_left` names of
--- keys are searched for claims on summaries. Other claims lapse within 8 s.
+-- Include first: nothing. Finds the leases of a worker by the beginning of its owners' names. At most `names_left`
+-- names of keys are searched for claims on summaries. Other claims lapse within 8 s.
 local names_left = 20000
 
 local function starts_with(text, prefix)
