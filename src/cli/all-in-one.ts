@@ -93,8 +93,8 @@ async function waitForConfigured<T>(
 }
 
 /**
- * A worker fails the turns of agents that it does not know, so a trial must not run beside other work. Turns of an
- * interrupted demo are ignored, because no caller waits for them.
+ * Refuses a Redis with other work. A worker fails the turns of agents that it does not know. Turns of an interrupted
+ * demo are ignored, because no caller waits for them.
  */
 async function checkExclusiveUse(
   location: RedisLocation,

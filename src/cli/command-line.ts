@@ -74,13 +74,16 @@ export function addCommands(program: Command, runner: CommandRunner): void {
   addCheckCommands(program, runner);
 }
 
-/** Also for an invalid command line. */
+/** True if the arguments ask for JSON, even in an invalid command line. */
 export function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
-/** Without `--json`, commander has printed the error already. @returns the exit code */
+/**
+ * Prints an error of the command line. Without `--json`, commander has printed the error already.
+ * @returns the exit code
+ */
 function reportUsage(output: Output, error: unknown, isJson: boolean): number {
   if (!(error instanceof CommanderError)) return reportError(output, error, isJson);
   if (isJson && error.exitCode !== 0) {

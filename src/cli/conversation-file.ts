@@ -12,9 +12,9 @@ import { nameFile, readLines } from './files.ts';
 import { type Output, reportRefusal } from './output.ts';
 
 export interface FileOptions {
-  /** Absent: what the file looks like. */
+  /** Format of the file. Absent: turnfold detects the format from the content. */
   readonly from?: string;
-  /** A history that would have to be repaired is refused. */
+  /** If true, a history that would have to be repaired is refused. */
   readonly strict?: boolean;
   readonly json?: boolean;
 }
@@ -31,11 +31,12 @@ interface FileConversation extends ReadHistory {
   readonly id: string;
 }
 
-/** For each conversation. `--json` prints all. */
+/** Notes shown for each conversation. `--json` prints all notes. */
 const SHOWN_NOTES = 5;
 
 /**
- * An invalid conversation is reported, and the others are still processed. @returns the exit code: 1 for an invalid one
+ * Processes each conversation of a file. An invalid conversation is reported, and the others are still processed.
+ * @returns the exit code: 1 for an invalid one
  */
 export async function eachConversation(
   { path, output, options: { from, strict, json } = {}, onRefusal = (error) => error }: ConversationFile,
@@ -55,7 +56,7 @@ export async function eachConversation(
       if (json !== true) for (const note of describeNotes(id, history.notes)) output.note(note);
       await handle({ id, ...history }, text);
     } catch (error) {
-      // If the file is no conversation file, every line is wrong, so one error is enough.
+      // If the file is no conversation file, every line is wrong. Then one error is enough.
       if (!hasOpened) throw nameWrongFile(error, path);
       exitCode = reportRefusal(output, id, onRefusal(error), json);
     }
@@ -84,7 +85,7 @@ const FILE_FORMATS: readonly string[] = [OWN, ...FORMAT_NAMES];
 
 interface FileEntry {
   readonly id: string;
-  /** Read since the entry before. */
+  /** Text that was read since the previous entry. */
   readonly text: string;
   readonly open: () => OpenedConversation;
 }
@@ -102,7 +103,7 @@ async function* openHistories(path: string, from?: string): AsyncGenerator<FileE
     else foreign[number - 1] = line;
   }
   if (isOwn !== false) return;
-  // Blank lines were skipped, but some formats need them, and places name lines by their numbers.
+  // Restores the blank lines that were skipped: some formats need them, and errors name lines by their numbers.
   const lines = Array.from(foreign, (line: string | undefined) => line ?? '');
   const { records, problem } = readRecords(lines.join('\n'));
   const format = chooseFormat(records, from);
@@ -120,7 +121,7 @@ function* openLines(lines: readonly string[]): Generator<FileEntry> {
   }
 }
 
-/** The messages of such a line need no importer. */
+/** True for a line in turnfold's own format, whose messages need no importer. */
 function isOwnLine(line: string): boolean {
   const value = readJsonText(line, LINE_BOUNDS);
   return isMapping(value) && Array.isArray(value['messages']) && isReadByLine(value, detectFormat([{ value, at: '' }]));
@@ -145,7 +146,7 @@ function* openForeign(path: string, text: string, { format, records, problem }: 
 
 interface Records {
   readonly records: readonly FileRecord[];
-  /** A line that the program did not finish. */
+  /** Note on a line that the writing program did not finish. */
   readonly problem?: HistoryNote | undefined;
 }
 
@@ -155,7 +156,7 @@ function readRecords(text: string): Records {
   if (first === undefined) return { records: [] };
   const isLines = others.length > 0 && readJsonText(first.line, LINE_BOUNDS) !== undefined;
   if (!isLines) {
-    // A document that exceeds a bound must not be read as a text.
+    // A document that exceeds a bound is refused, and must not be read as plain text.
     const value = /^\s*[[{]/.test(text) ? parseDocument(text) : undefined;
     return { records: [{ value: value ?? text, at: '' }] };
   }
@@ -198,7 +199,10 @@ function chooseFormat(records: readonly FileRecord[], from: string | undefined):
   return { status: 'unknown', why };
 }
 
-/** Prefers the id in the file to the name of the file, and adds a number if another conversation has it. */
+/**
+ * Names a conversation by the id in the file, or else by the name of the file. Adds a number if another conversation
+ * has the same name.
+ */
 function nameConversation({ id }: ForeignConversation, path: string, used: Set<string>): string {
   const file = nameFile(path).split(/[/\\]/).at(-1) ?? '';
   const given = (id ?? file.replace(/\.[A-Za-z]+$/, ''))

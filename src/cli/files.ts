@@ -10,7 +10,7 @@ interface NumberedLine {
   readonly line: string;
 }
 
-/** Reads lines, of standard input for `-`. Skips blank lines. @throws not_found without that file */
+/** Reads lines, of standard input for `-`. Skips blank lines. @throws not_found if the file does not exist */
 export async function* readLines(path: string): AsyncGenerator<NumberedLine> {
   if (path === STDIN) {
     yield* numberLines(createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }));
@@ -36,7 +36,7 @@ export function nameFile(path: string): string {
   return path === STDIN ? 'standard input' : path;
 }
 
-/** `-` is standard input. @throws not_found without that file */
+/** Reads a file, or standard input for `-`. @throws not_found if the file does not exist */
 export async function readTextFile(path: string): Promise<string> {
   try {
     return path === STDIN ? await text(process.stdin) : await readFile(path, 'utf8');
@@ -45,7 +45,7 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/** Creates the file if there is none. @throws invalid_input if it cannot be written */
+/** Creates the file if it does not exist. @throws invalid_input if it cannot be written */
 export async function checkWritable(path: string): Promise<void> {
   try {
     await appendFile(path, '');

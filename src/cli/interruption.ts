@@ -10,7 +10,7 @@ export class Interruption extends Error {
     this.signal = signal;
   }
 
-  /** As shells report a process that was ended by a signal. */
+  /** Exit code that shells report for a process that a signal ended. */
   get exitCode(): number {
     return 128 + constants.signals[this.signal];
   }
@@ -25,13 +25,14 @@ interface SignalListener {
 }
 
 /**
- * At Ctrl-C, a process that npm started gets SIGINT twice: from the terminal and from npm. The second one is ignored.
+ * If npm started the process, Ctrl-C sends SIGINT twice: from the terminal and from npm. A second SIGINT within this
+ * time is ignored.
  */
 const SAME_MS = 1_000;
 
 /**
- * The first signal asks the process to stop, and a second one ends it.
- * @param handsBack true for a worker. Then a second SIGTERM changes nothing, and a SIGINT, from a person, ends the
+ * Listens for signals. The first signal asks the process to stop, and a second signal ends the process.
+ * @param handsBack true for a worker: a second SIGTERM changes nothing, and a SIGINT, which a person sends, ends the
  * process
  */
 export function listenForSignals(handsBack = false): SignalListener {
@@ -69,7 +70,7 @@ export async function unlessInterrupted<T>(work: Promise<T>, interruption: Promi
   return await Promise.race([work, interruption.then((reason) => Promise.reject(reason))]);
 }
 
-/** Node's readline would consume Ctrl-C. */
+/** Sends Ctrl-C to the process as SIGINT, because Node's readline would consume it. */
 export function forwardInterrupt(terminal: Interface): void {
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
 }

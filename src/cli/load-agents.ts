@@ -9,7 +9,7 @@ import { type Output, processOutput } from './output.ts';
 import { recordAgentsModule } from './process-exit.ts';
 import { renameField } from './typed-errors.ts';
 
-/** A module may fetch its settings over the network. */
+/** Time in which a module must load. A module may fetch its settings over the network. */
 const LOAD_MS = 30_000;
 
 /** @throws invalid_config for a module or agent that cannot be used, invalid_policy for a wrong policy */
@@ -68,7 +68,7 @@ async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number
   }
 }
 
-/** Node's errors for an ES module in a CommonJS package, as `npm init` creates. They have no code. */
+/** Node's errors for an ES module in a CommonJS package, as `npm init` creates. These errors have no code. */
 const COMMONJS_ERROR = /^(Cannot use import statement outside a module|Unexpected token 'export')/;
 
 function explainLoadError(cause: unknown): string {

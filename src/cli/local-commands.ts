@@ -11,7 +11,7 @@ import {
 } from './command-options.ts';
 import type { CommandRunner } from './run-command.ts';
 
-/** A copy, because loading `workers-options` would slow down `--help`. */
+/** Copy of the names of all roles, because loading `workers-options` would slow down `--help`. */
 const ALL_ROLES = 'turn,compaction,summarization';
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
@@ -62,7 +62,9 @@ function withPolicyOptions(command: Command): Command {
     .option('--shadow <file>', 'second policy file (YAML) that every compaction pass measures and never commits');
 }
 
-/** Only `compact` calls models, and only if its policy names summarizer models. */
+/**
+ * Adds the commands that need no Redis. Only `compact` calls models, and only if its policy names summarizer models.
+ */
 export function addOfflineCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Files (no Redis needed, - is standard input):');
   withFileOptions(withJsonOption(program.command('plan <file>'), LINES))
@@ -101,7 +103,7 @@ export function addOfflineCommands(program: Command, runner: CommandRunner): voi
     .action(runner.local(async () => (await import('./commands/wire.ts')).validateFile));
 }
 
-/** Only `quarantine restore` and `quarantine drop` write to Redis. */
+/** Adds the commands that check an installation. Only `quarantine restore` and `quarantine drop` write to Redis. */
 export function addCheckCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Problems and settings:');
   const doctor = withJsonOption(program.command('doctor'))

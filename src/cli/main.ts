@@ -4,7 +4,7 @@ import { processOutput, reportError } from './output.ts';
 import { explainOldNode, readPackageFacts } from './package-facts.ts';
 import { exitAfterCommand } from './process-exit.ts';
 
-// A reader such as `head` may close standard output early.
+// A reader such as `head` may close standard output early. That is no error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -19,8 +19,8 @@ if (tooOld !== undefined) {
 }
 
 const args = process.argv.slice(2);
-// Nothing caught this error, e.g. of a promise that the agents module left behind. Node would print it without escaping
-// control characters.
+// Prints errors that nothing else caught, e.g. of a promise that the agents module left behind. Node would print them
+// without escaping control characters.
 process.on('uncaughtException', (error: unknown) => process.exit(reportError(processOutput, error, asksJson(args))));
 process.exitCode = await runCommandLine(args, processOutput);
 exitAfterCommand(processOutput);

@@ -27,7 +27,7 @@ export function readNames<Name>(list: string, schema: z.ZodType<Name>, option: s
 const CONTEXT_OPTION = '--context';
 const FILE_MARK = '@';
 
-/** Errors do not quote the value, because errors may be logged. */
+/** Reads a JSON object from the text or from a file. Errors do not quote the value, because errors may be logged. */
 export async function readContextOption(typed: string | undefined): Promise<TurnContext | undefined> {
   if (typed === undefined) return undefined;
   const path = typed.startsWith(FILE_MARK) ? typed.slice(FILE_MARK.length) : undefined;

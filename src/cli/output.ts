@@ -6,10 +6,10 @@ import { LocalRedisError } from '../host/local-redis/local-redis.ts';
 import { isRefusal } from '../store/redis/errors.ts';
 
 /**
- * The only way of a command to a person or a script.
+ * Every command writes through this interface.
  *
- * - `line` and `text` write results to standard output. `note` writes everything else to standard error. So a script reads
- *   results from a pipe, while a person still sees progress and advice.
+ * - `line` and `text` write results to standard output. `note` writes everything else to standard error. So a script
+ *   reads results from a pipe, while a person still sees progress and advice.
  * - With `--json`, each result is one line. Errors are JSON on standard error, `{"error": {"code", "message"}}`.
  * - Every text is escaped here, because it may come from users and models, and a terminal obeys control characters. The
  *   linter forbids `process.stdout` elsewhere.
@@ -24,10 +24,13 @@ type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
 
 const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
 
-/** Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
+/** A stream to write to. Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
-/** Single characters are escaped, so a sequence that is split between two calls is covered. */
+/**
+ * Creates the output of a process. Single characters are escaped, so a sequence that is split between two calls is
+ * covered.
+ */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
     line: (text, tone) => void stdout.write(`${paint(stdout, text, tone)}\n`),
@@ -36,19 +39,22 @@ export function openOutput(stdout: Stream, stderr: Stream): Output {
   };
 }
 
-/** The text was escaped before, so it cannot contain colour codes of its own. */
+/** Colours a text. The text was escaped before, so it cannot contain colour codes of its own. */
 function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   const escaped = escapeActing(text);
   if (tone === undefined || stream.hasColors?.() !== true) return escaped;
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** Commands read its size here, and write only through `Output`. */
+/** Standard output, for commands that need the size of the terminal. Commands write only through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** Exit codes: an error with a code, an unexpected error (EX_SOFTWARE), a Redis that refuses the client (EX_CONFIG). */
+/**
+ * Exit codes for an error with a code, an unexpected error (EX_SOFTWARE), and a Redis that refuses the client
+ * (EX_CONFIG).
+ */
 const FAILED = 1;
 const BROKEN = 70;
 export const MISCONFIGURED = 78;
@@ -68,7 +74,7 @@ export function writeResult(
   else for (const line of lines) output.line(line);
 }
 
-/** In JSON, an unexpected error gets the code `defect`. @returns the exit code */
+/** Prints an error. In JSON, an unexpected error gets the code `defect`. @returns the exit code */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     if (isJson) output.note(JSON.stringify({ error }));
@@ -87,7 +93,11 @@ export function reportError(output: Output, error: unknown, isJson = false): num
   return BROKEN;
 }
 
-/** With `--json`, the error is one of the results, so that each conversation has its line. @returns the exit code */
+/**
+ * Prints the error of one conversation. With `--json`, the error is one of the results, so that each conversation has
+ * its line.
+ * @returns the exit code
+ */
 export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {
   if (!isTurnfoldError(error)) throw error;
   if (isJson) writeJson(output, { id, error });

@@ -6,7 +6,7 @@ const manifestSchema = z.object({
   engines: z.object({ node: z.templateLiteral(['>=', z.int(), '.', z.int(), '.', z.int()]) }),
 });
 
-/** package.json is two folders above this file, in a checkout and in an installed package. */
+/** Reads package.json, which is two folders above this file, in a checkout and in an installed package. */
 export function readPackageFacts(): z.infer<typeof manifestSchema> {
   return manifestSchema.parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')));
 }

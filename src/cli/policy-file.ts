@@ -73,7 +73,7 @@ interface PolicySources {
   readonly shadow?: PolicySource;
 }
 
-/** @throws not_found without such a file. invalid_policy for the first problem of a file. */
+/** @throws not_found if a file does not exist, invalid_policy for the first problem of a file */
 export async function readPolicySources(
   paths: { readonly policy?: string; readonly shadow?: string },
   output: Output,
@@ -97,7 +97,7 @@ export function placeAgentError(error: unknown, agents: readonly Agent[], { poli
   return source.place(fieldError(code, field, `agent ${agent.name}: ${reason}`, { details, cause: error }));
 }
 
-/** The wrapping errors add the agent's name and the word `shadow` to the message. */
+/** Returns the first cause. The errors around it add the agent's name and the word `shadow` to the message. */
 function findInnermost(error: TurnfoldError): TurnfoldError {
   return isTurnfoldError(error.cause, 'invalid_policy') ? findInnermost(error.cause) : error;
 }

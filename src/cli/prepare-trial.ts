@@ -6,7 +6,7 @@ import { completeAlone, type PolicySource } from './policy-file.ts';
 import { renameField } from './typed-errors.ts';
 
 interface TrialPolicy extends PolicySource {
-  /** Absent: the window follows from the policy. */
+  /** Option that gave the window. Absent: the window follows from the policy. */
   readonly windowOption?: '--window' | '--model' | undefined;
   readonly counts?: RememberedCounts;
 }
@@ -18,7 +18,7 @@ export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): P
     return await prepareOfflineAgent(policy, window, counts);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // Throws if the policy is wrong without the window, too.
+    // This call throws if the policy is wrong even without the window.
     completeAlone(tried);
     throw windowOption === undefined ? place(error) : renameField(error, windowOption);
   }
@@ -32,7 +32,7 @@ export async function createTrialSummarizers(
     return await createSummarizers([prepared], []);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // The user does not know the internal agent that the field names.
+    // The error names an internal agent that the user does not know.
     const own = `agents.${prepared.agent.name}.policy.`;
     throw place(renameField(error, error.field?.replace(own, '') ?? ''));
   }

@@ -7,7 +7,7 @@ interface AgentsModule {
 
 let loaded: AgentsModule | undefined;
 
-/** The user's agents module may leave timers, servers or open promises behind. */
+/** Records that an agents module was loaded. The module may leave timers, servers or open promises behind. */
 export function recordAgentsModule(path: string, isUsable: boolean): void {
   loaded = { path, isUsable };
 }
@@ -24,6 +24,6 @@ export function exitAfterCommand(output: Output): void {
     output.note(`turnfold: ${path} left a timer, server or connection open. The process was stopped.`);
     process.exit();
   };
-  // The timer does not keep the process alive. So it fires only if the agents module does.
+  // The timer itself does not keep the process alive. If the timer fires, the agents module does.
   setTimeout(end, GRACE_MS).unref();
 }

@@ -22,22 +22,28 @@ export async function explainOutage(error: unknown, location: RedisLocation): Pr
   return (await explainRefusal(location)) ?? (await explainObstacle(location)) ?? nameNodes(error, location.url);
 }
 
-/** A lost connection does not say why the next ones fail. Undefined unless the server answered with a refusal. */
+/**
+ * Asks the server why it refuses connections, because a lost connection does not say so. Undefined unless the server
+ * answered with a refusal.
+ */
 async function explainObstacle(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const error = await findObstacle(location);
   return isReply(error) ? error : undefined;
 }
 
-/** With several nodes, the failure of one node says nothing about the others. */
+/**
+ * Adds the addresses of the nodes to an error. With several nodes, the failure of one node says nothing about the
+ * others.
+ */
 function nameNodes(error: TurnfoldError, url: string): TurnfoldError {
   const address = readRedisAddress(url);
   if (address === undefined || address.kind === 'single') return error;
   return new TurnfoldError('redis_unavailable', `${error.message} (${showAddress(address)})`, { cause: error });
 }
 
-/** A restart of Redis takes a second or two. */
+/** How long a command waits for Redis. A restart of Redis takes a second or two. */
 export const COMMAND_WAIT_MS = 5_000;
-/** Sentinels may need this time to replace a master. */
+/** How long a process waits for Redis at its start. Sentinels may need this time to replace a master. */
 export const PROCESS_WAIT_MS = 30_000;
 const PAUSE_MS = 250;
 
@@ -45,7 +51,7 @@ interface RedisWait {
   readonly location: RedisLocation;
   readonly waitMs: number;
   readonly output: Output;
-  /** The wait then throws the signal's reason. */
+  /** Ends the wait, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

@@ -18,7 +18,7 @@ export interface AccessContext extends CommandContext {
   readonly client: OpenClient;
 }
 
-/** For a command that prints some errors itself. */
+/** Context of a command that prints some errors itself. */
 export interface WordingContext extends CommandContext {
   /** Replaces API fields by the option names that the person typed. */
   readonly wordError: (error: unknown) => unknown;
@@ -57,7 +57,8 @@ export class CommandRunner {
   }
 
   /**
-   * The command gets a client of the Redis at REDIS_URL. @param names API fields with another name on the command line
+   * Runs a command with a client of the Redis at REDIS_URL.
+   * @param names API fields with another name on the command line
    */
   onRedis(load: Load<AccessContext & WordingContext>, names?: TypedNames): Action {
     const run = async (context: WordingContext, args: never[]): Promise<number> => {

@@ -9,9 +9,9 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 export interface ServedHostOptions {
   readonly host: string;
   readonly keys?: true;
-  /** Comma-separated. */
+  /** Host names, separated by commas. */
   readonly allowedHosts?: string;
-  /** Comma-separated. */
+  /** Origins, separated by commas. */
   readonly cors?: string;
 }
 
@@ -24,7 +24,7 @@ export function checkServedHost({ host, keys, allowedHosts, cors }: ServedHostOp
   if (keys === true) return;
   checkOpenAccess({ allowedHosts: allowed, cors: splitList(cors) }, OPTIONS);
   if (LOOPBACK.includes(host)) return;
-  const why = `without --keys, the server listens on this machine only: ${LOOPBACK.join(', ')}`;
+  const why = `without --keys, only a loopback address is allowed: ${LOOPBACK.join(', ')}. Add --keys to listen elsewhere`;
   throw fieldError('invalid_config', '--host', why);
 }
 

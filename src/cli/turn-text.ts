@@ -21,7 +21,7 @@ export function describeOpen(turn: OpenTurn): string {
   return turn.dueAt === undefined ? state : `${state}  for ${new Date(turn.dueAt).toISOString()}`;
 }
 
-/** A deadline is shown only if it differs from that of the whole wait. */
+/** Describes the calls of a wait. A deadline is shown only if it differs from that of the whole wait. */
 export function describeCalls(waiting: Waiting | undefined): string[] {
   if (waiting === undefined) return [];
   const { calls, until } = waiting;

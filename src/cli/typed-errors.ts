@@ -3,7 +3,7 @@ import { describeShortfall } from '../api/client/client-errors.ts';
 import type { Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
-/** By API field: the option or argument that a person typed. */
+/** The option or argument that a person typed, by API field. */
 export type TypedNames = Readonly<Record<string, string>>;
 
 const VARIABLES: TypedNames = {
@@ -15,7 +15,10 @@ const VARIABLES: TypedNames = {
   'durability.fsync': 'TURNFOLD_DURABLE_FSYNC',
 };
 
-/** Fields become options, and an unconfirmed write gets the command that repeats it. */
+/**
+ * Words an error for the command line. Fields become options, and an unconfirmed write gets the command that repeats
+ * it.
+ */
 export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
   return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
 }
@@ -28,14 +31,17 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
   return name === undefined ? error : renameField(error, name);
 }
 
-/** An error whose message does not begin with its field stays unchanged. */
+/**
+ * Replaces the field at the start of an error message. An error whose message does not begin with its field stays
+ * unchanged.
+ */
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;
   return fieldError(code, name, reason, { details, cause: error });
 }
 
-/** Errors must not mention an option that the person did not use. Defaults count as used. */
+/** Lists the options that the person used. Errors must not mention other options. Defaults count as used. */
 function listOptions(command: Command): [string, string][] {
   return command.options
     .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
@@ -46,7 +52,7 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error, 'accepted_unsure');
 }
 
-/** The message mentions the id only if the person typed it. */
+/** Adds the command that repeats the write. The message mentions the id only if the person typed the id. */
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
@@ -63,7 +69,10 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
   );
 }
 
-/** Repeats a write with its ids. A command without an option for an id derives the id from its arguments. */
+/**
+ * Returns the command that repeats a write with its ids. A command without an option for an id derives the id from its
+ * arguments.
+ */
 function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
   const typed = command.options.filter((option) => wasTyped(command, option));
   const added = command.options.filter(
@@ -83,7 +92,7 @@ function wasTyped(command: Command, option: Option): boolean {
   return command.getOptionValueSource(option.attributeName()) === 'cli';
 }
 
-/** It may contain secrets. A printed command repeats its value only if it is `@` and a path. */
+/** This option may contain secrets. A printed command repeats its value only if the value is `@` and a path. */
 const CONTEXT = '--context';
 
 function formatOption({ long, flags }: Option, value: unknown): string {

@@ -18,7 +18,7 @@ interface EvaluatedSize {
   readonly hardTokens?: number | undefined;
 }
 
-/** Adds the size below which an append need not request a pass. Hard reasons hold during a backoff, too. */
+/** Adds the size below which an append need not request a pass. Hard reasons still request a pass during a backoff. */
 export function backOffAppends(backoff: Backoff, size: EvaluatedSize): Backoff {
   const softTokens = Math.max(backoff.nothingBelowTokens, backoff.noGainBelowTokens);
   if (softTokens === 0) return backoff;
@@ -34,9 +34,9 @@ function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: Evaluat
 
 interface EndSize {
   readonly tokens: number;
-  /** Growth that may change the result: `minSequenceTokens`. */
+  /** Growth after which another pass may end differently: `minSequenceTokens`. */
   readonly stepTokens: number;
-  /** A soft pass is due from this size on. Undefined if no threshold is a size. */
+  /** Size from which a soft pass is due. Undefined if no threshold is a size. */
   readonly softTokens?: number | undefined;
 }
 
@@ -52,13 +52,13 @@ export function nextBackoff(backoff: Backoff, outcome: PassOutcome, size: EndSiz
       return backoff;
     case 'rejected':
     case 'expired':
-      // The next pass would propose the same content. The context has to grow first, as after a restore.
+      // The next pass would propose the same content, so the context has to grow first.
       return { ...backoff, noGainBelowTokens: grow(tokens) };
     case 'infeasible':
       return { ...backoff, nothingBelowTokens: Math.max(nothingBelowTokens, grow(tokens)) };
     case 'no_reason':
     case 'none':
-      // A pass that changed nothing neither counts as gainless nor resets the count.
+      // A pass that changed nothing does not count as gainless, and does not reset that count.
       return { ...backoff, nothingBelowTokens };
     case 'no_gain': {
       const gainlessPasses = backoff.gainlessPasses + 1;
@@ -69,7 +69,7 @@ export function nextBackoff(backoff: Backoff, outcome: PassOutcome, size: EndSiz
   }
 }
 
-/** Near the threshold, a few more messages would start the next pass, and each pass voids the provider's cache. */
+/** Starts a backoff if a few more messages would start the next pass. Each pass voids the provider's cache. */
 function afterCommit({ tokens, softTokens = Number.POSITIVE_INFINITY }: EndSize): Backoff {
   return grow(tokens) > softTokens ? { ...NO_BACKOFF, nothingBelowTokens: grow(tokens) } : NO_BACKOFF;
 }

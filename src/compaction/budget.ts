@@ -11,7 +11,7 @@ import { type Context, weighItems } from './context.ts';
 import type { ContextEvidence } from './context-evidence.ts';
 import type { Layout, Protection } from './layout.ts';
 
-/** Mean size of a request. The same sum as `contextSize` without an anchor. */
+/** Mean size of a request. It is the same sum as `contextSize` without an anchor. */
 export function requestTokens({ overhead }: { readonly overhead: RequestOverhead }, itemTokens: number): number {
   return Math.round((itemTokens + overhead.tokens + FRAMING_TOKENS) * overhead.calibration);
 }
@@ -22,7 +22,7 @@ export interface Budget {
   readonly reasons: readonly Reason[];
 }
 
-/** Weight that must go until tokens, by their upper bound, and bytes fit. Zero without a token reason. */
+/** Weight to remove until the upper bound of the tokens, and the bytes, fit. Zero without a token reason. */
 export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
   if (!hasTokenReason(reasons)) return NO_WEIGHT;
   const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
@@ -33,14 +33,14 @@ export function excessWeight({ limits, overhead, reasons }: Budget, items: Weigh
 export function mostItemTokens({ limits, overhead }: Pick<Budget, 'limits' | 'overhead'>): number | undefined {
   if (limits.maxTokens === undefined) return undefined;
   const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
-  // The largest count that calibration does not round above the limit.
+  // Largest count that is not above the limit after calibration and rounding.
   return Math.ceil((maxMean + 0.5) / overhead.calibration) - 1 - overhead.tokens - FRAMING_TOKENS;
 }
 
-/** Rather too many bytes of text. */
+/** Bytes per token of text, rather too many. */
 export const TOKEN_BYTES = 6;
 
-/** Bound of the user message that rendering puts first if a context starts with another role. */
+/** Maximum weight of the user message that rendering puts first if a context starts with another role. */
 export const PLACEHOLDER: Weight = { tokens: 12, bytes: 64 };
 
 export function opensWithUser(items: Context['items']): boolean {
@@ -52,7 +52,9 @@ function weighPlaceholder(items: Context['items']): Weight {
   return opensWithUser(items) ? NO_WEIGHT : PLACEHOLDER;
 }
 
-/** Weight as sent, with the placeholder that rendering adds. Every size of a context starts here. */
+/**
+ * Weight of a context as sent, with the placeholder that rendering adds. Every size of a context uses this function.
+ */
 export function weighSent(items: Context['items'], weight: Weight = weighItems(items)): Weight {
   return addWeights(weight, weighPlaceholder(items));
 }
@@ -79,7 +81,7 @@ export function explainInfeasible(
   const placeholder = weighPlaceholder(layout.items);
   const mean = requestTokens({ overhead }, system + pins + live + retained + placeholder.tokens);
   const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
-  // Computed as the rest, so that rounding cannot change the sum.
+  // `fixed` is the rest of the sum, so that rounding cannot change the sum.
   const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
   const left = weighSent(layout.items).bytes + overhead.bytes;
   const { maxBytes, maxTokens = 0 } = limits;
@@ -92,8 +94,11 @@ export interface PlanRequest extends Budget {
   readonly policy: Policy;
   readonly firstUserSeq?: number;
   readonly weigh: Weigh;
-  /** Only shown: masks get no notes, and shortened messages no new text. 10,000 messages take a tenth of the time. */
+  /**
+   * True for a plan that is only shown. Masks then get no notes, and shortened messages no new text. A plan of 10,000
+   * messages takes a tenth of the time.
+   */
   readonly isEstimate?: boolean;
-  /** For a caller that plans over the same context again. Default: `readEvidence`. */
+  /** Reader of the evidence, for a caller that plans over the same context again. Default: `readEvidence`. */
   readonly evidence?: (items: readonly ContextItem[]) => Interruptible<ContextEvidence>;
 }

@@ -14,14 +14,14 @@ interface ExcerptRequest {
   readonly weigh: Weigh;
 }
 
-/** The reference, and the marks around the first fragment of an excerpt. */
+/** Tokens of the message reference and of the marks around the first fragment of an excerpt. */
 const REFERENCE_TOKENS = 12;
-/** A longer first or last line is no heading. */
+/** Maximum characters of a first or last line that counts as a heading. */
 const MAX_EDGE_CHARS = 100;
-/** Tokens of fragments are estimated, tokens of excerpts are counted. */
+/** Maximum number of choices. Each choice estimates tokens of fragments, and then counts the tokens of its excerpts. */
 const MAX_TRIES = 4;
 const GOOD_FILL = 0.95;
-/** An excerpt is counted in one go. Any text of this length takes less than 50 ms. */
+/** Maximum characters of an excerpt, which is counted in one go. Any text of this length takes less than 50 ms. */
 const MAX_EXCERPT_CHARS = 131_072;
 
 /**
@@ -55,7 +55,7 @@ export function* chooseExcerpts(request: ExcerptRequest): Interruptible<Readonly
 interface Pool {
   readonly owners: ReadonlyMap<number, ContextItem>;
   readonly tokens: Float64Array;
-  /** Headings and last lines: they say what a text is, and how it ended. */
+  /** Indexes of headings and last lines. They say what a text is, and how it ended. */
   readonly edges: readonly number[];
   readonly shown: readonly number[];
 }
@@ -123,13 +123,13 @@ function* chooseRanges(
   return taken.rangesByItem();
 }
 
-/** Fragments with less between them, such as line ends and brackets, become one range. */
+/** Two fragments with fewer characters between them, such as line ends and brackets, become one range. */
 const MAX_GAP_CHARS = 16;
 
 class TakenFragments {
   readonly #ledger: Ledger;
   readonly #taken = new Map<number, ContextItem>();
-  /** Texts of which only this start stays, in characters. */
+  /** Number of first characters that stay, for texts without any other range. */
   readonly #starts = new Map<ContextItem, number>();
   readonly #ranges = new Map<ContextItem, number>();
   readonly #chars = new Map<ContextItem, number>();
@@ -138,7 +138,7 @@ class TakenFragments {
     this.#ledger = ledger;
   }
 
-  /** @returns false if the message has no room for one more range or for the text, or lacks the owner */
+  /** @returns false if no item owns the fragment, or the message has no room for one more range or for the text */
   add(index: number, item: ContextItem): boolean {
     const { start, end, owner } = this.#ledger.fragments[index] as Fragment;
     if (this.#taken.has(index)) return true;
@@ -156,7 +156,7 @@ class TakenFragments {
     return true;
   }
 
-  /** For a text of which no fragment fits. @returns tokens that are used */
+  /** Keeps the start of a text of which no fragment fits. @returns tokens that are used */
   addStart(item: ContextItem, maxTokens: number): number {
     const { message, tokens, logged = message } = item;
     const chars = Math.floor((logged.content.length * maxTokens) / Math.max(tokens, logged.content.length));

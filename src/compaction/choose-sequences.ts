@@ -26,7 +26,7 @@ export function* chooseSequences(request: PlanRequest, layout: Layout): Interrup
   return budget === undefined ? yield* chooseAll(request, layout) : yield* chooseWithin(request, layout, budget);
 }
 
-/** Without a budget, caps follow from the sources alone. */
+/** Without a budget, the maximum sizes of summaries follow from their sources alone. */
 function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interruptible<ChosenSequences> {
   const { eligible, waiting } = yield* findSequences(layout, policy, {
     isTokenBound: hasTokenReason(reasons),
@@ -39,7 +39,7 @@ function* chooseAll({ policy, reasons }: PlanRequest, layout: Layout): Interrupt
   return { sequences, isWaiting: eligible.length === 0 && waiting.length > 0 };
 }
 
-/** With a budget, user messages stay in place only while they fit their part and every summary gets its least. */
+/** With a budget, user messages stay in place only while they fit their share and every summary gets its minimum. */
 function* chooseWithin(request: PlanRequest, layout: Layout, budget: number): Interruptible<ChosenSequences> {
   const isHard = hasHardReason(request.reasons);
   const policy = isHard ? { ...request.policy, sourceShare: HARD_SOURCE_SHARE } : request.policy;
@@ -71,12 +71,15 @@ function scopesOf({ scope }: Policy): readonly Policy['scope'][] {
   return scope === 'prefix' ? ['prefix'] : ['sequences', 'prefix'];
 }
 
-/** Share of the room that unread results may have. Larger ones are clipped. */
+/** Share of the room for unread results. Larger results are clipped. */
 const UNREAD_SHARE = 0.6;
-/** The same for a last user message while no turn runs, in a hard pass. */
+/** Share of the room for the last user message, in a hard pass while no turn runs. */
 const READ_USER_SHARE = 0.25;
 
-/** A byte limit lowers the budget: what it leaves beside the fixed part counts in tokens of text. */
+/**
+ * Measures the room for messages. A byte limit may lower the budget: the bytes left beside the fixed part are converted
+ * into tokens of text.
+ */
 function measureRoom(
   layout: Layout,
   { limits, overhead, reasons }: Budget,
@@ -96,7 +99,7 @@ interface FixedQuestion {
   readonly isHard: boolean;
 }
 
-/** Messages that the ladder may clip count only up to their share of the room. */
+/** Measures the fixed part. Messages that a later step may clip count only up to their share of the room. */
 function measureFixed({ groupWeights, protections }: Layout, { unit, budget, isHard }: FixedQuestion): number {
   let [whole, unread, readUser] = [0, 0, 0];
   groupWeights.forEach((weight, group) => {
@@ -114,7 +117,7 @@ function roomOf(budget: number, taken: number): number {
   return Math.max(0, budget - taken);
 }
 
-/** Before the tail is known, it could use everything. */
+/** Measures what each part could use before the tail is known. The tail could then use everything. */
 function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRules, isHard: boolean): Available {
   let [tokens, newTokens, userTokens, floor] = [0, 0, 0, 0];
   groupWeights.forEach((weight, group) => {
@@ -130,7 +133,10 @@ function measureAll({ groups, groupWeights, protections }: Layout, policy: CapRu
   return { users: userTokens, summaries, minSummaries: minSummaryTokens(summaries), tail: tokens, floor };
 }
 
-/** Once the tail is known, it has what stays behind and between the sequences. */
+/**
+ * Measures what each part can use once the tail is known. The tail has the messages that stay after and between the
+ * sequences.
+ */
 function measureBeside(
   { items, groupOf, protections }: Layout,
   policy: CapRules,
@@ -161,14 +167,14 @@ function addUp(numbers: readonly number[]): number {
 
 /** The newest messages of a context, which stay verbatim. */
 interface Tail {
-  /** Position of its first item. The number of items if the tail is empty. */
+  /** Position of the first item of the tail. The number of items if the tail is empty. */
   readonly start: number;
   readonly tokens: number;
 }
 
 /**
- * Fixed groups are not counted: the budget was reduced by them before. Without `mayRelaxFloor`, the retention window
- * stays.
+ * Finds the tail within `maxTokens`. Fixed groups do not count, because the budget was reduced by them before. Without
+ * `mayRelaxFloor`, the retention window always stays.
  */
 export function findTail(
   { items, groups, groupOf, protections, groupWeights }: Layout,
@@ -186,7 +192,7 @@ export function findTail(
       tokens += groupWeights[group]?.tokens ?? 0;
       if (isFree && tokens > maxTokens) break;
     }
-    // A round belongs to the tail from its first message.
+    // A tool round belongs to the tail from its first message.
     if (positions[0] === position) tail = { start: position, tokens };
   }
   return tail;

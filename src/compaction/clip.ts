@@ -2,7 +2,7 @@ import { readJsonText } from '../domain/json-text.ts';
 import type { Message, Weight } from '../domain/message.ts';
 import { splitsPair } from './excerpt.ts';
 
-/** Weighs a message of at most some thousand tokens, exactly. */
+/** Counts a message of at most some thousand tokens exactly. */
 export type Weigh = (message: Message) => Weight;
 
 /**
@@ -39,7 +39,10 @@ function cutEnd(text: string, chars: number): string {
   return text.slice(splitsPair(text, at) ? at + 1 : at);
 }
 
-/** An unterminated string matches to the end. Otherwise the search would start again at each quote inside it. */
+/**
+ * Matches a string. An unterminated string matches to the end, because otherwise the search would start again at each
+ * quote inside it.
+ */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"(\s*:)?|\\?$)/gs;
 
 /** Does not parse the JSON, because parsing would change numbers such as an id of 20 digits. */

@@ -6,7 +6,7 @@ import { valueTermsInSlices } from './evidence/use-probability.ts';
 export interface ContextEvidence {
   readonly ledger: Ledger;
   readonly values: Float64Array;
-  /** A summary of this pass has none, because its text is not read. */
+  /** Fragments of an item. A summary of this pass has no fragments, because its text is not read. */
   readonly fragmentsOf: (item: ContextItem) => FragmentRange;
 }
 
@@ -17,7 +17,9 @@ export interface FragmentRange {
 
 const NONE: FragmentRange = { from: 0, to: 0 };
 
-/** The evidence stays valid while items are removed or shortened, because it is about the log. */
+/**
+ * Reads the evidence of a context. It stays valid while items are removed or shortened, because it describes the log.
+ */
 export function* readEvidence(items: readonly ContextItem[]): Interruptible<ContextEvidence> {
   const ledger = yield* readLedger(
     items.map(({ message, logged = message }) => logged),
@@ -32,8 +34,8 @@ export function* readEvidence(items: readonly ContextItem[]): Interruptible<Cont
 }
 
 /**
- * Keeps the evidence of the last context: reading 10,000 messages takes about a second. More would take too much
- * memory.
+ * Keeps the evidence of the last context, because reading 10,000 messages takes about a second. Evidence of more
+ * contexts would take too much memory.
  */
 export function keepLastEvidence(): (items: readonly ContextItem[]) => Interruptible<ContextEvidence> {
   let last = new WeakMap<readonly ContextItem[], ContextEvidence>();

@@ -25,7 +25,7 @@ export interface Context {
 
 const ITEMS_A_SLICE = 1_024;
 
-/** The same source always gives the same bytes (invariant I15). */
+/** Builds the context of a version. The same source always gives the same bytes (invariant I15). */
 export function buildContext(source: ContextSource): Context {
   return runToEnd(buildInSlices(source));
 }
@@ -65,7 +65,7 @@ function logItem(
   }
 }
 
-/** The whole log without compaction, for plans offline. */
+/** Context of the whole log without compaction, for plans offline. */
 export function contextOfLog(entries: readonly LogEntry[], version: Version): Context {
   return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, summaries: new Map() });
 }
@@ -75,7 +75,7 @@ export function contextMessages({ items }: Pick<Context, 'items'>): Message[] {
 }
 
 export function weighItems(items: readonly Weight[]): Weight {
-  // No object for each item: plans weigh 10,000 items several times.
+  // The sums need no object for each item, because plans weigh 10,000 items several times.
   let [tokens, bytes] = [0, 0];
   for (const item of items) {
     tokens += item.tokens;

@@ -11,7 +11,7 @@ export interface VersionChange {
   readonly after: Segment['kind'];
 }
 
-/** Differences up to the later `base`. Both versions show all later messages unchanged. */
+/** Finds the differences up to the later `base`. Both versions show all later messages unchanged. */
 export function* diffInSlices(before: Version, after: Version): Interruptible<VersionChange[]> {
   const end = Math.max(before.base, after.base);
   const changes: VersionChange[] = [];
@@ -38,7 +38,7 @@ function addChange(changes: VersionChange[], change: VersionChange): void {
   else changes.push(change);
 }
 
-/** The segment that contains a message, if any, and the start of the next one. */
+/** Segment that contains a message, if any, and the start of the next segment. */
 interface Passed {
   readonly segment: Segment | undefined;
   readonly nextFrom: number | undefined;

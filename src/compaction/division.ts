@@ -3,9 +3,9 @@ import type { Policy } from '../domain/policy.ts';
 
 export interface Available {
   readonly users: number;
-  /** Bounded by the size of the sources. */
+  /** Tokens that summaries could use, bounded by the size of their sources. */
   readonly summaries: number;
-  /** Guaranteed part of `summaries`: shorter summaries would say too little. */
+  /** Guaranteed part of `summaries`, because shorter summaries would say too little. */
   readonly minSummaries: number;
   readonly tail: number;
   /** Part of `tail` that this pass may not remove: the floor of a soft pass. */
@@ -13,9 +13,9 @@ export interface Available {
 }
 
 /**
- * Divides a budget before anything is spent.
- * 1. The fixed part comes off.
- * 2. The least summaries and the floor come next.
+ * Divides a budget before any part of it is spent.
+ * 1. The fixed part is subtracted.
+ * 2. The minimum sizes of summaries and the floor come next.
  * 3. Users' words and summaries get their shares of the rest, and the tail gets what remains.
  * 4. Tokens that a part cannot use flow to the tail, then to the summaries, then to the users' words.
  *

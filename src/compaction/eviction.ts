@@ -4,11 +4,11 @@ import { isFloor, type Layout } from './layout.ts';
 
 interface CutRequest {
   readonly order: readonly number[];
-  /** Extent that the policy asks for. Absent: only what the budget needs. */
+  /** Extent of the eviction that the policy asks for. Absent: only as much as the budget needs is evicted. */
   readonly strategy?: EvictionStrategy;
-  /** Zero if the budget is no target. */
+  /** Weight above the budget. Zero if the budget is no target. */
   readonly excess: Weight;
-  /** Most tokens that the strategy may remove, so that enough of the budget stays filled. */
+  /** Maximum tokens that the strategy may remove, so that enough of the budget stays filled. */
   readonly spareTokens?: number;
 }
 
@@ -19,7 +19,7 @@ export interface Cut {
 
 /**
  * Chooses the groups to evict.
- * 1. Take groups along the order until the excess is gone. Give back the last ones that fit again.
+ * 1. Take groups along the order until the excess is gone. Give back the last taken groups that fit again.
  * 2. Take the extent that the strategy asks for, while enough stays.
  * 3. Extend the cut until the context starts with a legal message. If too little would stay, put back the user message
  * or summary before the cut, and take other groups instead.
@@ -76,7 +76,7 @@ class GroupCut implements Cut {
     for (const group of [...this.groups].toReversed()) this.putBack(group, excess);
   }
 
-  /** @returns false if the excess needs the group */
+  /** @returns false if the group must stay out, because the excess would not be gone without it */
   putBack(group: number, excess: Weight): boolean {
     const { tokens, bytes } = this.#weightOf(group);
     const left = { tokens: this.weight.tokens - tokens, bytes: this.weight.bytes - bytes };
@@ -91,7 +91,7 @@ class GroupCut implements Cut {
   }
 }
 
-/** Droppable groups, oldest first, and the others. A summary of this pass is in neither list. */
+/** Lists droppable groups, oldest first, and all other groups. A summary of this pass is in neither list. */
 export function evictionCandidates({ groups, protections, items, droppable: wanted }: Layout): {
   readonly droppable: readonly number[];
   readonly others: readonly number[];
@@ -105,7 +105,10 @@ export function evictionCandidates({ groups, protections, items, droppable: want
   return { droppable, others };
 }
 
-/** Oldest first. The first user message goes last, because it states the purpose of the conversation. */
+/**
+ * Order in which the floor is evicted: oldest first. The first user message goes last, because it states the purpose of
+ * the conversation.
+ */
 function floorOrder({ groups, protections, items, firstUserGroup }: Layout): number[] {
   const floor = [...groups.keys()].filter((group) => {
     const isFresh = groups[group]?.positions.some((position) => items[position]?.isFresh === true);
@@ -127,7 +130,7 @@ function shortestWithShare(layout: Layout, order: readonly number[], share: numb
   const total = sumWeights(layout, order).tokens;
   let tokens = 0;
   let length = 0;
-  // By division, 55 of 100 is exactly 0.55. By multiplication, 0.55 × 100 would be more than 55.
+  // A division gives exactly 0.55 for 55 of 100 tokens. The product 0.55 × 100 would be more than 55.
   while (length < order.length && tokens / total < share) {
     tokens += layout.groupWeights[order[length] as number]?.tokens ?? 0;
     length += 1;
@@ -146,7 +149,10 @@ function longestThatLeaves(layout: Layout, order: readonly number[], messages: n
   return length;
 }
 
-/** May go below `retain`, but never into protected groups. There the renderer adds a placeholder. */
+/**
+ * Extends the cut until the context starts with a legal message. The cut may go below `retain`, but never into
+ * protected groups. Before a protected group, the renderer adds a placeholder.
+ */
 function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens = Infinity }: CutRequest): void {
   const { before, illegal } = findOpening(layout, cut.groups);
   if (illegal.length === 0) return;
@@ -160,12 +166,13 @@ function openLegally(layout: Layout, cut: GroupCut, { order, excess, spareTokens
     if (covers(cut.weight, excess)) return;
     cut.take(before);
   }
-  // A context that opened with another role before may do so again, with the placeholder that rendering puts first.
+  // If no user message was cut and too little would stay, the context may start with another role. Rendering then puts
+  // a placeholder first.
   if (before === undefined && cut.weight.tokens + tokens > spareTokens) return;
   for (const group of findOpening(layout, cut.groups).illegal) cut.take(group);
 }
 
-/** Groups at the start that may not come first, and the last user message or summary that was cut before them. */
+/** Finds the groups that may not come first, and the last user message or summary that was cut before them. */
 function findOpening(layout: Layout, cut: ReadonlySet<number>) {
   const illegal = new Set<number>();
   let before: number | undefined;

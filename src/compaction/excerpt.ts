@@ -7,14 +7,14 @@ import type { TextRecord } from './evidence/records.ts';
 const BASE_RANGES = 32;
 const CHARS_A_RANGE = 512;
 
-/** Bounds the size of a version: a range takes about 12 bytes. */
+/** Maximum number of ranges kept of a text. It bounds the size of a version: a range takes about 12 bytes. */
 export function mostRanges(chars: number): number {
   return BASE_RANGES + Math.floor(chars / CHARS_A_RANGE);
 }
 
 /**
  * Keeps ranges of a text. `…` marks missing text, and records of JSON are decoded. The same ranges give the same text
- * (I15). Ranges that do not fit the text are corrected: a stored version must always be readable.
+ * (I15). Ranges that do not fit the text are corrected, because a stored version must always be readable.
  */
 export function excerptMessage(message: Message, kept: readonly KeptRange[], seq: number): Message {
   const { raw: _raw, parts: _parts, ...others } = message;
@@ -36,7 +36,7 @@ function writeRanges(text: string, kept: readonly KeptRange[]): string[] {
 
 const JSON_LINE = /^[ \t]*[[{]/m;
 
-/** Undefined without JSON to decode, or if ranges do not end with records, as in older versions. */
+/** @returns undefined without JSON to decode, or if ranges do not end with records, as in older versions */
 function writeJson(text: string, kept: readonly KeptRange[]): string[] | undefined {
   if (!JSON_LINE.test(text)) return undefined;
   const records = [...readRecords({ part: 'result', text })];

@@ -13,14 +13,17 @@ import { evaluateThresholds } from './thresholds.ts';
 
 export interface ExplainedPlan {
   readonly plan: PassPlan;
-  /** If every summary has the size of its cap. */
+  /** Tokens after the plan, if every summary reaches its maximum size. */
   readonly tokensAfter: number;
   readonly messages: number;
   readonly turns: number;
   readonly protectedPositions: readonly number[];
 }
 
-/** Over a whole log, without a model: ratios of the window are off. `requested` is a reason besides the thresholds. */
+/**
+ * Plans over a whole log without a model, so thresholds that are ratios of the window are off. `requested` is a reason
+ * besides the thresholds.
+ */
 export function explainPlan(
   entries: readonly LogEntry[],
   policy: Policy,

@@ -17,13 +17,13 @@ import { isFixed, isInputCut, type Layout } from './layout.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import type { CappedSequence } from './summary-caps.ts';
 
-/** A soft pass must save a share, because providers cache the old context. */
+/** True if a pass saves enough. A soft pass must save at least `minGain`, because providers cache the old context. */
 export function isGain({ minGain }: Pick<Policy, 'minGain'>, before: number, after: number, isHard: boolean): boolean {
   return after < before && (isHard || before - after >= minGain * before);
 }
 
 /**
- * True if the settlement keeps the summaries, even at the size of their caps. Else they would be paid for and not used
+ * True if the settlement keeps the summaries, even at their maximum size. Otherwise they would be paid for and not used
  * (I17).
  */
 export function* keepsSummaries(
@@ -53,7 +53,8 @@ function* savesEnough(
 }
 
 /**
- * The division assumes that unread messages can be shortened, which pictures and calls cannot. So try the settlement.
+ * The division of the budget assumes that unread messages can be shortened. Pictures and calls cannot, so a trial
+ * settlement decides.
  */
 function* fitsWithSummaries(
   request: PlanRequest,

@@ -18,7 +18,9 @@ function fits(request: PlanRequest, weight: Weight): boolean {
 export class RemovedGroups {
   readonly #removed: RemovedGroup[] = [];
 
-  /** @param floor messages of the floor when the pass began. As messages go, the window reaches older ones */
+  /**
+   * @param floor messages of the floor when the pass began. As messages are removed, the window reaches older messages
+   */
   *add(
     { items, groups, groupWeights, droppable }: Layout,
     removed: Iterable<number>,
@@ -28,21 +30,21 @@ export class RemovedGroups {
     yield* forEachInSlices([...removed], (index) => {
       const own = (groups[index]?.positions ?? []).map((position) => items[position] as ContextItem);
       const isFloor = own.some(({ from }) => floorSeqs.has(from));
-      // Droppable messages are to go, but the floor keeps its order.
+      // Droppable messages do not return. In the floor they do, so that the floor has no gap.
       if (!isFloor && droppable.has(index)) return;
       this.#removed.push({ items: own, weight: groupWeights[index] as Weight, isFloor });
     });
   }
 
   /**
-   * The last removed group returns first, and the floor without a gap. Before the first message, only a user message or
-   * a summary returns, unless the pass began with another role there.
+   * The last removed group returns first, and the floor returns without a gap. Before the first message, only a user
+   * message or a summary returns, unless the pass began with another role there.
    */
   *putBack(items: readonly ContextItem[], request: PlanRequest): Interruptible<readonly ContextItem[]> {
     const back = new Returning(items, request);
     yield* back.take(this.#removed.toReversed());
     if (back.groups.size === 0) return items;
-    // A group before the first message may follow, now that a user message has returned before it.
+    // Now that a user message has returned, a group between it and the former first message may return, too.
     yield* back.take(this.#removed.toReversed());
     return [...items, ...[...back.groups].flatMap((group) => group.items)].toSorted((a, b) => a.from - b.from);
   }
@@ -50,7 +52,7 @@ export class RemovedGroups {
 
 interface Opening {
   readonly from: number;
-  /** False if rendering puts a placeholder before it. */
+  /** False if rendering puts a placeholder before the message. */
   readonly isUser: boolean;
 }
 
@@ -97,7 +99,10 @@ function placeholderChange(before: Opening, after: Opening): Weight {
   return after.isUser ? subtractWeights(NO_WEIGHT, PLACEHOLDER) : PLACEHOLDER;
 }
 
-/** The smallest first. @param whole items as they were, by the shortened item */
+/**
+ * Shows shortened items as a whole again while they fit, the smallest first. @param whole original items, by the
+ * shortened item
+ */
 export function showWhole(
   items: readonly ContextItem[],
   whole: ReadonlyMap<ContextItem, ContextItem>,

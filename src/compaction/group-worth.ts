@@ -7,9 +7,9 @@ import type { Layout } from './layout.ts';
 const GROUPS_A_SLICE = 512;
 
 /**
- * Orders groups by what their loss costs: the value of the terms that no other group shows, per token. Among equals,
- * the oldest comes first, summaries last. Each removal makes other copies of its terms more valuable, so a group is weighed
- * again at the top.
+ * Orders groups by the value per token that is lost with them: the value of the terms that no other group shows. Among
+ * equals, the oldest comes first, and summaries come last. Each removal makes other copies of its terms more valuable,
+ * so a group is weighed again at the top.
  */
 export function* orderByWorth(
   layout: Layout,

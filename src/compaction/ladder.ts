@@ -27,17 +27,17 @@ import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 
 export type LadderStep = 'drop' | 'mask' | 'summarize' | 'clip' | 'evict' | 'relax';
 
-/** The weight is that of the items after the step. */
+/** Step that was taken, with the weight of the items after it. */
 export interface StepTaken extends Weight {
   readonly step: LadderStep;
 }
 
-/** Smallest sizes in the first clip of a message, and in the last one. */
+/** Minimum tokens of a message after the first clip, and after the last clip. */
 const WIDE_TOKENS = 64;
 const NARROW_TOKENS = 24;
-/** The inputs of the running turn keep this share, while anything else can be shortened. */
+/** The inputs of the running turn keep this share of the budget while anything else can be shortened. */
 const INPUT_SHARE = 0.6;
-/** Shares of the budget: a context is full enough from the first, and a strategy leaves the second filled. */
+/** Shares of the budget. From `GOOD_FILL` on, a context is full enough. A strategy leaves at least `MIN_FILL`. */
 const GOOD_FILL = 0.95;
 const MIN_FILL = 0.7;
 
@@ -46,18 +46,20 @@ const isInput = (protection: Protection | undefined): boolean => protection === 
 
 /**
  * Makes a context smaller, from the cheapest loss to the most expensive:
- * 1. `drop`: groups that their author marked as droppable, and system messages that a newer one repeats.
- * 2. `mask`: superseded results become a note. All old results if the policy says so, pictures after an overflow.
- * 3. `summarize`: sequences become their summaries.
- * 4. `clip`: the largest messages keep what matters in them.
- * 5. `evict`: the groups go that the agent will least likely need.
- * 6. `relax`: the floor is clipped, then cut. At last, the inputs of the running turn are clipped.
+ * 1. `drop`: removes groups that their author marked as droppable, and system messages that a newer one repeats.
+ * 2. `mask`: replaces superseded results by notes. Also masks all old results if the policy says so, and pictures after
+ * an overflow.
+ * 3. `summarize`: replaces sequences by their summaries.
+ * 4. `clip`: shortens the largest messages to the fragments that matter.
+ * 5. `evict`: removes the groups that the agent will least likely need.
+ * 6. `relax`: clips the floor, then cuts the floor. At last, the inputs of the running turn are clipped.
  *
  * A plan and its settlement take the same steps, so that they cannot disagree. Each step reads the layout of the items
  * that the step before it left, and replaces them. `#take` refuses a step that makes nothing smaller.
  *
  * A group or a clip seldom ends exactly at the budget. So `#refill` comes last, and returns what fits again: inputs of
- * the running turn, then removed groups, then shortened messages. The way through: `trim`, `summarize`, `descend`.
+ * the running turn, then removed groups, then shortened messages. A caller calls `trim`, `summarize` and `descend`, in
+ * this order.
  */
 export class Ladder {
   readonly #request: PlanRequest;
@@ -68,7 +70,7 @@ export class Ladder {
   readonly #whole = new Map<ContextItem, ContextItem>();
   readonly #removed = new RemovedGroups();
   #layout: Layout | undefined;
-  /** Floor and inputs before the pass. True for the first user message. */
+  /** Messages that were floor or inputs before the pass. True for the first user message. */
   #floor: ReadonlyMap<ContextItem, boolean> | undefined;
   #evidence: ContextEvidence | undefined;
 
@@ -122,11 +124,11 @@ export class Ladder {
     yield* this.#mask();
   }
 
-  /** Only a hard reason changes the floor. A strategy evicts its extent, even below the budget. */
+  /** Only a hard reason changes the floor. A strategy evicts its whole extent, even below the budget. */
   *descend(strategy?: EvictionStrategy): Interruptible<void> {
     if (this.isOver) yield* this.#clip(WIDE_TOKENS, isFree);
     if (this.isOver || strategy !== undefined) yield* this.#evict(strategy);
-    // After the cut, a protected message may come first, which needs a placeholder.
+    // The cut may leave a protected message at the start, which needs a placeholder and may exceed the budget again.
     if (this.isOver) yield* this.#evict(undefined);
     if (hasHardReason(this.#request.reasons)) yield* this.#cutFloor();
     if (strategy !== undefined && this.#spareTokens >= 0) return;
@@ -145,7 +147,7 @@ export class Ladder {
 
   *#refill(): Interruptible<void> {
     if (this.isOver) return;
-    // Nothing older returns before the inputs of the running turn are whole.
+    // No older message returns before the inputs of the running turn are whole.
     yield* this.#lengthen(({ from }) => this.#landmarks.inputs.has(from));
     if (isInputCut(this.#request.context, this.#items)) return;
     this.#replaceLast(yield* this.#removed.putBack(this.#items, this.#request));
@@ -182,7 +184,7 @@ export class Ladder {
     this.#items = items;
     this.#weight = weight;
     this.#layout = undefined;
-    // Earlier steps that made the context as small count as part of the last one.
+    // Earlier steps whose result is not larger than the present context are merged into the last step.
     const earlier = this.#steps.slice(0, -1).filter(({ tokens }) => tokens > weight.tokens);
     this.#steps.splice(0, Infinity, ...earlier, { ...last, ...weight });
   }
@@ -201,7 +203,7 @@ export class Ladder {
     yield;
   }
 
-  /** @returns keys of the texts that were used */
+  /** @returns keys of the summary texts that were used */
   *summarize(summaries: readonly AcceptedSummary[], version: number): Interruptible<string[]> {
     const mayRelaxFloor = hasHardReason(this.#request.reasons);
     const { items, used } = placeSummaries(yield* this.layOut(), summaries, { version, mayRelaxFloor });
@@ -222,7 +224,7 @@ export class Ladder {
     yield* this.#remove('evict', groups);
   }
 
-  /** Tokens that may go before too little of the budget is filled. */
+  /** Tokens that may be removed before too little of the budget is filled. */
   get #spareTokens(): number {
     const most = mostItemTokens(this.#request);
     if (most === undefined || !hasTokenReason(this.#request.reasons)) return Number.POSITIVE_INFINITY;

@@ -11,11 +11,11 @@ import type { Context } from './context.ts';
  * - Does it belong to the floor, which a hard reason relaxes? `isFloor`: `retention`, `first_user`, `read_user`.
  * - May a hard reason shorten it? `isFlexible`: the floor, `unread` and `last_system`. At last also `input`.
  *
- * The rest is always whole. A set of flags for each group would permit combinations that no step knows.
- * - `system`: before the first user message. `last_system`: the last of the others.
+ * All other groups stay whole. A set of flags for each group would permit combinations that no step knows.
+ * - `system`: before the first user message. `last_system`: the last of the other system messages.
  * - `last_user`: the last user message, or an input of the running turn, which the model has not read.
  * - `input`: an input that the model has read. It is shortened only after everything older left and everything newer is
- * short.
+ *   short.
  * - `unread`: a round with an unread result. Without the result the model would repeat its calls.
  * - `prefix`: the start that the policy keeps, so that the provider can read it from its cache.
  * - `read_user`: the last user message if no turn runs. It may be copied into a summary, but is never removed.
@@ -35,11 +35,11 @@ export type Protection =
 
 const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user', 'read_user']);
 
-/** A context prepared for a plan. Lists are by the index of the group. */
+/** A context prepared for a plan. Each list has one entry per group, by the group's index. */
 export interface Layout extends Grouping {
   readonly items: readonly ContextItem[];
   readonly protections: readonly (Protection | undefined)[];
-  /** Their author, or a newer system message of the same text, wants them to go. */
+  /** Groups to remove first. Their author marked them, or a newer system message has the same text. */
   readonly droppable: ReadonlySet<number>;
   readonly groupWeights: readonly Weight[];
   readonly firstUserGroup: number | undefined;
@@ -48,14 +48,14 @@ export interface Layout extends Grouping {
 /** Seqs that determine protections. They stay the same while items are removed. */
 export interface Landmarks {
   readonly firstUserSeq?: number | undefined;
-  /** The model has read nothing after it. */
+  /** Seq of the model's last message. The model has read nothing after this message. */
   readonly lastModelSeq: number;
   readonly inputs: ReadonlySet<number>;
   /** Last message of the start that stays unchanged. */
   readonly prefixEnd?: number;
 }
 
-/** A summary covers messages of the model. */
+/** Seq of the last message by the model. A summary counts, because it covers messages of the model. */
 export function findLastModelSeq(items: readonly ContextItem[]): number {
   return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'summary')?.to ?? 0;
 }
@@ -70,7 +70,10 @@ export function* layOutInSlices(
   return yield* completeLayout(items, grouping, policy, landmarks);
 }
 
-/** After a step, other groups stay as they are, so that no message is read again. */
+/**
+ * Lays out the items after a step. Groups that the step did not touch stay as they are, so that no message is read
+ * again.
+ */
 export function* layOutAgain(
   layout: Layout,
   items: readonly ContextItem[],
@@ -101,7 +104,10 @@ function* completeLayout(
   return { items, ...grouping, droppable, groupWeights, protections, firstUserGroup: isKept ? first : undefined };
 }
 
-/** A system message repeats an older one if only numbers differ, as in a reminder with the time. */
+/**
+ * Finds groups to drop. A newer system message repeats an older one if only their numbers differ, as in a reminder with
+ * the time.
+ */
 function* findDroppable(items: readonly ContextItem[], groups: readonly Group[]): Interruptible<ReadonlySet<number>> {
   const droppable = new Set<number>();
   const texts = new Set<string>();
@@ -128,7 +134,7 @@ function* weighGroups(items: readonly ContextItem[], groups: readonly Group[]): 
   });
 }
 
-/** Each summary of this pass is a group of its own. */
+/** Groups the items again. Each summary of this pass is a group of its own. */
 function* regroup(layout: Layout, items: readonly ContextItem[]): Interruptible<Grouping> {
   const groups: (Group & { readonly positions: number[] })[] = [];
   const groupOf: number[] = [];
@@ -155,7 +161,7 @@ export function isFloor(protection: Protection | undefined): boolean {
   return protection !== undefined && FLOOR.has(protection);
 }
 
-/** A version reports if these items change. True for the first user message. */
+/** Floor and inputs of a layout. A version reports if these items change. True for the first user message. */
 export function findFloor({ items, groups, protections }: Layout): Map<ContextItem, boolean> {
   const floor = new Map<ContextItem, boolean>();
   for (const [group, protection] of protections.entries()) {
@@ -166,7 +172,7 @@ export function findFloor({ items, groups, protections }: Layout): Map<ContextIt
   return floor;
 }
 
-/** A summary may begin with the first user message. */
+/** True if an item of the floor is gone. A summary that begins with the first user message may replace this message. */
 export function isFloorChanged(floor: ReadonlyMap<ContextItem, boolean>, items: readonly ContextItem[]): boolean {
   const gone = new Map(floor);
   for (const item of items) gone.delete(item);
@@ -181,12 +187,12 @@ export function isInputCut({ items: before, inputs = [] }: Context, items: reado
   return before.some((item) => own.has(item.from) && !left.has(item));
 }
 
-/** Every budget has to pay the fixed part. */
+/** True if every budget has to pay for groups with this protection. */
 export function isFixed(protection: Protection | undefined): boolean {
   return protection === 'read_user' || (protection !== undefined && !isFloor(protection));
 }
 
-/** A hard reason permits to shorten these messages before the inputs of the running turn. */
+/** True if a hard reason may shorten these messages before the inputs of the running turn. */
 export function isFlexible(protection: Protection | undefined): boolean {
   return isFloor(protection) || protection === 'unread' || protection === 'last_system';
 }
@@ -201,7 +207,7 @@ function* protectGroups(
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
   const lastSystem = items.findLastIndex((item) => item.message.role === 'system');
   const opening = firstUserSeq ?? items.find((item) => item.message.role !== 'system')?.from ?? Infinity;
-  // A round that reaches into the window is kept whole.
+  // A tool round that reaches into the retention window is kept whole.
   const windowStart = items.length - policy.retentionWindow;
   return yield* mapInSlices(groups, (group): Protection | undefined => {
     const { positions } = group;
@@ -244,7 +250,7 @@ function isKeptFirstUser(
   return keepFirstUser && holdsFirstUser(item, firstUserSeq);
 }
 
-/** The first user message, or the summary that begins with its text. */
+/** True for the first user message, or the summary that begins with its text. */
 function holdsFirstUser(item: ContextItem | undefined, seq: number | undefined): boolean {
   if (item === undefined || seq === undefined) return false;
   const { role } = item.message;

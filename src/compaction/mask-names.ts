@@ -9,7 +9,7 @@ const READ_CHARS = 8_192;
 const MIN_NUMBER_CHARS = 3;
 
 /**
- * Names that the agent used after the result, the most used first. Plain words are no names.
+ * Finds the names that the agent used after each result, the most used first. Plain words are no names.
  * @param results indexes of the results
  */
 export function* findUsedNames(
@@ -23,7 +23,7 @@ export function* findUsedNames(
   }
   const oldest = Math.min(...results);
   const found = new Map<number, string[]>();
-  // From the end, so that the counted uses are what the agent said after the result that is read.
+  // The loop runs from the end, so that the counted uses are those after the result.
   for (let index = messages.length - 1; index >= oldest; index -= 1) {
     const message = messages[index] as Message;
     if (message.role === 'assistant') named.countUses(message);
@@ -80,7 +80,7 @@ function scanMessage(message: Message, visit: (text: string, start: number, end:
 function isName(term: string): boolean {
   const { isNumber, chars, hasDigit, hasLetter, hasInnerCapital, hasUnderscore, isPath, isJoined } = shapeOf(term);
   if (isNumber) return chars >= MIN_NUMBER_CHARS;
-  // A word with hyphens alone is most likely a plain word.
+  // A word with hyphens and no other mark is most likely a plain word.
   const isCode = hasLetter && (hasDigit || hasUnderscore);
   return isCode || hasInnerCapital || isPath || (isJoined && /[.:@#\d]/.test(term));
 }

@@ -11,7 +11,7 @@ import { hasPictures, isMaskable, maskedItem, maskPictures, maskResult, namePict
 import { findUsedNames } from './mask-names.ts';
 
 const MAX_NOTED_TOKENS = 60;
-/** A version stores each note. Older results get masks without notes, so that a version stays small. */
+/** Maximum number of notes in a version, which stores each note. Older results get masks without notes. */
 const MAX_NOTES = 128;
 const MAX_CALL_CHARS = 60;
 const MAX_NAMES = 6;
@@ -23,7 +23,7 @@ interface MaskRequest {
   readonly isEstimate?: boolean | undefined;
 }
 
-/** Masks results that a later one superseded, or all old results if the policy says so. */
+/** Masks results that a later result superseded, or all old results if the policy says so. */
 export function* maskOldResults(
   { items, groupOf, callOf, protections }: Layout,
   { policy: { maskToolResults }, weigh, isEstimate }: Pick<PlanRequest, 'policy' | 'weigh' | 'isEstimate'>,
@@ -40,7 +40,8 @@ export function* maskOldResults(
 }
 
 /**
- * A note has the call, its status, and the names that the agent used since. Later uses must not change a version (I15).
+ * A note names the call, its status, and the names that the agent has used since. It is stored, because later uses must
+ * not change a version (I15).
  */
 export function* maskWithNotes(
   { items, callOf, chosen, isEstimate = false }: MaskRequest,
@@ -100,12 +101,12 @@ function writeNote(message: Message, call: ToolCall, names: readonly string[]): 
   return `${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)} → ${status}${used}`;
 }
 
-/** Counting a longer text again would take too long. */
+/** Maximum characters of a text that is counted again, because counting longer texts would take too long. */
 const MAX_COUNTED_CHARS = 4_000;
 
 /**
- * After a provider refused the size of a request: providers limit number and size of pictures. Pictures of the floor
- * stay, unless no others are left. The last user message keeps its own.
+ * Masks old pictures after a provider refused a request's size, because providers limit number and size of pictures.
+ * Pictures of the floor stay, unless no others are left. The last user message keeps its pictures.
  */
 export function* maskOldPictures(
   { items, groupOf, protections }: Layout,

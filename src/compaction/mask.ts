@@ -2,7 +2,7 @@ import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
 import { readParts } from '../domain/parts.ts';
 import type { ContextItem } from '../domain/version.ts';
 
-/** The same for any size and seq, so that a version can mark a whole stretch as masked without a new count. */
+/** Tokens of a mask for any size and seq. A version can mark a whole stretch as masked without a new count. */
 export const MASK_TOKENS = 32;
 
 interface MaskNote {
@@ -15,13 +15,13 @@ export function isMaskable({ message, tokens }: WeighedMessage): boolean {
 }
 
 /**
- * `recall` reads the result at the stated place. The same note gives the same text (I15). Without a note, only the
- * outcome is stated.
+ * Text that replaces a result. It names the place where `recall` reads the result. The same note gives the same text
+ * (I15). Without a note, the mask states only the outcome.
  */
 export function maskResult({ message, bytes }: WeighedMessage, seq: number, note?: string): Message {
   const outcome = note ?? (message.isError === true ? 'failed' : 'done');
   const content = `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]`;
-  // Most results have neither field. A copy without exceptions takes a tenth of the time.
+  // Most results have neither field. Copying them as a whole takes a tenth of the time.
   if (message.parts === undefined && message.raw === undefined) return { ...message, content };
   const { parts: _parts, raw: _raw, ...result } = message;
   return { ...result, content };
@@ -40,14 +40,14 @@ function countPictures(message: Message): number {
   return readParts(message).filter(({ kind }) => kind === 'image' || kind === 'image_url').length;
 }
 
-/** Texts stay. The same note gives the same text (I15). */
+/** Replaces the pictures of a message, and keeps its texts. The same note gives the same text (I15). */
 export function maskPictures(message: Message, seq: number, note: string): Message {
   const { parts: _parts, raw: _raw, ...rest } = message;
   const texts = readParts(message).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   return { ...rest, content: [...texts, `[${note} masked, message ${seq} of the log]`].join('\n') };
 }
 
-/** A line of text replaces a large tool result, or the pictures of another message. */
+/** Item that shows a line of text instead of a large tool result, or instead of the pictures of another message. */
 export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote): ContextItem {
   const { message, tokens, bytes } = entry;
   if (noted !== undefined && isPictureNote(message, noted)) {
@@ -62,7 +62,7 @@ export function maskedItem(entry: WeighedMessage, seq: number, noted?: MaskNote)
   return { from: seq, to: seq, message: masked, tokens: weight.tokens, bytes: weight.bytes, segment };
 }
 
-/** The note of a tool result names its call instead. */
+/** False for the note of a tool result, which names its call instead. */
 function isPictureNote(message: Message, { note }: MaskNote): boolean {
   return hasPictures(message) && note === namePictures(message);
 }

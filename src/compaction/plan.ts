@@ -27,8 +27,8 @@ export type Explanation =
   | 'within_budget';
 
 /**
- * Decides what a pass will do, before it spends anything: summaries cost money and time. Pure and deterministic, so
- * that a repeated delivery decides the same. It records ranges, never texts.
+ * Decides what a pass will do before the pass spends money and time on summaries. Pure and deterministic, so that a
+ * repeated delivery decides the same. A plan records ranges, never texts.
  *
  * The first matching rule decides:
  * 1. No reason, or compaction is off: `none`.
@@ -39,8 +39,8 @@ export type Explanation =
  * 5. Groups can be evicted or clipped: `evict`.
  * 6. Nothing can be removed: `infeasible` above the budget, else `none`.
  *
- * The way through: `Ladder` takes the steps on a copy of the context. `chooseSequences` divides the budget.
- * `keepsSummaries` tries the settlement with summaries of their largest size.
+ * `Ladder` takes the steps on a copy of the context. `chooseSequences` divides the budget. `keepsSummaries` tries the
+ * settlement with summaries of their largest size.
  */
 export function* planInSlices(request: PlanRequest): Interruptible<PassPlan> {
   return yield* choosePlan(request, new Ladder(request));
@@ -48,7 +48,7 @@ export function* planInSlices(request: PlanRequest): Interruptible<PassPlan> {
 
 interface SizedPlan {
   readonly plan: PassPlan;
-  /** If every summary has the size of its cap. */
+  /** Tokens after the plan, if every summary reaches its maximum size. */
   readonly tokensAfter: number;
   readonly layout: Layout;
 }
@@ -110,7 +110,7 @@ function* planEviction(
   return { kind: 'infeasible', evict: [], explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
 }
 
-/** Explains a size above `maxTokens` after all steps. */
+/** Explains why a context is larger than `maxTokens` after all steps. */
 export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Interruptible<Explanation[]> {
   if (ladder.isOver) {
     const { protections } = yield* ladder.layOut();
@@ -124,7 +124,7 @@ interface PlannedChanges {
   readonly shorten?: SeqRange[];
 }
 
-/** Ranges of items that are gone, and of items that are masked or clipped, ascending. Neighbours are joined. */
+/** Lists ranges of removed items, and ranges of masked or clipped items, ascending. Adjacent ranges are joined. */
 function listChanges(before: readonly ContextItem[], after: readonly ContextItem[]): PlannedChanges {
   let at = 0;
   const left = before.map(({ from }) => {

@@ -4,14 +4,14 @@ import { mostItemTokens, type PlanRequest } from './budget.ts';
 import { weighItems } from './context.ts';
 import { findLastModelSeq, type Landmarks } from './layout.ts';
 
-/** Start of a context that a new version leaves. Providers read only an unchanged start from their cache. */
+/** Start of a context that stays unchanged in a new version. Providers can read only this start from their cache. */
 export interface KeptPrefix {
   readonly kept: Weight;
-  /** The same for the cheapest cut of equal size, which removes messages before the retention window. */
+  /** Unchanged start under the cheapest cut of equal size, which removes messages before the retention window. */
   readonly cheapest: Weight;
 }
 
-/** Items that a pass leaves alone are the same objects. */
+/** Items that a pass does not change are the same objects in both lists. */
 export function measurePrefix(
   before: readonly ContextItem[],
   after: readonly ContextItem[],
@@ -34,7 +34,7 @@ export function findLandmarks(request: PlanRequest): Landmarks {
   return { firstUserSeq, lastModelSeq: findLastModelSeq(context.items), inputs, prefixEnd };
 }
 
-/** `budget`: tokens that the messages may have. `inputs`: of the running turn. */
+/** `budget`: tokens that the messages may have. `inputs`: seqs of the running turn's input messages. */
 export function findPrefixEnd(
   items: readonly ContextItem[],
   {
@@ -44,8 +44,8 @@ export function findPrefixEnd(
   }: { readonly keepPrefix: number; readonly budget: number; readonly inputs?: ReadonlySet<number> },
 ): number {
   if (keepPrefix === 0) return 0;
-  // Inputs, the last user message, and everything from the last message of the model on may be fixed. They come off
-  // first.
+  // Inputs, the last user message, and everything from the model's last message on may be fixed. Their tokens are
+  // subtracted first.
   const lastModel = items.findLastIndex(({ message: { role } }) => role === 'assistant');
   const lastUser = items.findLastIndex(({ message: { role } }) => role === 'user');
   const firstOther = items.findIndex(({ message: { role } }) => role !== 'system');

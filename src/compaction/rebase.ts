@@ -2,7 +2,10 @@ import type { PassPlan } from '../domain/pass-plan.ts';
 import type { SeqRange, Version } from '../domain/version.ts';
 import { describeRange } from './segments.ts';
 
-/** No plan fits after a rollback: its summaries together may be what the provider refused. */
+/**
+ * True if a plan still fits the live version. After a rollback, no earlier plan fits, because its summaries together
+ * may be what the provider refused.
+ */
 export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
   if (planned.number === live.number) return true;
   if (live.cause === 'rollback' || live.base > plan.head) return false;

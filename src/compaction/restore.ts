@@ -1,4 +1,4 @@
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { groupInSlices } from '../domain/group.ts';
 import { seqOfCallId } from '../domain/ids.ts';
 import { forEachInSlices, type Interruptible } from '../domain/interruptible.ts';
@@ -18,7 +18,7 @@ export interface RestoredParts {
   /** Segments over seqs target.base + 1…log.head. */
   readonly newer: readonly Segment[];
   readonly log: LogEnd;
-  /** Weight of a request besides its messages. */
+  /** Weight of the parts of a request that are not messages. */
   readonly outside: Weight;
   readonly explained: readonly string[];
   readonly now: number;
@@ -59,14 +59,14 @@ function weighSegments(segments: readonly Segment[]): Weight {
   return segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
 }
 
-/** Older records count the placeholder in `weight`. */
+/** Placeholder of a version. Older records include it in `weight`. */
 function placeholderOf(version: Version): Pick<Version, 'placeholder'> {
   const placeholder = subtractWeights(weighVersion(version), weighSegments(version.segments));
   const isEmpty = version.segments.every(({ kind }) => kind === 'evicted');
   return placeholder.tokens > 0 && placeholder.bytes >= 0 && !isEmpty ? { placeholder } : {};
 }
 
-/** Hashes of the current agent. Version 0 has none, so the target's are used then. */
+/** Hashes of the current agent. Version 0 has no hashes, so the target's hashes are used instead. */
 function hashesOf(
   live: Version,
   target: Version,
@@ -79,14 +79,15 @@ export function endBefore(entry: LogEntry | undefined): LogEnd | undefined {
   return entry && { head: entry.seq - 1, total: subtractWeights(entry.total, entry) };
 }
 
-/** The weight is the difference of both places, so that no entry needs to be read. */
+/** Keeps the entries between two places of the log. Their weight is a difference of totals, so no entry is read. */
 export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
   if (start.head >= end.head) return [];
   return [{ kind: 'raw', from: start.head + 1, to: end.head, weight: subtractWeights(end.total, start.total) }];
 }
 
 /**
- * Pinned groups stay, and results of earlier calls: a request with an unanswered call is invalid.
+ * Evicts the entries after a restored version. Pinned groups stay, and so do results of earlier calls, because a
+ * request with an unanswered call is invalid.
  * @param entries all entries from the first evicted one to the head of the log
  */
 export function* evictNewer(entries: readonly LogEntry[]): Interruptible<Segment[]> {
@@ -116,10 +117,11 @@ function answersBefore({ toolCallId }: LogEntry['message'], first: number): bool
 }
 
 /**
- * The caller of a restore does not know the agent, but the newest measured version does. @param versions oldest first
+ * Weight of the system prompt and tools. The caller of a restore does not know the agent, but the newest measured
+ * version does. @param versions oldest first
  */
 export function weighOutside(versions: readonly Version[]): Weight {
-  // A version that a worker put back is measured at a head after its base. Its figures include entries of the log.
+  // A version that a worker put back is measured at a head after its base. Its measured size includes log entries.
   const measured = versions.findLast(({ base, measuredAt }) => measuredAt.head === base);
   if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
   const { measuredAt } = measured;
@@ -130,7 +132,7 @@ export function weighOutside(versions: readonly Version[]): Weight {
   };
 }
 
-/** The version that was live when the log ended before `seq`, or undefined if it is no longer kept. */
+/** Version that was live when the log ended before `seq`. Undefined if the version is no longer kept. */
 export function findVersionBefore(versions: readonly Version[], seq: number): Version | undefined {
   const found = versions.findLast(({ base }) => base < seq);
   const isWhole = versions.length === 0 || versions[0]?.number === 1;
@@ -141,11 +143,13 @@ export function findVersionBefore(versions: readonly Version[], seq: number): Ve
 export function checkHardLimit(version: Version, outside: Weight, hardTokens: number): void {
   const { tokensAfter } = version;
   if (tokensAfter < hardTokens) return;
-  const sum = `messages ${weighVersion(version).tokens} + system, tools and framing ${outside.tokens} = ${tokensAfter} >= hard limit ${hardTokens}`;
-  throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
+  const parts = `messages ${weighVersion(version).tokens} + system, tools and framing ${outside.tokens}`;
+  const why = `the restored context would have ${tokensAfter} tokens (${parts}), but must stay below the hard limit of ${hardTokens}. Restore a smaller version`;
+  const sum = `${parts} = ${tokensAfter} >= hard limit ${hardTokens}`;
+  throw fieldError('over_hard_limit', 'version', why, { details: { sum } });
 }
 
-/** Messages that the live context shows by themselves, and the new context does not. */
+/** Counts the messages that the live context shows individually, and the new context does not. */
 function countArchived(live: Version, segments: readonly Segment[]): number {
   const tail = { kind: 'raw', from: live.base + 1, to: Number.MAX_SAFE_INTEGER } as const;
   const shown = [...live.segments, tail].filter((segment) => !isArchive(segment));

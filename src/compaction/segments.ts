@@ -3,7 +3,7 @@ import { findFirst } from '../domain/seq-ranges.ts';
 import type { ContextItem, ItemSegment, Segment, SeqRange, Version } from '../domain/version.ts';
 import { hasPictures, isMaskable } from './mask.ts';
 
-/** Segments over seqs 1…head. Seqs without an item are evicted. Neighbours join. */
+/** Segments over seqs 1…head. Seqs without an item are evicted. Adjacent segments of one kind are joined. */
 export function segmentItems(items: readonly ContextItem[], head: number): Segment[] {
   const segments: Segment[] = [];
   let next = 1;
@@ -29,7 +29,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
   }
 }
 
-/** `any`: the item looks the same masked or raw, so it joins either neighbour. */
+/** `any`: the item looks the same masked or raw, so it joins either kind of segment. */
 function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
   if (item.segment?.kind === 'masked') return item.segment.note === undefined ? 'masked' : 'whole';
   if (item.segment !== undefined) return 'whole';
@@ -42,7 +42,10 @@ function joins(segment: Segment, item: 'masked' | 'raw' | 'any'): boolean {
   return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
-/** Raw and evicted stretches are cut to the range, summaries are not. Leaves out weights. */
+/**
+ * Describes how a version shows a range, without weights. Raw and evicted stretches are cut to the range, summaries are
+ * not.
+ */
 export function describeRange(version: Version, range: SeqRange): string[] {
   const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
@@ -56,14 +59,15 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     const from = isWhole ? segment.from : Math.max(segment.from, range.from);
     const to = isWhole ? segment.to : Math.min(segment.to, range.to);
     const last = joined.at(-1);
-    // One version may end a raw segment at its base and the other not. The same stretch must have the same description.
+    // One version may end a raw segment at its base while another does not. Both must describe the same stretch in the
+    // same way.
     if (!isWhole && last?.kind === segment.kind && last.text === '') last.to = to;
     else joined.push({ kind: segment.kind, from, to, text });
   }
   return joined.map(({ kind, from, to, text }) => `${kind} ${from}-${to} ${text}`);
 }
 
-/** The key of a summary, a note, or the length of a clip. '' for other segments. */
+/** Key of a summary, note of a mask, length of a clip, or ranges of an excerpt. '' for other segments. */
 export function nameSegment(segment: Segment): string {
   if (segment.kind === 'summary') return segment.summaryKey;
   if (segment.kind === 'masked') return segment.note ?? '';

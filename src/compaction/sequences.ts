@@ -23,13 +23,13 @@ interface FoundSequences {
 
 interface Extent {
   readonly tailStart: number;
-  /** Sequences may take the retention window before the tail, too. */
+  /** True if sequences may also take the retention window before the tail. */
   readonly mayRelaxFloor: boolean;
 }
 
 /**
- * A run with a summary waits until its new messages weigh as much. A merge at every turn would summarize n turns n
- * times. A token reason cannot wait that long: `minSequenceTokens` of new messages are enough.
+ * A run that has a summary waits until its new messages weigh as much as the summary. Merging at every turn would
+ * summarize n turns n times. With a token reason, `minSequenceTokens` of new messages are enough.
  */
 export function* findSequences(
   layout: Layout,
@@ -48,7 +48,7 @@ export function* findSequences(
   return { eligible, waiting };
 }
 
-/** With scope `sequences`, user messages separate runs. With scope `prefix`, one run takes everything old. */
+/** With scope `sequences`, user messages separate runs. With scope `prefix`, one run takes all old messages. */
 function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelaxFloor }: Extent): Interruptible<Run[]> {
   const { items, groups, groupOf, protections } = layout;
   const spans: Span[] = [];
@@ -65,7 +65,8 @@ function* findRuns(layout: Layout, scope: Policy['scope'], { tailStart, mayRelax
   yield;
   const index = new SpanIndex(spans);
   yield;
-  // A group outside of all runs separates the groups around it. These leave their runs, too, and may separate others.
+  // A group outside of all runs separates the groups around it. The groups around it leave their runs, too, and may
+  // separate other groups.
   const borders: number[] = [];
   for (const [position, group] of groupOf.entries()) if (isCandidate[group] !== true) borders.push(position);
   for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {

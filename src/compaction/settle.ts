@@ -26,21 +26,24 @@ export interface SettledContext {
   readonly strategy: 'trim' | 'summarize' | 'evict';
   readonly segments: readonly Segment[];
   readonly weight: Weight;
-  /** Present if rendering puts a placeholder first. */
+  /** Weight of the placeholder, if rendering puts one first. */
   readonly placeholder?: Weight;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
-  /** The budget has no room for a whole input of the running turn. */
+  /** True if the budget has no room for a whole input of the running turn. */
   readonly isInputCut: boolean;
   readonly prefix: KeptPrefix;
   readonly summaryKeys: readonly string[];
   readonly steps: readonly StepTaken[];
 }
 
-/** `none`: nothing could be removed. `infeasible`: nothing more may be removed, and the context is above the budget. */
+/**
+ * `none`: nothing could be removed. `infeasible`: nothing more may be removed, and the context is still above the
+ * budget.
+ */
 export type SettleOutcome =
   | SettledContext
   | { readonly kind: 'none' }
@@ -49,7 +52,7 @@ export type SettleOutcome =
 
 /**
  * Turns a plan and its summaries into the next version. It neither waits for summaries nor requests them, so that a
- * turn which cannot wait longer settles with those that are ready.
+ * turn which cannot wait longer settles with the summaries that are ready.
  * 1. Drop and mask.
  * 2. Place the accepted summaries. A missing summary leaves its sequence as it is.
  * 3. Clip large messages and evict groups, while the budget needs it, or as the plan says.
@@ -61,7 +64,8 @@ export function* settleInSlices(request: SettleRequest): Interruptible<SettleOut
   const outcome = yield* settleOnce(request);
   const isCut = outcome.kind === 'infeasible' || (outcome.kind === 'version' && outcome.isInputCut);
   if (!isCut || request.summaries.length === 0) return outcome;
-  // The pass that places a summary never evicts it. Summaries are planned in tokens, and may exceed the byte limit.
+  // The pass that places a summary never evicts that summary. Summaries are planned in tokens, and may exceed the byte
+  // limit.
   return yield* settleOnce({ ...request, summaries: [] });
 }
 
@@ -111,8 +115,8 @@ function strategyOf({ steps }: Ladder, summaryKeys: readonly string[]): SettledC
 }
 
 /**
- * A hard pass above `maxTokens` commits if the waiting turn can be sent. A manual one does not: its caller asked for
- * the budget.
+ * A hard pass above `maxTokens` commits if the waiting turn can be sent. A manual pass does not commit then, because
+ * its caller asked for the budget.
  */
 function isWorthIt(request: SettleRequest, items: Context['items']): boolean {
   const { reasons, limits, overhead } = request;

@@ -5,12 +5,12 @@ import { chooseExcerpts } from './choose-excerpts.ts';
 import { clipMessage, type Weigh } from './clip.ts';
 import type { ContextEvidence } from './context-evidence.ts';
 
-/** A clip is counted in one go, which must not block the event loop. */
+/** Maximum tokens of a clip. A clip is counted in one go, which must not block the event loop. */
 const MAX_CLIP_TOKENS = 4_000;
 const MAX_CLIP_CHARS = 50_000;
 const MAX_TRIES = 8;
 
-/** A shorter clip would be useless. */
+/** Minimum characters of a clip. A shorter clip would be useless. */
 const MIN_CLIP_CHARS = 40;
 
 interface SizeRequest {
@@ -27,7 +27,8 @@ export interface ShortenRequest extends SizeRequest {
 }
 
 /**
- * Text keeps the fragments that matter. Calls and pictures are clipped in the middle: arguments must stay valid JSON.
+ * Shortens the largest messages. Text keeps the fragments that matter. Calls and pictures are clipped in the middle,
+ * and arguments stay valid JSON.
  * @returns the shortened items, by the item that each replaces
  */
 export function* shortenLargest(request: ShortenRequest): Interruptible<ReadonlyMap<ContextItem, ContextItem>> {
@@ -69,7 +70,7 @@ export function estimateShortened(request: SizeRequest): ReadonlyMap<ContextItem
   return shortened;
 }
 
-/** Candidates above the smallest size, the largest first, and the size to which the largest are shortened. */
+/** Lists candidates above the smallest size, the largest first, and the size to which the largest are shortened. */
 function planSizes({ candidates, excess, minTokens }: SizeRequest) {
   const ranked = candidates
     .filter(({ tokens }) => tokens > minTokens)
@@ -77,7 +78,7 @@ function planSizes({ candidates, excess, minTokens }: SizeRequest) {
   return { candidates: ranked, level: findCommonSize(ranked, excess, minTokens) };
 }
 
-/** The item shows its own message, which can be shortened from the log. */
+/** True if the item shows its own message, which can be shortened from the log. */
 export function isShortenable({ segment }: ContextItem): boolean {
   return segment === undefined || segment.kind === 'clipped' || segment.kind === 'excerpt';
 }

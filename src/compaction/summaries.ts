@@ -18,8 +18,9 @@ interface Placement {
 }
 
 /**
- * A sequence stays if its summary is not smaller, or if a group of the range is protected or partial. The latter
- * happens if the version changed after the plan. Ranges are found by seq, because indexes shift with each replacement.
+ * Replaces sequences by their summaries. A sequence stays if its summary is not smaller, or if a group of the range is
+ * protected or partial. A group can be partial if the version changed after the plan. Ranges are found by seq, because
+ * indexes shift with each replacement.
  */
 export function placeSummaries(
   layout: Layout,
@@ -52,7 +53,9 @@ interface Stretch {
   readonly mayRelaxFloor: boolean;
 }
 
-/** The first user message may always go, because its text is copied. */
+/**
+ * True if a summary may replace the groups. The first user message may always be replaced, because its text is copied.
+ */
 function mayGo({ groups, groupOf, protections }: Layout, { first, last, mayRelaxFloor }: Stretch): boolean {
   for (let position = first; position <= last; position += 1) {
     const group = groupOf[position] as number;

@@ -3,20 +3,20 @@ import type { Policy } from '../domain/policy.ts';
 import type { SeqRange } from '../domain/version.ts';
 import type { Run } from './sequences.ts';
 
-/** A larger summary would save too little. */
+/** Maximum size of a summary as a share of its source. A larger summary would save too little. */
 const MAX_SOURCE_SHARE = 0.5;
-/** For a hard pass. With half, a table of 1.1 times its budget filled only half of the budget. */
+/** `MAX_SOURCE_SHARE` of a hard pass. With half, a table of 1.1 times its budget filled only half of the budget. */
 export const HARD_SOURCE_SHARE = 0.75;
-/** Tags around a summary. The policy's cap is for the text inside. */
+/** Tokens of the tags around a summary. The policy's cap is for the text inside. */
 const TAG_TOKENS = 36;
-/** Cap if the policy sets none. Models seldom write more, and every token is paid for. */
+/** Maximum tokens of a summary if the policy sets none. Models seldom write more, and every token is paid for. */
 const MODEL_CAP_TOKENS = 2_000;
-/** A shorter summary says too little. */
+/** Minimum tokens of a summary. A shorter summary says too little. */
 const LEAST_TOKENS = 160;
 
 export interface CappedSequence extends SeqRange {
   readonly tokens: number;
-  /** With the copied words of users. */
+  /** Maximum tokens of the summary, including the copied words of users. */
   readonly maxTokens: number;
   /** Part of `maxTokens` for the words of users, if the source has any. */
   readonly userTokens: number;
@@ -28,7 +28,10 @@ export interface CapRules extends Pick<Policy, 'summarizer' | 'budgetShares'> {
   readonly sourceShare?: number;
 }
 
-/** Without the words of users. An old summary in the source counts in full, because it is short already. */
+/**
+ * Maximum tokens of a summary, without the words of users. An old summary in the source counts in full, because it is
+ * short already.
+ */
 export function maxSummaryTokens(
   { tokens, newTokens, userTokens }: Source,
   { summarizer, sourceShare = MAX_SOURCE_SHARE }: CapRules,
@@ -43,7 +46,10 @@ export function minSummaryTokens(maxTokens: number): number {
   return Math.min(LEAST_TOKENS, maxTokens);
 }
 
-/** Each sequence gets as much as its source holds. Without `users`, user messages stay between the sequences. */
+/**
+ * Gives each sequence as many tokens as its source needs, within `summaries` and `users`. Without `users`, user
+ * messages stay between the sequences.
+ */
 export function capFolds(
   runs: readonly Run[],
   policy: CapRules,

@@ -29,7 +29,7 @@ export function evaluateThresholds(policy: Policy, limits: Limits, measures: Thr
   return REASONS.filter((reason) => holds[reason]);
 }
 
-/** A turn waits for its pass at the hard limit, or if the provider could refuse the size. */
+/** True if a turn must wait for its pass: at the hard limit, or if the provider could refuse the size. */
 export function isOverHardLimit(limits: Limits, tokens: number): boolean {
   return reaches(tokens, limits.hardTokens) || !isSendable(limits, tokens);
 }

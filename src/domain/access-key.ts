@@ -13,13 +13,13 @@ export const KEY_LIMITS = {
   maxExpiryMs: 10 * 365 * 86_400_000,
   /** Time for which a revoked key is still listed. */
   revokedMs: 30 * 86_400_000,
-  /** A use within this time of the recorded last use is not recorded. */
+  /** A use is recorded only if the recorded last use is older than this time. */
   useMs: 60_000,
 } as const;
 
 /** Access key of a tenant, without its secret. Times are in ms since epoch, by the clock of Redis. */
 export interface AccessKey {
-  /** Also the readable part of the token. */
+  /** Public id of the key, which is also the readable part of the token. */
   readonly id: string;
   /** The only tenant that the key reaches (invariant I19). */
   readonly tenant: string;
@@ -30,7 +30,7 @@ export interface AccessKey {
   readonly createdAt: number;
   /** The key is refused from this time on. Absent: the key does not expire. */
   readonly expiresAt?: number;
-  /** At most a minute late. Absent: the key was never used. */
+  /** Time of the last use, recorded up to a minute late. Absent: the key was never used. */
   readonly usedAt?: number;
   /** Time of the last rotation. */
   readonly rotatedAt?: number;
@@ -63,7 +63,10 @@ export const rotationSchema = z.strictObject({
 
 export const keyIdSchema = z.string().regex(/^[0-9a-f]{16}$/, 'must be the id of an access key: 16 of 0-9 and a-f');
 
-/** A token is `tfk_`, the id of the key, and 256 random bits in base64url. Secret scanners recognize the fixed start. */
+/**
+ * Form of a token: `tfk_`, the id of the key, and 256 random bits in base64url. Secret scanners recognize the fixed
+ * start.
+ */
 const TOKEN = /^tfk_([0-9a-f]{16})_([\w-]{43})$/;
 
 export function writeToken(id: string, secret: string): string {

@@ -11,7 +11,10 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly turn: string;
   /** Private copy of `enqueueTurn({ context })`. `{}` if the caller passed none. */
   readonly context: Context;
-  /** Unique to this call, and the same on every retry of it. With it, a tool can take effect only once. */
+  /**
+   * Key that is unique to this call, and the same on every retry of the call. With the key, a tool can take effect only
+   * once.
+   */
   readonly idempotencyKey: string;
   /** Aborts when the call times out, the turn is canceled, or another worker takes over the turn. */
   readonly signal: AbortSignal;
@@ -19,15 +22,15 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
 
 export interface ToolOutput {
   readonly content: string;
-  /** The model then sees the result as an error (default false). */
+  /** True: the model sees the result as an error (default false). */
   readonly isError?: boolean;
 }
 
 /** A tool that an agent's model may call. Without `run`, the turn waits until its caller delivers the result. */
 export interface Tool<Input = unknown, Context extends TurnContext = TurnContext> {
-  /** `[a-zA-Z0-9_-]{1,64}`. */
+  /** Must match `[a-zA-Z0-9_-]{1,64}`. */
   readonly name: string;
-  /** The model reads this text. */
+  /** Description that the model reads. */
   readonly description: string;
   /** Zod 4 object schema. Arguments that do not match it give the call an error result. */
   readonly input: z.ZodType<Input>;
@@ -76,7 +79,7 @@ export interface LoadContext {
 }
 
 export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext, Answer = unknown> {
-  /** `[A-Za-z0-9_.-]{1,128}`. */
+  /** Must match `[A-Za-z0-9_.-]{1,128}`. */
   readonly name: Name;
   /** System prompt, or a function that writes it for each turn from the turn's context data. */
   readonly system: string | SystemFunction<Context>;
@@ -84,13 +87,13 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   readonly tools: readonly Tool<unknown, Context>[];
   /** Overrides the policy of the workers, setting by setting. */
   readonly policy: PolicyInput;
-  /** Sent as a hash. Default `tenant`. */
+  /** Person or tenant whom a provider may hold responsible, sent as a hash (default `tenant`). */
   readonly safetyIdentifier?: SafetyIdentifier;
   /** Maximum model and tool calls in one turn (default 50). A turn that needs more fails with `step_limit`. */
   readonly maxSteps?: number;
   /**
-   * Milliseconds from a turn's first claim to its end, waits included (default: no limit). Then it fails with
-   * `turn_timeout`.
+   * Milliseconds from a turn's first claim to its end, waits included (default: no limit). After that time, the turn
+   * fails with `turn_timeout`.
    */
   readonly turnTimeoutMs?: number;
   /**

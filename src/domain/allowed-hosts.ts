@@ -2,14 +2,14 @@ import { fieldError } from './errors.ts';
 
 export const ANY_HOST = '*';
 
-/** No name of another machine looks like an address in digits, so no DNS server can lead a web page to it. */
+/** IP address in a `Host` header. It is always allowed, because DNS rebinding needs a host name. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
 const HOST_HEADER = /^(?<name>\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 const ALLOWED = /^(?:\*|\[[\da-f:.]+\]|(?:\*\.)?[a-z\d_-]+(?:\.[a-z\d_-]+)*)$/i;
 
 /**
- * Beside `localhost` and IP addresses. Otherwise a web page could reach the server under a name of its own (DNS
- * rebinding).
+ * Host names under which clients may reach the server, besides `localhost` and IP addresses. Without the list, a web
+ * page could reach the server under a host name of its own (DNS rebinding).
  */
 export interface AllowedHosts {
   readonly names: readonly string[];
@@ -35,7 +35,7 @@ export function isAllowedHost(host: string, { names }: AllowedHosts): boolean {
   return isLocal(name) || ADDRESS.test(name) || names.some((allowed) => covers(allowed, name));
 }
 
-/** Browsers lead these names to their own machine and ask no DNS server (RFC 6761). */
+/** Browsers resolve these names to their own machine and ask no DNS server (RFC 6761). */
 function isLocal(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }

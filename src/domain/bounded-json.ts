@@ -4,7 +4,7 @@ import { joinPath } from './parse.ts';
 import { describeThrown } from './thrown.ts';
 
 interface JsonBounds {
-  /** In UTF-16 units. The UTF-8 form is never shorter in bytes. */
+  /** Maximum length in UTF-16 units. The UTF-8 form has at least as many bytes. */
   readonly maxCharacters: number;
   readonly maxDepth?: number;
   /** A list or an object counts twice. */
@@ -16,7 +16,7 @@ type BoundedJson =
   | {
       readonly status: 'refused';
       readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
-      /** From the root value to the value that JSON cannot represent. */
+      /** Path from the root value to the value that JSON cannot represent. */
       readonly path: readonly PropertyKey[];
       readonly why: string;
     };
@@ -36,7 +36,7 @@ export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJso
 }
 
 /**
- * The copy has no getters, cycles or `toJSON`, so that no reader of it can throw.
+ * The copy has no getters, cycles or `toJSON`, so reading the copy never throws.
  * @throws invalid_input for a value that JSON cannot represent. message_too_large above a limit. Both name the field.
  */
 export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds): unknown {
@@ -46,7 +46,7 @@ export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds):
   throw new TurnfoldError(written.code, `${field}: ${written.why}`, { field });
 }
 
-/** Writing a boxed string of 5 MB key by key would block the event loop for 8 s. */
+/** Boxed values are unwrapped: writing a boxed string of 5 MB key by key would block the event loop for 8 s. */
 const BOXES = [String, Number, Boolean];
 
 class JsonRefusal extends Error {
@@ -73,7 +73,7 @@ interface Frame {
 class JsonWriter {
   readonly #bounds: JsonBounds;
   readonly #frames: Frame[] = [];
-  /** Lists and objects around the value being written. A value among them contains itself. */
+  /** Lists and objects that contain the value being written. If that value is one of them, it contains itself. */
   readonly #open = new Set<object>();
   #json = '';
   #values = 0;
@@ -181,7 +181,7 @@ class JsonWriter {
   /** Unwraps a value as `JSON.stringify` does. */
   #resolve(value: unknown, key: PropertyKey): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    // Listing the keys of a typed array of 5 MB would block the event loop for a second.
+    // Bytes are counted first: listing the keys of a typed array of 5 MB would block the event loop for a second.
     if (ArrayBuffer.isView(value)) this.#count(0, value.byteLength);
     const toJson: unknown = Reflect.get(value, 'toJSON');
     const resolved: unknown = typeof toJson === 'function' ? Reflect.apply(toJson, value, [String(key)]) : value;

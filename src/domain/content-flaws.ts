@@ -2,18 +2,16 @@ import { isMapping } from './parse.ts';
 import { type ContentPart, PDF } from './parts.ts';
 import { PICTURE_TYPES, readPicture } from './picture-size.ts';
 
-/** Signed addresses of object stores have up to 4,000 characters. */
+/** Longest accepted URL. Signed URLs of object stores have up to 4,000 characters. */
 const MAX_URL_CHARACTERS = 8_192;
-/** RFC 6838. */
+/** Maximum characters of a media type (RFC 6838). */
 const MAX_MEDIA_TYPE = 127;
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
-/** Readers look for the header of a PDF in its first bytes. */
+/** Number of first bytes in which PDF readers look for the header of a PDF. */
 const PDF_HEADER_BYTES = 1_024;
 
-/**
- * Each request with a part that no provider can read would be refused. @returns the flaw as a sentence without contents
- */
+/** Finds a flaw that would make every provider refuse the request. @returns the flaw as a sentence without contents */
 export function findContentFlaw(part: ContentPart): string | undefined {
   switch (part.kind) {
     case 'text':

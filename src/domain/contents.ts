@@ -25,5 +25,7 @@ export type ContentEvent = EventScope &
       }
   );
 
-/** No other event carries contents, so a separate setting turns these on. */
+/**
+ * Receives contents of messages and tool calls. No other event carries contents, so a separate setting enables them.
+ */
 export type ContentListener = (event: ContentEvent) => void;

@@ -5,10 +5,15 @@ import type { Segment, SeqRange, Summary, Version } from './version.ts';
 export interface ContextSource {
   readonly version: Version;
   readonly head: number;
-  /** Ascending. Only entries that appear in the context: those of shown segments, and all after `version.base`. */
+  /**
+   * Log entries that appear in the context, ascending: entries of shown segments, and all entries after `version.base`.
+   */
   readonly entries: readonly LogEntry[];
   readonly summaries: ReadonlyMap<string, Summary>;
-  /** The running turn's user message and those that steered it. Absent before the message is in the log. */
+  /**
+   * Seqs of the running turn's user message and of the messages that steered the turn. Absent before the first is
+   * logged.
+   */
   readonly inputs?: readonly number[];
 }
 

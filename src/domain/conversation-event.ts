@@ -3,8 +3,8 @@ import type { TurnUsage, WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
 /**
- * `keptMs`: all events expire together this long after the newest. Redis trims roughly: a hundred more than `kept` may
- * stay.
+ * `keptMs`: all events of a conversation expire together this long after the newest event. `kept`: Redis trims roughly,
+ * so up to a hundred more events may remain.
  */
 export const EVENT_LIMITS = { keptMs: 86_400_000, kept: 500 } as const;
 
@@ -32,13 +32,13 @@ export type EventBody =
       readonly type: 'turn_settled';
       readonly turn: string;
       readonly state: 'completed' | 'failed' | 'canceled';
-      /** Absent if no provider reported any. */
+      /** Absent if no provider reported usage. */
       readonly usage?: TurnUsage;
     }
   | {
       readonly type: 'turn_steered';
       readonly turn: string;
-      /** The running turn, which now has the message. */
+      /** Running turn that received the message. */
       readonly into: string;
       /** Position (seq) of the message in the log. */
       readonly seq: number;
@@ -76,7 +76,10 @@ export type EventBody =
       readonly reason?: string;
     }
   | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
-  /** An event of a newer release. A reader that skipped its id would later get a report of lost events. */
+  /**
+   * Event that a newer release wrote. Readers still receive its id: without the id, they would later report lost
+   * events.
+   */
   | {
       readonly type: 'unknown';
       readonly name: string;

@@ -14,10 +14,10 @@ export function findLeft(ranges: readonly LeftRange[], seq: number): { readonly 
   return range === undefined ? {} : { left: range.why };
 }
 
-/** Everything but the messages that decides whether to compact. */
+/** State of a conversation, without its messages, by which turnfold decides whether to compact. */
 export interface ConversationState {
   readonly agent: string;
-  /** Opaque. A conversation that is created again after an erase has another value. */
+  /** Opaque. If a conversation is erased and created again, the value changes. */
   readonly incarnation: string;
   /** Seq of the last log entry. 0 for an empty log. */
   readonly head: number;
@@ -31,18 +31,18 @@ export interface ConversationState {
   readonly left?: readonly LeftRange[];
   /** All settled turns and all summaries. Absent if no provider reported any. */
   readonly spent?: TurnUsage;
-  /** As of the agent's last model call. Absent before the first one. */
+  /** Facts recorded with the agent's last model call. Absent before the first call. */
   readonly requestFacts?: RequestFacts;
   /** Token and byte counts from which the size of the context is computed. */
   readonly size: SizeRecord;
-  /** The log when the last pass ended. `turnThreshold` and `messageThreshold` count from here. */
+  /** Position of the log when the last pass ended. `turnThreshold` and `messageThreshold` count from this position. */
   readonly passed: {
     /** Seq of the last log entry when that pass ended. */
     readonly head: number;
     /** User messages when that pass ended. */
     readonly turns: number;
   };
-  /** Present backoff of soft compaction. */
+  /** Current backoff of soft compaction. */
   readonly backoff: Backoff;
   readonly passId?: string;
   /** Version that a provider refused. No later pass commits the same segments. */
@@ -57,7 +57,7 @@ export interface ConversationState {
   readonly conversationTtl?: number;
 }
 
-/** Leaves out what the worker knows or does not need. A turn may have 1,000 open calls. */
+/** State that a worker reads for a step. The long lists are left out, because a turn may have 1,000 open calls. */
 export type StepState = Omit<
   ConversationState,
   'incarnation' | 'openCalls' | 'undo' | 'left' | 'spent' | 'requestFacts'
@@ -71,7 +71,7 @@ export interface Quarantine {
 }
 
 /**
- * No soft pass is requested below these sizes in tokens, because the last passes gained too little. 0: no such size.
+ * Sizes in tokens below which no soft pass is requested, because the last passes gained too little. 0: no such size.
  */
 export interface Backoff {
   /** Below this size, a pass would again find nothing to remove. */
@@ -99,7 +99,7 @@ export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 
 export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
 
 /**
- * `queued`, `running` and `waiting` are those of the oldest unsettled turn. Scheduled turns count only after their due
- * time.
+ * `queued`, `running` and `waiting` are the state of the oldest unsettled turn. Scheduled turns count only after their
+ * due time.
  */
 export type ListedState = (typeof CONVERSATION_STATES)[number];

@@ -8,9 +8,12 @@ export const durabilitySchema = z
   .strictObject({
     /** Replicas that must have received the write. */
     replicas: z.number().int().min(0).max(100),
-    /** Milliseconds, a preceding write's wait included. Not 0, because Redis takes 0 as "no limit". */
+    /** Milliseconds to wait, including the wait of a preceding write. Not 0, because Redis takes 0 as "no limit". */
     timeoutMs: z.number().int().min(1).max(600_000),
-    /** The master's disk (`local`), or also the replicas' (`replica`). Needs Redis 7.2 or later. */
+    /**
+     * Disks that must hold the write: the master's (`local`), or also the replicas' (`replica`). Needs Redis 7.2 or
+     * later.
+     */
     fsync: z.enum(['local', 'replica']).exactOptional(),
   })
   .refine(({ replicas, fsync }) => replicas > 0 || fsync === 'local', {
@@ -29,7 +32,7 @@ export interface Shortfall {
   readonly reached?: Barriers;
 }
 
-/** `fsynced` counts the master's disk as one. */
+/** Replicas and disks that have the write. `fsynced` counts the master's disk as one. */
 export interface Barriers {
   readonly replicas: number;
   readonly fsynced?: number;

@@ -51,7 +51,7 @@ export const ERROR_CODES = {
   /** Another worker now owns the turn or pass, so this worker's write was not made. */
   fenced: 'worker',
   unknown_agent: 'turn',
-  /** At least three claims of the turn ended without an outcome. In the last one, the worker ran nothing else. */
+  /** At least three claims of the turn ended without an outcome. In the last claim, the worker ran nothing else. */
   poison: 'turn',
   /** More model and tool calls than the agent's `maxSteps`. */
   step_limit: 'turn',
@@ -87,7 +87,9 @@ export const ERROR_CODES = {
   server_unavailable: 'service',
   /** Redis refuses the login, or its ACL forbids a command that turnfold needs. */
   redis_denied: 'service',
-  /** Redis holds another, an older or an empty database. Reported to `onError` and never thrown: calls go on. */
+  /**
+   * Redis holds another, an older or an empty database. Reported to `onError` and never thrown, because calls continue.
+   */
   database_lost: 'service',
   /** Redis refuses writes because it has reached `maxmemory`. */
   redis_full: 'service',
@@ -151,7 +153,7 @@ export class TurnfoldError extends Error {
   }
 }
 
-/** The message starts with the name of the field. */
+/** Makes an error about a field. Its message starts with the name of the field. */
 export function fieldError(
   code: ErrorCode,
   field: string,
@@ -173,7 +175,7 @@ export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavaila
   return takesNoWrites ? 'redis_unavailable' : undefined;
 }
 
-/** True for a failure of the service. It says nothing about the interrupted work, and another try may succeed. */
+/** True for a failure of the service. Such an error does not describe the interrupted work, and a retry may succeed. */
 export function isServiceError(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && ERROR_CODES[error.code] === 'service';
 }

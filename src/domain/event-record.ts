@@ -21,7 +21,7 @@ const json = z.string().transform((text, context): unknown => {
   return z.NEVER;
 });
 
-// An object, so that the compiler requires every outcome. A missing one would read as an unknown event.
+// An object, so that the compiler requires every outcome. An event with a missing outcome would be read as unknown.
 const OUTCOMES = {
   committed: 'committed',
   approved: 'approved',
@@ -165,13 +165,13 @@ function encodeReport({ reasons, strategy, archived, tokensBefore, tokensAfter }
   };
 }
 
-/** The reason for a rejection is stored only here. */
+/** Makes the event of a person's decision. The reason for a rejection is stored only in this event. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };
 }
 
-/** For arguments, and again for inputs. A conversation keeps about 500 events. */
+/** Maximum characters of all arguments in an event, and again of all inputs. A conversation keeps about 500 events. */
 const MAX_CALL_CHARACTERS = 4_000;
 
 export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {

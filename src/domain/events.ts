@@ -11,7 +11,7 @@ import type { QuarantineEntry } from './quarantine.ts';
 import type { WaitKind } from './turn.ts';
 import type { WebhookEndEvent, WebhookEvent } from './webhook.ts';
 
-/** Ids for log lines. As metric labels, each id would be a new time series. */
+/** Ids for log lines. Metrics must not use them as labels, because each id would be a new time series. */
 export interface EventScope extends NamedConversation {
   readonly turn?: string;
   readonly passId?: string;
@@ -30,7 +30,7 @@ export const MODEL_OUTCOMES = [
 ] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
-/** The model sees every outcome except `done` as an error result. */
+/** Outcomes of a tool call. The model sees every outcome except `done` as an error result. */
 export const TOOL_OUTCOMES = [
   'done',
   'failed',
@@ -47,18 +47,18 @@ type TurnEvent =
   | {
       readonly type: 'turn_claimed';
       readonly agent: string;
-      /** Claims since the turn's last recorded progress, this one included. */
+      /** Number of claims since the turn's last recorded progress, including this claim. */
       readonly attempt: number;
       /** From acceptance or the due time to the first claim. Absent on later claims. */
       readonly waitMs?: number;
-      /** The wait that this claim ended. */
+      /** Wait of the turn that this claim ended. */
       readonly suspended?: { readonly for: WaitKind; readonly ms: number };
     }
   | {
       readonly type: 'turn_settled';
       readonly outcome: 'completed' | 'failed';
       readonly code?: string;
-      /** Absent if the messages stay. */
+      /** Why the turn's messages leave the context. Absent if the messages stay. */
       readonly leaves?: LeaveCause;
       /** From acceptance or the due time to the end, waits included. Absent for the code `poison`. */
       readonly durationMs?: number;
@@ -66,7 +66,7 @@ type TurnEvent =
   | {
       readonly type: 'turn_suspended';
       readonly for: WaitKind;
-      /** Until the wait times out. */
+      /** Milliseconds until the wait times out. */
       readonly waitMs: number;
     }
   | {
@@ -82,7 +82,7 @@ type ModelEvent =
       readonly type: 'model_called';
       /** Purpose of the call: to answer a turn or to write a summary. */
       readonly purpose: 'turn' | 'summary';
-      /** For a list of fallback models: all their ids (`a|b`), even if the call fails. */
+      /** Id of the called model. For a list of fallback models: all their ids (`a|b`), even if the call fails. */
       readonly model: string;
       /** Model of the list that answered. The cost is computed with the highest prices of the list. */
       readonly answeredBy?: string;
@@ -124,7 +124,7 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'unclaimed' | 'expired';
 };
 
-/** Writes that a worker keeps in memory and repeats while Redis refuses writes. */
+/** Writes that a worker keeps in memory while Redis refuses writes, and repeats until Redis accepts them. */
 export const DEFERRED_WRITES = [
   'start',
   'step',
@@ -157,15 +157,15 @@ type ReturnEvent = {
   readonly isCutOff: boolean;
 };
 
-/** The process that finds the job reports it. */
+/** Reported by the process that finds the abandoned job. */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
-/** One other worker reports a worker that died, hangs, or lost Redis. */
+/** A worker died, hangs, or lost Redis. One other worker reports this event. */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
   readonly roles: readonly string[];
-  /** From its start to its last renewal. */
+  /** Milliseconds from the worker's start to its last renewal. */
   readonly livedMs: number;
 };
 
@@ -196,7 +196,7 @@ export type SuspectEvent = {
   readonly error?: unknown;
 };
 
-/** 5 s or more. `cause` names the tool, if one ran. */
+/** One piece of code blocked the event loop for 5 s or more. `cause` names the tool, if a tool ran. */
 type BlockedLoopEvent = { readonly type: 'event_loop_blocked'; readonly ms: number; readonly cause: string };
 
 /** Reported when a worker starts: Redis may soon refuse writes, or writes no append-only file. */
@@ -204,22 +204,22 @@ type RedisEvent =
   | { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly type: 'redis_not_persistent' };
 
-/** The worker uses the policy anyway. */
+/** The policy has a problem, but the worker uses it. */
 type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 
 type RetirementEvent = {
   readonly type: 'model_retires';
   readonly model: string;
-  /** `YYYY-MM-DD`, UTC. */
+  /** Day of the retirement as `YYYY-MM-DD`, UTC. */
   readonly retiresOn: string;
   /** Negative if the day is over. */
   readonly daysLeft: number;
 };
 
-/** Holds ids but no contents. */
+/** A record that was moved aside. The event holds ids but no contents. */
 type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry;
 
-/** The job's data cannot be read. */
+/** A job was dropped, because its data cannot be read. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
   readonly queue: string;
@@ -228,9 +228,9 @@ type DroppedJobEvent = {
 };
 
 /**
- * - `moved`: its turn is in the mailbox.
- * - `repeated`: its turn was there before.
- * - `refused`: its producer must correct the job.
+ * - `moved`: the job's turn is now in the mailbox.
+ * - `repeated`: the job's turn was in the mailbox before.
+ * - `refused`: the producer must correct the job.
  * - `postponed`: Redis or this worker cannot accept the turn now. The job is delivered again.
  */
 type InboxOutcome = 'moved' | 'repeated' | 'refused' | 'postponed';

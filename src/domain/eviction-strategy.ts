@@ -6,7 +6,10 @@ const count = z.number().int().min(0);
 
 export type EvictionStrategy =
   | {
-      /** Share of the removable tokens. The messages of least use to the agent go first, and of equals the oldest. */
+      /**
+       * Share of the removable tokens to evict. Messages of least use to the agent go first, and the oldest first among
+       * equals.
+       */
       readonly evict: number;
     }
   | {
@@ -23,7 +26,7 @@ export type EvictionStrategy =
     };
 
 const MAX_MEMBERS = 20;
-/** A YAML reference (anchor) can make a strategy contain itself. */
+/** Maximum depth of a strategy, because a YAML reference (anchor) can make a strategy contain itself. */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
 

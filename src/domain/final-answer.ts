@@ -3,20 +3,20 @@ import { readJsonText } from './json-text.ts';
 import type { Message } from './message.ts';
 import { joinPath, safeParse } from './parse.ts';
 
-/** Only the JSON form is kept, so transformations have no effect. */
+/** Schema of a final answer. Only the answer's JSON is stored, so transformations of the schema have no effect. */
 export type AnswerSchema<Value = unknown> = z.ZodType<unknown, Value>;
 
 type CheckedAnswer =
   | { readonly status: 'valid' }
   | {
       readonly status: 'invalid';
-      /** For the model. May quote names from its answer. */
+      /** Explanation for the model. It may quote names from the model's answer. */
       readonly why: string;
-      /** Empty if the answer is no JSON. */
+      /** Paths of the wrong fields. Empty if the answer is no JSON. */
       readonly fields: readonly string[];
     };
 
-/** Many models write JSON as one block of code. */
+/** A JSON answer in one block of code, as many models write it. */
 const FENCED = /^```(?:json)?[ \t]{0,8}\r?\n([^]*)```$/;
 
 export function readJsonAnswer(content: string): unknown {
@@ -39,7 +39,7 @@ export function checkFinalAnswer(schema: AnswerSchema, content: string): Checked
   };
 }
 
-/** A worker recognizes its message by these words. */
+/** Start of the request for a correction. A worker recognizes by these words that it has already asked. */
 const REPAIR = 'Your last answer does not match the required JSON Schema: ';
 
 export function askForRepair(why: string): Message {

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
-/** A pause and a rate that all workers obey together for a model. */
+/** Settings of a gate: the pause and the rate of one model, which all workers share. */
 export const gateSettingsSchema = z.strictObject({
   /**
-   * Models that share a limit share a name. Default: the model with a hash of its key, or without if turnfold lacks the
-   * key.
+   * Name of the gate. Models under one provider limit must use the same name. Default: the model's id, with a hash of
+   * its API key if turnfold has the key.
    */
   name: z.string().min(1).max(200).optional(),
-  /** Limits are for all workers together. */
+  /** Maximum requests per minute of all workers together. */
   requestsPerMinute: z.number().gt(0).max(1e9).optional(),
-  /** Most input tokens a minute, of all workers together. */
+  /** Maximum input tokens per minute of all workers together. */
   tokensPerMinute: z.number().gt(0).max(1e12).optional(),
-  /** Most calls at the same time, of all workers together. */
+  /** Maximum simultaneous calls of all workers together. */
   concurrent: z.number().int().min(1).max(1e6).optional(),
 });
 
@@ -19,7 +19,7 @@ export type GateSettings = Readonly<z.infer<typeof gateSettingsSchema>>;
 
 export interface GatedModel {
   readonly profile: { readonly id: string };
-  /** Absent: a gate without limits of its own, by the model's id. */
+  /** Absent: the model's gate has no configured limits and is named by the model's id. */
   readonly gate?: GateSettings;
 }
 
@@ -36,9 +36,9 @@ export interface GatedAnswer {
 
 export interface ModelGate {
   /**
-   * Makes the call when the gate lets it through.
-   * @throws HeldCall if the call has to wait for seconds, or was refused because of a limit. The signal's reason if it
-   * aborts.
+   * Makes the call when the gate lets the call through.
+   * @throws HeldCall if the call has to wait for seconds, or was refused because of a limit. If the signal aborts, the
+   * signal's reason.
    */
   pass<Answer extends GatedAnswer>(
     model: GatedModel,

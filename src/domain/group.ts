@@ -9,7 +9,7 @@ export interface Group {
   readonly kind: GroupKind;
   /** Indexes in the grouped list, ascending. Only a tool round has more than one. */
   readonly positions: readonly number[];
-  /** A call of the tool round has no result yet. */
+  /** True if a call of the tool round has no result yet. */
   readonly isOpen: boolean;
 }
 
@@ -35,7 +35,7 @@ export function* groupInSlices(messages: readonly GroupedMessage[]): Interruptib
 
 export interface Grouping {
   readonly groups: readonly Group[];
-  /** By index of the message. */
+  /** Index of each message's group, by index of the message. */
   readonly groupOf: readonly number[];
   /** The call that a result answers, by index of the message. */
   readonly callOf: readonly (ToolCall | undefined)[];

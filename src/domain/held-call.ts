@@ -2,7 +2,7 @@ import type { GatedAnswer } from './gate.ts';
 import { type Model, ModelError, type ModelRequest } from './model.ts';
 import { brandErrors, hasBrand } from './thrown.ts';
 
-/** Not `Symbol.for`: no other module can forge this mark. */
+/** Mark of a held call. `Symbol.for` is not used, so that no other module can forge this mark. */
 const BRAND = Symbol('turnfold.HeldCall');
 
 export class HeldCall extends ModelError {
@@ -10,7 +10,7 @@ export class HeldCall extends ModelError {
     brandErrors(this, BRAND);
   }
 
-  /** True if the provider refused the call. False if the gate did not let it through. */
+  /** True if the provider refused the call. False if the gate did not let the call through. */
   readonly wasCalled: boolean;
 
   constructor(model: string, retryAt: number, refusal?: ModelError) {
@@ -31,7 +31,7 @@ export function isHeldBack(error: unknown): boolean {
   return isHeldCall(error) && !error.wasCalled;
 }
 
-/** A list of models has a gate for each model, and none of its own. */
+/** Calls a model through its gate. A list of fallback models has no gate: each of its models has a gate of its own. */
 export async function throughGate<Answer extends GatedAnswer>(
   request: Pick<ModelRequest, 'gate' | 'tokens' | 'signal'>,
   model: Model,

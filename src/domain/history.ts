@@ -4,18 +4,18 @@ import type { Message, ToolCall } from './message.ts';
 
 export interface OpenCall {
   readonly id: string;
-  /** Present if the log renamed the call. */
+  /** The provider's id of the call. Present if the log renamed the call. */
   readonly providerId?: string | undefined;
 }
 
-/** `givenId`: id in the caller's messages, by which a result may also refer to the call. */
+/** `givenId`: id of the call in the caller's messages. A result may also refer to the call by this id. */
 interface NamedCall extends OpenCall {
   readonly givenId?: string;
 }
 
 export interface AdoptedMessages {
   readonly messages: Message[];
-  /** Oldest first. */
+  /** Unanswered calls, oldest first. */
   readonly openCalls: readonly OpenCall[];
 }
 
@@ -48,11 +48,11 @@ export function adoptMessages(
   return { messages: adopted, openCalls: open.list() };
 }
 
-/** Indexed by all ids. Searching a list for each result took 0.6 s for 10,000 calls. */
+/** Unanswered calls by all their ids. Searching a list for each result took 0.6 s for 10,000 calls. */
 class OpenCalls {
-  /** Oldest first. */
+  /** Unanswered calls, oldest first. */
   readonly #open = new Set<NamedCall>();
-  /** Oldest first. Answered calls are removed lazily, when a search finds them. */
+  /** Calls by each of their ids, oldest first. Answered calls are removed lazily, when a search finds them. */
   readonly #byName = new Map<string, NamedCall[]>();
 
   constructor(calls: readonly OpenCall[]) {

@@ -7,7 +7,7 @@
  */
 export type Interruptible<Result> = Generator<void, Result>;
 
-/** A slice of the slowest work, parsing and checking messages, takes about 10 ms. */
+/** Items between two yields. With the slowest work, parsing and checking messages, they take about 10 ms. */
 const SLICE_ITEMS = 512;
 
 export function runToEnd<Result>(work: Interruptible<Result>): Result {

@@ -5,20 +5,26 @@ export interface JsonTextBounds {
   readonly maxDepth: number;
   /** Values and names. A list or an object counts twice. */
   readonly maxValues: number;
-  /** Different short strings, names included. The parser enters each in a table, its slowest work. */
+  /**
+   * Maximum number of different short strings, names included. Entering each in a table is the parser's slowest work.
+   */
   readonly maxTexts?: number;
 }
 
-/** The parser takes 20 ms for this many different names. A text of 4 MB could hold 1,400,000 objects. */
+/**
+ * The parser takes 20 ms for this many different names. Without bounds, a text of 4 MB could hold 1,400,000 objects.
+ */
 export const JSON_TEXT_BOUNDS: JsonTextBounds = { maxDepth: 200, maxValues: 60_000 };
 
-/** One field of Redis. A message has several fields within `JSON_TEXT_BOUNDS`, and fields around them. */
+/**
+ * Bounds of one Redis field. A stored message combines several values within `JSON_TEXT_BOUNDS` and some more fields.
+ */
 export const STORED_JSON_BOUNDS: JsonTextBounds = { maxDepth: 220, maxValues: 150_000 };
 
 /** Stored JSON that grows with a conversation. Enough for 25,000 segments, which share a few names. */
 export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_000, maxTexts: 20_000 };
 
-/** Ten characters, the longest string that V8 enters in its table, can take sixty characters of JSON. */
+/** V8 enters strings of at most ten characters in its table. JSON may need sixty characters for such a string. */
 const SHORT_TEXT = 60;
 
 interface JsonRefusal {
@@ -54,12 +60,12 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** A search for structure is ten times as fast as a loop over the text. */
+/** Searching for structural characters is ten times as fast as a loop over all characters. */
 const STRUCTURE = /["[\]{},:]/g;
 
 /**
- * One pass that makes no object: at most 10 ms for 4 MB. Commas, colons and brackets bound the values, even without
- * JSON.
+ * Checks the bounds in one pass that creates no objects, in at most 10 ms for 4 MB. Counting commas, colons and
+ * brackets limits the values even if the text is not JSON.
  */
 export function refuseJsonText(
   text: string,
@@ -85,7 +91,7 @@ export function refuseJsonText(
       case CLOSE_BRACKET:
       case CLOSE_BRACE:
         depth -= 1;
-        // Not JSON. The parser stops here, too.
+        // The text is not JSON. The parser stops here, too.
         if (depth < 0) return undefined;
         break;
       default:
@@ -107,7 +113,7 @@ export function tooManyValues(maxValues: number): string {
 }
 
 function findStringEnd(text: string, start: number): number {
-  // Searching is 20 times as fast as reading, but not for a string full of escaped quotes.
+  // Searching is 20 times as fast as reading each character, but fails at escaped quotes.
   const end = text.indexOf('"', start + 1);
   if (end < 0) return text.length;
   if (text.charCodeAt(end - 1) !== BACKSLASH) return end;

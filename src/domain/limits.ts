@@ -7,9 +7,9 @@ export interface ModelWindow {
   readonly windowTokens: number;
   /** Maximum tokens of one answer. */
   readonly outputCapTokens: number;
-  /** Turns turnfold's token count into an upper bound, which hard limits use. */
+  /** Factor that turns turnfold's token count into an upper bound, which hard limits use. */
   readonly upperBoundFactor: number;
-  /** Most bytes of one request that the provider accepts. */
+  /** Maximum bytes of one request that the provider accepts. */
   readonly maxRequestBytes?: number;
 }
 
@@ -25,10 +25,10 @@ export interface FixedWeight {
 
 /** Tokens that a provider's message format adds to each request. */
 export const FRAMING_TOKENS = 3;
-/** Most of the window that is reserved for an answer. */
+/** Maximum tokens of the window that are reserved for an answer. */
 export const MAX_RESERVE_TOKENS = 8192;
 
-/** In tokens. An absent threshold is off. */
+/** Limits in tokens. An absent threshold is off. */
 export interface Limits {
   /** Window minus the reserved output. */
   readonly usable?: number;
@@ -37,11 +37,11 @@ export interface Limits {
   readonly ratioTokens?: number;
   readonly hardTokens?: number;
   readonly upperBoundFactor: number;
-  /** Bytes of the plain texts of messages, system prompt and tools. */
+  /** Maximum bytes of the plain texts of messages, system prompt and tools. */
   readonly maxBytes?: number;
 }
 
-/** The rest of the provider's byte limit is for JSON syntax and escapes. */
+/** Share of the provider's byte limit for plain texts. The rest is for JSON syntax and escapes. */
 const TEXT_BYTES_SHARE = 0.8;
 
 /** @param model absent when planning without a model. Thresholds that are a share of the window are then off */
@@ -90,8 +90,8 @@ function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor
 }
 
 /**
- * The provider refused a request as too long: its window is smaller than configured, or it counts more tokens. The
- * target is half of the refused size.
+ * Limits after a provider refused a request as too long. Its window is smaller than configured, or it counts more
+ * tokens. The target is half of the refused size.
  * @param refusedTokens upper bound of the refused request's size
  */
 export function limitsAfterOverflow(limits: Limits, refusedTokens: number): Limits {
@@ -103,7 +103,9 @@ function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
   return maxRequestBytes === undefined ? undefined : Math.floor(maxRequestBytes * TEXT_BYTES_SHARE);
 }
 
-/** In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold. */
+/**
+ * Rounds off binary errors. In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold.
+ */
 export function scaleTokens(tokens: number, factor: number): number {
   return Number((tokens * factor).toPrecision(12));
 }

@@ -2,14 +2,14 @@ import { rangesToRead } from './context-source.ts';
 import { subtractRanges } from './seq-ranges.ts';
 import type { SeqRange, Version } from './version.ts';
 
-/** Without a new entry for this long, the log is packed up to its last entry. */
+/** A log without a new entry for this long counts as idle, and is packed up to its last entry. */
 export const PACK_AFTER_MS = 3_600_000;
 
 /** `has_enough_to_pack` of `lua/shared/conversation.lua` has the same limits. */
 const LEAST_ENTRIES = 8;
 const LEAST_BYTES = 4_096;
 
-/** A pack of few small entries would save next to nothing. */
+/** True if packing saves enough. A pack of few small entries would save next to nothing. */
 export function isWorthPacking(size: { readonly entries: number; readonly bytes: number }): boolean {
   return size.entries >= LEAST_ENTRIES || size.bytes >= LEAST_BYTES;
 }
@@ -17,17 +17,18 @@ export function isWorthPacking(size: { readonly entries: number; readonly bytes:
 export interface PackableLog {
   readonly version: Version;
   readonly head: number;
-  /** No turn, pass or fork is open, and the last entry is older than `PACK_AFTER_MS`. */
+  /** True if no turn, pass or fork is open, and the last entry is older than `PACK_AFTER_MS`. */
   readonly isIdle: boolean;
   /** Seq of the present turn's user message, which scripts read. 0 if there is none. */
   readonly inputSeq: number;
-  /** Packed already, in any order. */
+  /** Ranges that are already packed, in any order. */
   readonly packed: readonly SeqRange[];
 }
 
 /**
- * Chooses entries that the context no longer shows, and all others of an idle log. Only the last entry is never packed:
- * its time tells since when the log is idle. @returns ascending ranges that do not overlap
+ * Chooses the entries up to `version.base` that the context no longer shows. If the log is idle, later entries are
+ * chosen too. The last entry is never packed, because its time shows since when the log is idle.
+ * @returns ascending ranges that do not overlap
  */
 export function choosePackable({ version, head, isIdle, inputSeq, packed }: PackableLog): SeqRange[] {
   const base = Math.min(version.base, head);
@@ -37,7 +38,7 @@ export function choosePackable({ version, head, isIdle, inputSeq, packed }: Pack
 }
 
 export interface PackedLog {
-  /** Log entries. */
+  /** Number of packed log entries. */
   readonly entries: number;
   /** Bytes of these entries in the log. */
   readonly bytes: number;

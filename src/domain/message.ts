@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
 
-/** 1 MiB of UTF-8. */
+/** Maximum size of a message: 1 MiB of UTF-8. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 export const toolCallSchema = z.object({
@@ -15,7 +15,7 @@ export const toolCallSchema = z.object({
   providerId: z.string().optional(),
 });
 
-/** Any JSON value. A copy, so that no reader of it can throw. The size limits of a whole message apply. */
+/** Any JSON value, copied so that reading it never throws. The size limits of a whole message apply. */
 export const jsonSchema = z.unknown().transform((value, context): unknown => {
   if (value === undefined) return undefined;
   const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
@@ -25,12 +25,15 @@ export const jsonSchema = z.unknown().transform((value, context): unknown => {
   return z.NEVER;
 });
 
-/** Copied as one value, because a message of 1 MB may have 300,000 parts. */
+/** All parts are copied as one value, because a message of 1 MB may have 300,000 parts. */
 const partsSchema = z
   .custom<unknown[]>(Array.isArray, 'expected a list')
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
 
-/** Each result rewrites the list of open calls in Redis. For 4,000 calls that takes 16 s in total. */
+/**
+ * Maximum tool calls of one message. Each result rewrites the list of open calls in Redis: 16 s in total for 4,000
+ * calls.
+ */
 export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
@@ -65,10 +68,10 @@ export const messageSchema = z.object({
 });
 
 export const LEAVE_CAUSES = ['refused', 'too_large', 'rolled_back'] as const;
-/** `refused`: a provider refused what the messages say or hold. `too_large`: they alone exceed the window. */
+/** `refused`: a provider refused what the messages say or hold. `too_large`: the messages alone exceed the window. */
 export type LeaveCause = (typeof LEAVE_CAUSES)[number];
 
-/** From this seq to the last one of the turn. */
+/** Messages that leave the context: from this seq to the last message of the turn. */
 export interface Leaving {
   readonly from: number;
   readonly why: LeaveCause;
@@ -101,7 +104,7 @@ export interface WeighedMessage extends Weight {
 
 /** Entries never change after they are written. */
 export interface LogEntry extends WeighedMessage {
-  /** From 1. */
+  /** Position in the log, from 1. */
   readonly seq: number;
   /** Size of the log up to and including this entry. The size of any range is the difference of two such values. */
   readonly total: Weight;
@@ -127,9 +130,7 @@ export function buildLog(
   });
 }
 
-/**
- * Answers a call whose turn ended. Tokens are counted here, because a Redis script cannot count them.
- */
+/** Answers a call whose turn ended. Its tokens are counted here, because a Redis script cannot count tokens. */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. The call may have taken effect.',
   tokens: 24,

@@ -53,7 +53,7 @@ export function checkAnswer(answer: unknown): ModelAnswer {
 export const EMPTY_ANSWER = 'empty_answer';
 
 /**
- * A reader would take an empty answer for the end of the work. Another attempt may help.
+ * Refuses an answer without text and calls, which a reader would take for the end of the work. A retry may help.
  * @throws ModelError with the code `empty_answer`
  */
 export function refuseEmptyAnswer({ content, toolCalls, end, usage }: ModelAnswer): void {
@@ -86,20 +86,23 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 }
 
 const ERROR_CODE_CHARACTERS = 200;
-/** Structure without contents of the entries that the provider's error names. */
+/** Maximum characters of `form`: the structure, without contents, of the entries that the provider's error names. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
 /** Ten years in ms. A longer retry delay is the provider's mistake. */
 const MAX_RETRY_MS = 315_360_000_000;
 
 /**
- * Converts any thrown value into a ModelError that can be stored. Without an adapter's error code only the name is
- * kept, because the message could quote the request.
+ * Converts any thrown value into a ModelError that can be stored. Any other error keeps only its name, because its
+ * message could quote the request.
  * @param now ms since epoch
  */
 export function readModelError(thrown: unknown, now: number): ModelError {
   if (isHeldCall(thrown)) return thrown;
-  if (!isModelError(thrown)) return new ModelError('fatal', describeThrown(thrown).name);
-  const { message, code } = describeThrown(thrown);
+  const { name, message, code } = describeThrown(thrown);
+  if (!isModelError(thrown)) {
+    const why = `the model threw ${name}. Its message is left out, because it may quote the request. Throw a ModelError to report a message`;
+    return new ModelError('fatal', why);
+  }
   const kind = readSafely(thrown, 'kind');
   const retryAt = readSafely(thrown, 'retryAt');
   const form = readSafely(thrown, 'form');

@@ -3,7 +3,7 @@ import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import { gateSettingsSchema } from './gate.ts';
 import { jsonSchema } from './message.ts';
 
-/** From least to most. Each model accepts some of them. */
+/** Levels of effort, from least to most. Each model accepts some of these levels. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
@@ -23,12 +23,12 @@ const thinkingSchema = z.discriminatedUnion('type', [
   }),
   z.strictObject({
     type: z.literal('budget'),
-    /** Part of the answer's tokens. */
+    /** Maximum tokens of thinking. They are part of the answer's tokens. */
     budgetTokens: z.number().int().min(1_024),
     /** Form of the thinking in an answer: `summarized` or `omitted`. */
     display,
   }),
-  /** No thinking before the answer, and perhaps notes between tool calls. */
+  /** The model does not think before the answer. It may write notes between tool calls. */
   z.strictObject({ type: z.literal('between_tools') }),
 ]);
 
@@ -47,9 +47,9 @@ const toolChoiceSchema = z.union(
 
 export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 
-/** Other values of these fields would break the turn. */
+/** Fields of the body that turnfold sets. Other values of these fields would break the turn. */
 const OWN_FIELDS = ['model', 'messages', 'input', 'instructions', 'system', 'tools', 'stream', 'store'];
-/** Headers that follow from the key and the body. */
+/** Headers that turnfold derives from the key and the body. */
 const OWN_HEADERS = ['host', 'content-length', 'content-type', 'transfer-encoding', 'idempotency-key'];
 
 const isFree = (own: readonly string[]) => (fields: object) =>
@@ -62,22 +62,23 @@ const headerValue = z
 
 const MAX_EXTRAS = 100;
 
-/** The same for all providers. An absent option leaves the choice to the provider. */
+/** Options of a model, the same for all providers. An absent option leaves the choice to the provider. */
 export const modelOptionsSchema = z.strictObject({
   /** How the model thinks before and between its answers. */
   thinking: thinkingSchema.optional(),
   /** `none` turns the reasoning of OpenAI's models off. */
   effort: z.enum(EFFORTS).optional(),
-  /** Newer models do not accept it. */
+  /** Newer models do not accept a temperature. */
   temperature: z.number().min(0).max(2).optional(),
   /** Share of the most likely tokens to choose from. */
   topP: z.number().gt(0).max(1).optional(),
   /** Texts at which the answer ends. */
   stop: boundedList(z.string().min(1), 8).min(1).optional(),
-  /** Thinking included. Default: the model's own maximum. */
+  /** Maximum tokens of an answer, thinking included. Default: the model's own maximum. */
   maxOutputTokens: z.number().int().min(1).optional(),
   /**
-   * `required` and `{tool}` hold for the first answer to a message. Always forced, a model would never end its turn.
+   * `required` and `{tool}` apply only to the first answer to a message. If every answer had to call a tool, the turn
+   * would never end.
    */
   toolChoice: toolChoiceSchema.optional(),
   /** The provider's name of the tier. */
@@ -100,7 +101,7 @@ export const modelOptionsSchema = z.strictObject({
 
 export type ModelOptions = z.infer<typeof modelOptionsSchema>;
 
-/** As the provider documents them. An absent field is not known, and nothing is checked by it. */
+/** Abilities of a model, as its provider documents them. If a field is absent, turnfold does not check that option. */
 export interface ModelAbilities {
   /** Types of thinking that the model accepts. */
   readonly thinking?: readonly ThinkingType[];
@@ -119,8 +120,8 @@ export interface ModelAbilities {
   readonly forcedTools?: boolean;
   /** When the Chat Completions API accepts tools for the model. The Responses API always does. */
   readonly chatTools?: 'always' | 'without_reasoning' | 'never';
-  /** The provider holds answers to a JSON Schema. */
+  /** True if the provider can force answers to match a JSON Schema. */
   readonly structured?: boolean;
-  /** Besides text. */
+  /** Content that the model accepts besides text. */
   readonly inputs?: readonly ('image' | 'pdf')[];
 }

@@ -9,27 +9,27 @@ import type { ProviderSchema } from './provider-schema.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
-/** US dollars per million tokens. */
+/** Prices in US dollars per million tokens. */
 export interface ModelPrices {
   /** Input tokens that are not cached. */
   readonly input: number;
   /** Input tokens read from the provider's cache. */
   readonly cachedInput: number;
-  /** Input tokens written to it. */
+  /** Input tokens written to the provider's cache. */
   readonly cacheWrite: number;
   readonly output: number;
-  /** Prices of larger requests, ascending. The last that applies is the price of the whole request. */
+  /** Prices of larger requests, ascending. The last step that applies sets the price of the whole request. */
   readonly steps?: readonly PriceStep[];
 }
 
 export interface PriceStep extends Omit<ModelPrices, 'steps'> {
-  /** Cached ones included. */
+  /** The step applies above this number of input tokens, cached tokens included. */
   readonly aboveInputTokens: number;
 }
 
 /** A picture counts one token for each square of pixels, times a factor, up to a maximum. */
 export interface PictureFormula {
-  /** Edge of a square. */
+  /** Edge of a square, in pixels. */
   readonly patchPixels: number;
   /** Default 1. */
   readonly factor?: number;
@@ -58,11 +58,11 @@ export interface ModelProfile extends ModelWindow {
   readonly abilities?: ModelAbilities;
   /** Why the provider would refuse a request with tools. Absent: it accepts tools. */
   readonly toolRefusal?: string;
-  /** `YYYY-MM-DD`. Absent: none is announced. */
+  /** Day on which the provider retires the model, as `YYYY-MM-DD`. Absent: no day is announced. */
   readonly retiresOn?: string;
-  /** They win over those of the model's name. */
+  /** Habits of the provider. They override the habits that turnfold knows by the model's name. */
   readonly habits?: ProviderHabits;
-  /** Absent: the formula of the model's name. */
+  /** Absent: turnfold uses the formula that it knows by the model's name. */
   readonly pictures?: PictureFormula;
 }
 
@@ -74,11 +74,11 @@ export interface ToolDescription {
 }
 
 export interface ToolCallPiece {
-  /** From 0. */
+  /** Index of the call in the answer, from 0. */
   readonly call: number;
-  /** In the first piece of a call. */
+  /** Name of the tool, only in the first piece of a call. */
   readonly name?: string;
-  /** Next characters. */
+  /** Next characters of the call's arguments. */
   readonly arguments?: string;
 }
 
@@ -88,7 +88,7 @@ export interface ModelRequest {
   readonly tools: readonly ToolDescription[];
   /** Oldest first. A summary of compacted messages has the role `summary`. */
   readonly messages: readonly Message[];
-  /** Counted by turnfold. */
+  /** Tokens of the request, counted by turnfold. */
   readonly tokens: number;
   /** Version that the messages come from, if any. */
   readonly version?: number;
@@ -100,30 +100,30 @@ export interface ModelRequest {
   readonly thinking?: 'off';
   /** Absent: the provider's own rules apply. */
   readonly cache?: {
-    /** Hash of the conversation. A provider sends requests with one key to the servers that hold their start. */
+    /** Hash of the conversation. A provider sends requests with the same key to the servers that cache their start. */
     readonly key: string;
     /** Time for which the provider keeps the request's start. */
     readonly ttl: CacheTtl;
   };
   /** Hash of the person or tenant whom a provider can block. */
   readonly safetyIdentifier?: string;
-  /** A provider that can hold an answer to a schema is asked to do so. */
+  /** Schema of the answer. If the provider can enforce a schema, the request asks for that. */
   readonly answerSchema?: ProviderSchema;
   /** The same for all retries of one step. */
   readonly idempotencyKey: string;
   /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
-  /** turnfold sets it. A list of models passes each model's call to it. */
+  /** Set by turnfold. A list of models passes each model's call through this gate. */
   readonly gate?: ModelGate;
   /** Pieces of the answer's text. The model call may still fail afterwards. */
   readonly onText?: (piece: string) => void;
   /** Called with each piece of the model's reasoning, if the provider sends it. */
   readonly onReasoning?: (piece: string) => void;
-  /** The complete calls are in the answer. */
+  /** Called with each piece of a tool call. The complete calls are in the answer. */
   readonly onToolCall?: (piece: ToolCallPiece) => void;
   /** Usage so far, if the provider reports usage before the answer is complete. */
   readonly onUsage?: (usage: ModelUsage) => void;
-  /** A model of a fallback list failed, and the next one will be called. */
+  /** Called when a model of a fallback list failed, and the next one will be called. */
   readonly onPassedOver?: (model: string, why: ModelErrorKind) => void;
 }
 
@@ -141,7 +141,7 @@ export interface ModelUsage {
 
 export interface ModelAnswer {
   readonly content: string;
-  /** With the provider's ids. */
+  /** Tool calls with the provider's ids. */
   readonly toolCalls: readonly ToolCall[];
   /** `cut_off`: at the maximum output. `refusal`: the model or its provider declined. Absent means `complete`. */
   readonly end?: 'complete' | 'cut_off' | 'refusal';
@@ -151,14 +151,14 @@ export interface ModelAnswer {
   readonly usage?: ModelUsage;
   /** ms since epoch. The gate of the model is closed until then. */
   readonly nextCallAt?: number | undefined;
-  /** If it differs from the requested model. */
+  /** Name of the model that answered, if it differs from the requested model. */
   readonly model?: string;
   /** The provider's original items, unchanged: `RawItems`. */
   readonly raw?: unknown;
 }
 
 export interface ModelCompaction {
-  /** Readable text, if the provider returns any. */
+  /** Readable text of the summary, if the provider returns any. */
   readonly text?: string;
   /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
@@ -170,7 +170,7 @@ export interface ModelCompaction {
 
 export interface Model {
   readonly profile: ModelProfile;
-  /** Absent: a gate without limits of its own, by the model's id. */
+  /** Absent: the model's gate has no configured limits and is named by the model's id. */
   readonly gate?: GateSettings;
   /** Models that this model tries in order. Each has a gate of its own. */
   readonly fallbacks?: readonly Model[];
@@ -197,18 +197,23 @@ export interface ModelErrorOptions {
   readonly retryAt?: number;
   /** Code of the provider, or the broken message-format rule. */
   readonly code?: string;
-  /** Outline of a refused request as JSON, without contents: the entries that the error names. */
+  /**
+   * Outline of the refused request as JSON, without contents. It shows only the entries that the provider's error
+   * names.
+   */
   readonly form?: string;
-  /** Billed for an answer that cannot be used. */
+  /** Tokens billed for an answer that cannot be used. */
   readonly usage?: ModelUsage;
   /** The provider refused what the messages hold, such as a picture. The turn's messages then leave the context. */
   readonly refusesContents?: boolean;
   /**
-   * An `invalid` error names a size or a limit, not a message. A new version is then not replaced by its larger parent.
+   * True if an `invalid` error names a size or a limit, not a message. A new version is then not replaced by its larger
+   * parent.
    */
   readonly mayBeTooLong?: boolean;
   /**
-   * The provider limits calls or is overloaded, so calls of all workers wait. An error with `retryAt` counts as such.
+   * True if the provider limits calls or is overloaded, so that calls of all workers wait. Default: true for an error
+   * with `retryAt`.
    */
   readonly isLimit?: boolean;
   readonly cause?: unknown;

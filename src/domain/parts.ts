@@ -7,7 +7,7 @@ export interface ContentReference {
   readonly reference: string;
   /** E.g. `image/png` or `application/pdf`. */
   readonly mediaType: string;
-  /** Counts towards the size of a request (0). */
+  /** Bytes that count towards the size of a request (default 0). */
   readonly bytes: number;
   readonly name?: string;
 }
@@ -36,14 +36,15 @@ export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'pa
 /** Two texts that would run into each other are joined by a line break. */
 export function joinPartTexts(texts: readonly string[]): string {
   return texts.reduce((before, after) => {
-    // Providers cut a sentence before its full stop. A word such as `.env` begins with one, too.
+    // A provider may split a text before a full stop. A word such as `.env` also begins with a full stop.
     const isApart = before === '' || after === '' || /\s$/.test(before) || /^(?:\s|[.,;:!?)\]]+(?:\s|$))/.test(after);
     return isApart ? before + after : `${before}\n${after}`;
   }, '');
 }
 
 /**
- * By hand, because a message of 1 MB may have 300,000 parts: a union of schemas for all formats would take a second.
+ * Parsed without a schema, because a message of 1 MB may have 300,000 parts. A union of schemas for all formats would
+ * take a second.
  */
 export function readPart(given: unknown): ContentPart {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };
@@ -141,7 +142,7 @@ function nameOf(name: unknown): { readonly name?: string } {
   return typeof name === 'string' && name !== '' ? { name } : {};
 }
 
-/** `fromCharCode` takes a limited number of arguments. */
+/** Bytes per call of `fromCharCode`, which accepts a limited number of arguments. */
 const CHUNK_BYTES = 32_768;
 
 /** Writes bytes as base64, as they are stored. Also runs in browsers. */

@@ -22,7 +22,7 @@ export type BackoffCause = (typeof BACKOFF_CAUSES)[number];
 export const PASS_FALLBACKS = ['summaries_missing', 'evicted', 'floor_relaxed', 'taken_over'] as const;
 export type PassFallback = (typeof PASS_FALLBACKS)[number];
 
-/** Two results for the same pass can be compared. */
+/** Measured result of a pass. Two results for the same pass can be compared. */
 export interface PassMeasure {
   /** `proposed`: the pass waits for a person's decision. */
   readonly outcome: PassOutcome['kind'] | 'proposed';
@@ -31,7 +31,7 @@ export interface PassMeasure {
   readonly tokensAfter: number;
   /** Summaries in the context after the pass. */
   readonly summaries: number;
-  /** Removed without a new summary. */
+  /** Tokens of messages that were removed without a new summary. */
   readonly evictedTokens: number;
 }
 
@@ -40,7 +40,7 @@ export type PassEvent =
   | {
       readonly type: 'pass_requested';
       readonly reasons: readonly Reason[];
-      /** A pass in progress received the reasons. */
+      /** True if a pass in progress received the reasons, so that no new pass began. */
       readonly isJoined: boolean;
     }
   | {
@@ -62,7 +62,7 @@ export type PassEvent =
       readonly sequences: number;
       /** Ways in which the pass achieved less than planned. */
       readonly fallbacks?: readonly PassFallback[];
-      /** Third pass in a row that gained too little. Soft passes stop until the context has grown. */
+      /** True for the third pass in a row that gained too little. Soft passes stop until the context has grown. */
       readonly startsBackoff?: boolean;
     }
   /** A threshold was reached, but a pass would gain nothing now. */
@@ -112,14 +112,17 @@ export type PassEvent =
       readonly written?: {
         /** Model that wrote the summary. */
         readonly by: string;
-        /** Another model was tried first and wrote no summary. */
+        /** True if another model was tried first and wrote no summary. */
         readonly isFallback: boolean;
       };
       /** Earlier models' reasons to refuse, without contents. Failed calls have their own events. */
       readonly why?: string;
     };
 
-/** `check`: turnfold refused the format before the commit. `provider`: after it, and the version before replaced it. */
+/**
+ * A message format was refused. `check`: turnfold refused it before the commit. `provider`: a provider refused it after
+ * the commit, and the previous version came back.
+ */
 type RefusalEvent = {
   readonly type: 'version_refused';
   /** Origin of the refusal: turnfold's check before the commit, or the provider. */

@@ -4,12 +4,12 @@ import { REASONS } from './pass.ts';
 
 const tokens = z.number().int().nonnegative();
 
-/** The parts sum up to at most what `fixed` leaves of `budget`. */
+/** Division of a budget in tokens. The parts besides `fixed` sum up to at most `budget` minus `fixed`. */
 export const budgetDivisionSchema = z.object({
   budget: tokens,
   /** System messages, pins, open rounds, unread results, and the inputs of the running turn. */
   fixed: tokens,
-  /** Users' words before the tail. */
+  /** Words of users before the tail. */
   users: tokens,
   summaries: tokens,
   /** Newest messages, which stay verbatim. */
@@ -40,18 +40,18 @@ export type BudgetInfeasible = z.infer<typeof budgetInfeasibleSchema>;
 
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
-/** A plan, as recorded with its pass. Ranges are inclusive, and refer to this version and head. */
+/** Plan that is recorded with its pass. Its ranges are inclusive, and refer to this version and head. */
 export const passPlanSchema = z.object({
   kind: z.enum(['none', 'trim', 'summarize', 'evict', 'infeasible']),
   reasons: boundedList(z.enum(REASONS), MAX_GROWN_ENTRIES),
   version: z.number().int().min(0),
   head: z.number().int().min(0),
-  /** Mean tokens of the context. */
+  /** Mean tokens of a request with the context. Not the upper bound. */
   tokens: z.number(),
   sequences: boundedList(
     rangeSchema.extend({
       tokens: z.number(),
-      /** With the copied words of users. */
+      /** Maximum tokens of the summary, including the copied words of users. */
       maxTokens: z.number(),
       /** Part of `maxTokens` for the words of users, if the range has any. */
       userTokens: z.number(),

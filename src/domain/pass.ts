@@ -16,14 +16,14 @@ export type PassOutcome =
   | { readonly kind: 'infeasible' }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** Such an end restarts the counts of `turnThreshold` and `messageThreshold`. */
+/** True if this end of a pass restarts the counts of `turnThreshold` and `messageThreshold`. */
 export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return kind !== 'no_reason' && kind !== 'thinking';
 }
 
 /**
- * Another pass would not change the size of the context. Only then may a waiting turn continue (invariant I13). Must
- * match `SETTLES_SIZE` in lua/shared/pass-end.lua.
+ * True if another pass would not change the size of the context. Only then may a waiting turn continue (invariant I13).
+ * Must match `SETTLES_SIZE` in lua/shared/pass-end.lua.
  */
 export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return ['committed', 'approved', 'none', 'no_gain', 'infeasible'].includes(kind);
@@ -33,7 +33,9 @@ export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
 export const PASS_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
-  /** Claims before the first plan, and again after it. The last one commits with the summaries that are ready. */
+  /**
+   * Claims before the first plan, and again after the plan. The last claim commits with the summaries that are ready.
+   */
   maxAttempts: 3,
   /** While a pass waits for its summaries, only its own queue job may claim it for this long. */
   parkMs: 60_000,
@@ -65,12 +67,12 @@ export type Reason = (typeof REASONS)[number];
 const TOKEN_REASONS: ReadonlySet<Reason> = new Set(['token_threshold', 'ratio', 'hard_limit', 'overflow', 'manual']);
 const HARD_REASONS: ReadonlySet<Reason> = new Set(['hard_limit', 'overflow', 'manual']);
 
-/** Only with a token reason is `maxTokens` a target. */
+/** `maxTokens` is a target only if the pass has a token reason. */
 export function hasTokenReason(reasons: readonly Reason[]): boolean {
   return reasons.some((reason) => TOKEN_REASONS.has(reason));
 }
 
-/** Only with a hard reason does the budget override the retention window. */
+/** The budget overrides the retention window only if the pass has a hard reason. */
 export function hasHardReason(reasons: readonly Reason[]): boolean {
   return reasons.some((reason) => HARD_REASONS.has(reason));
 }

@@ -1,10 +1,10 @@
-/** In pixels. */
+/** Size in pixels. */
 interface PictureSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** A JPEG file may have a preview of some kilobytes before its size. */
+/** Characters of a file that are read. A JPEG file may have a preview of some kilobytes before its size. */
 const READ_CHARACTERS = 131_072;
 
 const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined>> = {
@@ -14,7 +14,7 @@ const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined
   'image/webp': readWebp,
 };
 
-/** Pictures that providers take. */
+/** Media types of pictures that providers accept. */
 export const PICTURE_TYPES: ReadonlySet<string> = new Set(Object.keys(READERS));
 
 /** Reads only the start of the file. @returns undefined if it is no PNG, JPEG, GIF or WebP file */
@@ -58,7 +58,7 @@ function readWebp(file: Buffer): PictureSize | undefined {
   }
 }
 
-/** The other markers in this range hold tables. */
+/** Markers of a JPEG frame, which holds the size. The other markers in this range hold tables. */
 const FRAME_MARKERS: ReadonlySet<number> = new Set([
   0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf,
 ]);

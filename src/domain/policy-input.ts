@@ -22,11 +22,11 @@ export function readPolicy(value: unknown, at = ''): ReadPolicy {
 }
 
 export interface PolicyExamination extends ReadPolicy {
-  /** If there are any, the policy is empty. */
+  /** Problems of the policy. If there are any, `policy` is empty. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Far more than any policy needs. */
+/** Far more characters and values than any policy needs. */
 const POLICY_BOUNDS = { maxCharacters: 10_000_000, maxValues: 5_000 };
 export const MAX_POLICY_SETTINGS = 100;
 
@@ -95,7 +95,7 @@ function camelCaseKeys(
   readonly problems: readonly TurnfoldError[];
   readonly spellings: Spellings;
 } {
-  // In an object, the key `__proto__` would silently lose the value.
+  // A map is used, because in an object, the key `__proto__` would silently lose its value.
   const keyed = new Map<string, unknown>();
   const problems: TurnfoldError[] = [];
   const spellings = new Map<string, string>();
@@ -125,7 +125,7 @@ function camelCaseKeys(
 
 type Spellings = ReadonlyMap<string, string>;
 
-/** Names the field as the user wrote it, e.g. in snake_case. */
+/** Names the field as the user wrote it, for example in snake_case. */
 function spellAs(problem: TurnfoldError, spellings: Spellings): TurnfoldError {
   const { field = '', message } = problem;
   const path = [...spellings.keys()].find(

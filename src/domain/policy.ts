@@ -9,7 +9,10 @@ export type CacheTtl = (typeof CACHE_TTLS)[number];
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
-/** Half of a surrogate pair has no UTF-8 form and could not be sent unchanged. */
+/**
+ * Text that is pinned. Half of a surrogate pair is refused, because it has no UTF-8 form and could not be sent
+ * unchanged.
+ */
 const pin = z
   .string()
   .refine((text) => text.trim() !== '', 'must contain more than blanks')
@@ -18,7 +21,7 @@ const pin = z
     'contains half of a surrogate pair, which cannot be sent. Use whole characters',
   );
 
-/** Its key stays in the environment, because policies are stored and shown. */
+/** Model of a summarizer. Its API key stays in the environment, because policies are stored and shown. */
 const policyModelSchema = modelOptionsSchema.extend({
   /** `provider/model`. */
   model: z.string().min(1),
@@ -26,7 +29,7 @@ const policyModelSchema = modelOptionsSchema.extend({
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' })
     .optional(),
-  /** Holds the key. */
+  /** Environment variable that holds the API key. */
   apiKeyVariable: z
     .string()
     .regex(/^[A-Z][A-Z0-9_]{0,99}$/, 'expected the name of an environment variable')
@@ -44,10 +47,10 @@ const summarizerSchema = z.union([
     /** Ids of configured models, `provider/model`, or objects. Tried in order. If all fail, code writes the summary. */
     models: boundedList(z.union([z.string().min(1), policyModelSchema]), 100).min(1),
     prompt: z.string().min(1).optional(),
-    /** Copied words of users come in addition. */
+    /** Maximum tokens of a summary, without the copied words of users. */
     maxTokens: z.number().int().min(16).optional(),
     /**
-     * Milliseconds without a sign of the model. A model that keeps sending also gets the time that its output limit
+     * Milliseconds to wait for a sign of the model. A model that keeps sending also gets the time that its output limit
      * needs.
      */
     callTimeout: z.number().int().min(1_000).max(3_600_000).optional(),
@@ -56,7 +59,7 @@ const summarizerSchema = z.union([
 
 const budgetSharesSchema = z
   .strictObject({
-    /** Words of users before the latest messages. */
+    /** Share of the users' words before the latest messages. */
     users: z.number().min(0).max(1),
     /** Share of summaries. */
     summaries: z.number().min(0).max(1),
@@ -77,14 +80,14 @@ export const policyInputSchema = z.strictObject({
   thresholdRatio: share.optional().describe('Share of the usable window at which compaction is requested.'),
   /** Share of the usable window at which a turn must wait for compaction. */
   hardRatio: share.optional().describe('Share of the usable window at which a turn must wait for compaction.'),
-  /** Turns since the last compaction after which the next one is requested. */
+  /** Number of turns since the last compaction after which another compaction is requested. */
   turnThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe('Number of turns since the last compaction after which the next one is requested.'),
-  /** Messages since the last compaction after which the next one is requested. */
+  /** Number of messages since the last compaction after which another compaction is requested. */
   messageThreshold: z
     .number()
     .int()
@@ -113,7 +116,10 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
     ),
-  /** Shares of the budget beside fixed messages. The latest messages have the rest, and what the others do not need. */
+  /**
+   * Shares of the budget beside fixed messages. The latest messages get the rest and what the other shares leave
+   * unused.
+   */
   budgetShares: budgetSharesSchema
     .optional()
     .describe(
@@ -229,7 +235,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
 
 export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
-/** An absent setting of an override keeps the base's value. */
+/** Merges policies. An absent setting of an override keeps the base's value. */
 export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {
   return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
 }
@@ -244,7 +250,7 @@ function withoutAbsent(input: PolicyInput): PolicyInput {
 
 /** Idle TTL, carried by a write. A conversation that stays idle this long is erased. */
 export interface IdleTtl {
-  /** Ms. 0: no limit. Absent if the writer has no policy: the last value stays. */
+  /** Idle TTL in ms. 0: no limit. Absent if the writer has no policy: the last value stays. */
   readonly conversationTtl?: number | undefined;
 }
 

@@ -6,7 +6,7 @@ export interface WholeRange {
   readonly most: number;
 }
 
-/** Settings come from the environment or from code. */
+/** Ranges of the settings of a process. The settings come from the environment or from code. */
 export const PROCESS_RANGES = {
   shards: { least: 1, most: 4_096 },
   queueShards: { least: 1, most: 64 },
@@ -41,7 +41,7 @@ export function wholeNumber(range: WholeRange): z.ZodNumber {
 
 export const prefixSchema = z.string({ error: PREFIX_FORM }).refine(isPrefix, { error: PREFIX_FORM });
 
-/** The parsed value is the same function, not a copy. */
+/** Schema for a function. The parsed value is the same function, not a copy. */
 export const functionSchema = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === 'function',
   'expected a function',

@@ -8,7 +8,7 @@ const proposalSchema = z.object({
   id: z.string(),
   /** Committed only if its parent is still the current version. */
   version: versionSchema,
-  /** By the keys that the version uses. */
+  /** Texts of the summaries, by the keys that the version uses. */
   summaries: boundedRecord(z.string(), summarySchema, MAX_GROWN_ENTRIES),
 });
 
@@ -21,7 +21,7 @@ export type Verdict =
   | { readonly kind: 'approve'; readonly edits: Edits }
   | { readonly kind: 'reject'; readonly reason?: string };
 
-/** The proposal stays open. */
+/** Why turnfold could not carry out an approval. The proposal stays open. */
 export interface ApprovalRefusal {
   readonly code: 'invalid_input' | 'proposal_stale' | 'conversation_busy';
   /** Path of the wrong value in the approval. */

@@ -2,10 +2,11 @@ import { contextSize, isWholeCount, type RequestOverhead, type SizeAnchor, type 
 
 /**
  * Why turnfold does not use a provider's token count of a request:
- * - `part`: a part of the request, for example the part that its cache did not have.
+ * - `part`: the provider counted only a part of the request, e.g. the part that its cache did not have.
  * - `excess`: no tokenizer needs so many tokens.
- * - `stale`: not grown, although the request has. Too little to decide.
- * - `truncated`: not grown, although the request has grown by much. The provider cuts requests without an error.
+ * - `stale`: the count has not grown, although the request has, but by too little to decide.
+ * - `truncated`: the count has not grown, although the request has grown by much. The provider cuts requests without an
+ *   error.
  */
 export type CountFault = 'part' | 'excess' | 'stale' | 'truncated';
 
@@ -20,20 +21,20 @@ export interface IgnoredCount {
   readonly countedTokens: number;
 }
 
-/** More than between any two tokenizers, for one token of turnfold's calibrated count. */
+/** Maximum of reported tokens per token of turnfold's calibrated count. Two tokenizers never differ by so much. */
 const MOST_RATIO = 2;
-/** A provider or a gateway may add e.g. a system prompt of its own. */
+/** Tokens that a provider or a gateway may add, e.g. a system prompt of its own. */
 const MOST_ADDED = 2_000;
 
-/** A request has grown by much from this share of its former size on, and from this number of tokens on. */
+/** A request has grown by much if it grew by at least this share of its former size and this many tokens. */
 const GROWN = { share: 0.2, tokens: 512 };
-/** No provider counts such growth as less than a quarter. */
+/** From this many tokens on, no provider counts growth as less than this share of the tokens. */
 const COUNTED_GROWTH = { tokens: 128, share: 0.25 };
 
-/** Before any correction. */
+/** Counts of turnfold before any correction. */
 export interface CountedRequest {
   readonly countedTokens: number;
-  /** Part of `countedTokens`. A provider may count a twentieth of it. */
+  /** Tokens of pictures, part of `countedTokens`. A provider may count only a twentieth of these tokens. */
   readonly pictureTokens: number;
 }
 

@@ -1,23 +1,24 @@
 /**
- * Beyond the wire format. Without a catalogue row, turnfold knows them by the model's name, and learns from a refusal.
+ * Rules of a provider beyond the wire format. Without a catalogue row, turnfold derives habits from the model's
+ * name and learns from a refusal.
  */
 export interface ProviderHabits {
   /**
-   * Answers whose reasoning goes back (Chat Completions): `none`, those of the current tool `loop`, also earlier ones
+   * Answers whose reasoning is sent back (Chat Completions). `none`, only the current tool `loop`, also earlier answers
    * with `calls`, or `all`. Default `loop`.
    */
   readonly reasoning?: 'none' | 'loop' | 'calls' | 'all';
-  /** Every answer with calls must have reasoning. Without recorded reasoning, it gets a placeholder. */
+  /** Every answer with calls must have reasoning. An answer without recorded reasoning gets a placeholder. */
   readonly needsReasoning?: boolean;
-  /** Thinking without a signature goes back (Anthropic Messages of other makers). */
+  /** Thinking without a signature is sent back (Anthropic Messages of other makers). */
   readonly isThinkingUnsigned?: boolean;
-  /** Nine letters or digits (Mistral). */
+  /** Call ids must have nine letters or digits (Mistral). */
   readonly callIds?: 'nine';
-  /** Every tool call needs a thought signature (Gemini 3). Without one, it gets a placeholder. */
+  /** Every tool call needs a thought signature (Gemini 3). A call without a signature gets a placeholder. */
   readonly needsSignatures?: boolean;
   /**
-   * A later system message may stay in place. Otherwise a user message has its text. Default: true for both APIs of
-   * OpenAI.
+   * A later system message may keep its role and place. Otherwise, its text is sent as a user message. Default: true
+   * for both APIs of OpenAI.
    */
   readonly takesLaterSystem?: boolean;
 }

@@ -1,14 +1,14 @@
 import { isMapping } from './parse.ts';
 
 export interface ProviderSchema {
-  /** With the keywords that all providers take. */
+  /** JSON Schema with only the keywords that all providers accept. */
   readonly schema: Readonly<Record<string, unknown>>;
   /** Every object requires all of its fields. OpenAI enforces no other schema. */
   readonly isStrict: boolean;
 }
 
 const KEPT: ReadonlySet<string> = new Set(['type', 'description', 'title', 'enum', 'const', 'required']);
-/** Keywords that only narrow a value. The worker checks them in the answer. */
+/** Keywords that only narrow a value. They are not sent. The worker checks the answer by them. */
 const LOOSENED: ReadonlySet<string> = new Set(
   (
     '$schema $id $comment id default examples readOnly writeOnly deprecated format pattern minimum maximum ' +

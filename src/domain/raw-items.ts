@@ -2,26 +2,28 @@ import { z } from 'zod';
 import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import type { Message } from './message.ts';
 
-/** More than one answer of a provider has, and one item. */
+/** Maximum items of an answer, and fields of an item. No provider's answer has so many. */
 const [MAX_ITEMS, MAX_FIELDS] = [10_000, 1_000];
 
 export const WIRE_FORMATS = ['anthropic', 'openai-chat', 'openai-responses'] as const;
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
-/** The wire formats, and the content parts of AI SDK models. */
+/** Formats of raw items: the wire formats, and the content parts of AI SDK models. */
 const RAW_FORMATS = [...WIRE_FORMATS, 'ai-sdk'] as const;
 export type RawFormat = (typeof RAW_FORMATS)[number];
 
 /**
- * Only these hold signed thinking, encrypted reasoning and the provider's own compaction. Another format or model
- * cannot use them.
+ * Original items of a provider. Only they hold signed thinking, encrypted reasoning and the provider's own compaction.
+ * Another format or model cannot use the items.
  */
 export const rawItemsSchema = z.object({
   /** Format of the items. */
   format: z.enum(RAW_FORMATS),
-  /** By the provider's name for it. */
+  /** Model that wrote the items, by the provider's name. */
   model: z.string().min(1),
-  /** Version that was sent. Thinking depends on all earlier content, so another version makes it invalid. */
+  /**
+   * Version of the context that was sent. Thinking depends on all earlier content, so another version makes it invalid.
+   */
   version: z.number().int().min(0).optional(),
   /** Fingerprint of the system texts and tools, if thinking depends on them (`Rendered.prefix` in `src/wire`). */
   prefix: z.string().optional(),

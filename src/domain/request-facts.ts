@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { FixedWeight, Limits, ModelWindow } from './limits.ts';
 import { POLICY_DEFAULTS, type Policy, type PolicyInput, policyInputSchema } from './policy.ts';
 
-/** In tokens. Only workers know the agent, so they record these facts with each model call, for readers. */
+/** Facts about a request, in tokens. Only workers know the agent, so they record these facts with each model call. */
 export interface RequestFacts extends FixedWeight {
   /** Context window of the model. */
   readonly windowTokens: number;
@@ -65,7 +65,7 @@ export function readFacts(
   };
 }
 
-/** A size is a whole number, so it reaches a threshold of 0.85 × 1,001 tokens at 851. */
+/** Rounds sizes up. A size is a whole number, so it reaches a threshold of 0.85 × 1,001 tokens at 851. */
 function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | undefined>>): { [K in Name]?: number } {
   const known = Object.entries<number | undefined>(sizes).flatMap(([name, size = -1]) =>
     size < 0 ? [] : [[name, Math.ceil(size)] as const],
@@ -73,7 +73,7 @@ function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | 
   return Object.fromEntries(known) as { [K in Name]?: number };
 }
 
-/** A compaction is then planned as a worker would plan it. */
+/** Limits from recorded facts. A reader with these limits plans a compaction as a worker would. */
 export function limitsOf({ windowTokens, reservedTokens, upperBoundFactor }: RequestFacts): ModelWindow {
   return { windowTokens, outputCapTokens: reservedTokens, upperBoundFactor };
 }

@@ -7,14 +7,14 @@ export function omitRolledBack(log: readonly LogEntry[], versions: readonly Vers
 }
 
 /**
- * The evicted end of rolled-back versions. A person still sees messages that a provider refused, so they are no such
- * range.
+ * Ranges that rollbacks took out of the context. Messages that a provider refused are not included, because a person
+ * still sees them.
  */
 export function findRolledBack(versions: readonly Version[]): SeqRange[] {
   return versions.flatMap(rangeOf);
 }
 
-/** Rolled-back ranges that are still out of the context. A restore may have brought others back. */
+/** Rolled-back ranges that are still out of the context. A restore may have brought other ranges back. */
 export function findHidden(versions: readonly Version[], segments: readonly Segment[]): SeqRange[] {
   const gone = segments.filter(({ kind }) => kind === 'evicted');
   return findRolledBack(versions).flatMap(({ from, to }) =>

@@ -1,6 +1,6 @@
 import type { SeqRange } from './version.ts';
 
-/** Adjacent ranges become one. */
+/** Joins adjacent ranges into one range. */
 export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of ranges) {
@@ -11,7 +11,7 @@ export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
   return joined;
 }
 
-/** @param others in any order @returns the rest of the range, ascending */
+/** Removes ranges from a range. @param others in any order @returns the rest of the range, ascending */
 export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
   const left: SeqRange[] = [];
   let next = from;
@@ -24,7 +24,10 @@ export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange
   return left;
 }
 
-/** First of ascending ranges that ends at or after a seq. Binary search, because a plan may describe 10,000 ranges. */
+/**
+ * Finds the first of ascending ranges that ends at or after a seq. Uses binary search, because a plan may describe
+ * 10,000 ranges.
+ */
 export function findFirst(ranges: readonly SeqRange[], seq: number): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {

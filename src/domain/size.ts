@@ -5,7 +5,7 @@ import type { Weight } from './message.ts';
 export interface SizeAnchor {
   /** Seq of the answer, included in `tokens`. */
   readonly seq: number;
-  /** All input tokens, cached ones included, plus the output that is sent again. */
+  /** All input tokens, including cached tokens, plus the output that is sent again. */
   readonly tokens: number;
   /** Size of all log entries up to `seq`. */
   readonly total: Weight;
@@ -70,20 +70,23 @@ function countUpTo(total: Weight, { weight, baseTotal }: SizeRecord, overhead: R
   return weight.tokens + total.tokens - baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
 }
 
-/** An unchecked count below turnfold's own is ignored. */
+/**
+ * True if the count of the anchor can be used. An unchecked provider count below half of turnfold's own count is
+ * ignored.
+ */
 function isValid(anchor: SizeAnchor, record: SizeRecord, overhead: RequestOverhead): boolean {
   if (anchor.version !== record.version || !hasSameFingerprint(anchor, overhead)) return false;
   return anchor.isWhole === true || isWholeCount(anchor.tokens, countUpTo(anchor.total, record, overhead));
 }
 
-/** An absent hash matches any hash. */
+/** True if the anchor belongs to the same request parts. An absent hash matches any hash. */
 function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhead): boolean {
   return fingerprint === undefined || overhead.fingerprint === undefined || fingerprint === overhead.fingerprint;
 }
 
 /**
- * A plan agrees with the size by which a turn asked for it: the larger of the model's own and the latest count's
- * calibration.
+ * Calibration factor: the larger of the model's own and that of the latest count. A plan and the turn that requested
+ * the pass then use the same size.
  */
 export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): number {
   const { anchor } = record;
@@ -96,13 +99,18 @@ export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
 }
 
-/** Outside of these factors, the provider counted something else or only a part. */
+/**
+ * Smallest and largest trusted factor between both counts. Otherwise, the provider counted something else or only a
+ * part.
+ */
 const LEAST = 0.5;
 const MOST = 2;
-/** In smaller requests, the message format dominates the count. */
+/** Smallest request whose counts are compared. In smaller requests, the message format dominates the count. */
 const MIN_COUNTED_TOKENS = 256;
 
-/** Some providers report 0 or leave out cached tokens. Such a count would prevent compaction. */
+/**
+ * False for an incomplete count, which would prevent compaction. Some providers report 0 or leave out cached tokens.
+ */
 export function isWholeCount(providerTokens: number, countedTokens: number): boolean {
   return providerTokens > 0 && providerTokens >= countedTokens * LEAST;
 }

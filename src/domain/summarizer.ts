@@ -5,7 +5,7 @@ import type { RawItems } from './raw-items.ts';
 import type { SeqRange } from './version.ts';
 
 export interface EarlierSummary {
-  /** Without the copied user messages before it. */
+  /** Text of the summary, without the user messages that were copied before it. */
   readonly text: string;
   /** Range of messages that the summary stands for. */
   readonly covers: SeqRange;
@@ -44,17 +44,17 @@ export interface SummaryRequest {
   readonly opensVersion?: number;
   /** User message before the range. */
   readonly userRequest?: string;
-  /** Texts that code puts before the summary, which need not repeat them. */
+  /** Words of users that turnfold copies before the summary. The summary need not repeat them. */
   readonly userTexts?: string;
-  /** Holds rules of security and permission. */
+  /** System prompt of the agent, which holds rules of security and permission. */
   readonly system?: string;
   /** Absent if the live context does not start with this range as in the log. */
   readonly readPrefix?: () => Promise<CachedPrefix | undefined>;
-  /** Messages after the range show which names the agent still uses. */
+  /** Messages after the range. They show which names the agent still uses. */
   readonly later?: readonly Message[];
   /** How many last messages of `later` stay in the context. The summary need not repeat them. */
   readonly keptLater?: number;
-  /** Most tokens of the summary's text. */
+  /** Maximum tokens of the summary's text. */
   readonly maxTokens: number;
   /** Aborts when the summary is not needed any more. */
   readonly signal: AbortSignal;
@@ -73,7 +73,7 @@ export type SummaryAnswer =
       readonly status: 'written';
       /** Text of the summary. */
       readonly text: string;
-      /** Existing summaries were extended with later messages. */
+      /** True if existing summaries were extended with later messages. */
       readonly isUpdate?: boolean;
       /** The provider's own compaction with its tokens. Other models get the summary text instead. */
       readonly own?: {
@@ -82,7 +82,7 @@ export type SummaryAnswer =
         readonly tokens: number;
       };
     }
-  /** The range is too small for this summarizer. The next one of the list is used. */
+  /** The range is too small for this summarizer. The next summarizer of the list is used. */
   | { readonly status: 'unfit'; readonly why: string }
   /** A retry would not help. */
   | { readonly status: 'refused'; readonly why: string }

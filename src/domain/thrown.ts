@@ -5,7 +5,7 @@ export interface ThrownFacts {
 }
 
 const NAME_CHARACTERS = 100;
-/** Enough for a provider's explanation. Megabytes would fill logs, traces and Redis. */
+/** Enough characters for a provider's explanation. Megabytes would fill logs, traces and Redis. */
 const MESSAGE_CHARACTERS = 2_000;
 
 /** Never throws: user code may throw proxies, symbols, objects without a prototype, or values with throwing getters. */
@@ -39,7 +39,7 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/** A cut text ends in "…". */
+/** Cuts a text. A cut text ends in "…". */
 export function clipText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, Math.max(0, maxCharacters - 1)).toWellFormed()}…`;
@@ -60,7 +60,7 @@ function isObject(value: unknown): value is object {
  * @param brand result of `Symbol.for`, which all copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
-  // On the prototype, so that the mark does not appear when errors are printed or compared.
+  // Defined on the prototype, so that the mark does not appear when errors are printed or compared.
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 

@@ -21,8 +21,8 @@ export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Claims without progress. If the process of the last one died while it ran nothing else, the next claim settles the
-   * turn as `poison` (invariant I10).
+   * Maximum claims without progress. If the process of the last claim died while it ran nothing else, the next claim
+   * settles the turn as `poison` (invariant I10).
    */
   maxAttempts: 3,
   /** Suspensions of one step for compaction. One more fails the turn with `retries_exhausted`. */
@@ -47,7 +47,7 @@ export const TURN_LIMITS = {
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
 export type OnBusy = (typeof ON_BUSY)[number];
 
-/** These waits end when a caller sends `answer`. */
+/** Kinds of wait that end when a caller sends `answer`. */
 export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 
@@ -56,15 +56,15 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
 }
 
 const recordedDecisionSchema = z.object({
-  /** For a call that waited for approval. Absent for a result. */
+  /** True if a person approved the call, false if denied. Absent for a delivered result. */
   approved: z.boolean().optional(),
   /** In ms since epoch, by the clock of Redis. */
   at: z.number(),
-  /** As the caller of `answer` named the person. */
+  /** Person who decided, as named by the caller of `answer`. */
   by: z.string().optional(),
 });
 
-/** Without the text of a result. */
+/** A decision about a call, without the text of a result. */
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 
 /** @param verdict as in `StoredAnswer` */
@@ -74,7 +74,7 @@ export function describeDecision(verdict: string, at: number, by = ''): Recorded
 }
 
 export const waitingCallSchema = z.object({
-  /** To be passed to `answer`. */
+  /** Id of the call, to be passed to `answer`. */
   id: z.string(),
   name: z.string(),
   /** JSON object as text, exactly as the model wrote it. */
@@ -96,7 +96,7 @@ export const waitingCallSchema = z.object({
 export type WaitingCall = z.infer<typeof waitingCallSchema>;
 
 export const waitingSchema = z.object({
-  /** `retry` is a wait for the model's provider. */
+  /** Event that ends the wait. `retry` is a wait for the model's provider. */
   for: z.enum(WAIT_KINDS),
   step: z.string(),
   /** In ms since epoch, by the clock of Redis. */
@@ -109,7 +109,7 @@ export const waitingSchema = z.object({
 
 export type Waiting = z.infer<typeof waitingSchema>;
 
-/** Nothing in it changes until the call has a result. */
+/** Part of a waiting call that does not change before the call has a result. */
 export type RecordedCall = Omit<WaitingCall, 'until' | 'decision'>;
 
 export interface CallToWaitFor extends RecordedCall {
@@ -122,13 +122,15 @@ export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> 
   readonly calls: readonly CallToWaitFor[];
   /** From the suspension to the deadline. For tool calls: the shortest among them. */
   readonly waitMs: number;
-  /** From the step's first such suspension to the failure of the turn. Absent: `maxSuspensions` counts. */
+  /**
+   * Ms from the step's first suspension of this kind to the failure of the turn. Absent: `maxSuspensions` limits them.
+   */
   readonly maxMs?: number | undefined;
-  /** The gate of the model chose the time. Such a wait is no retry. */
+  /** True if the gate of the model chose the time. Such a wait does not count as a retry. */
   readonly isHeld?: boolean | undefined;
   /** Span that ends with the suspension. The continuing span links to it. */
   readonly suspendedIn?: TraceParent | undefined;
-  /** If this pass has already ended, the wait ends at once. */
+  /** Pass that the turn waits for. If this pass has already ended, the wait ends at once. */
   readonly passId?: string | undefined;
 }
 
@@ -150,11 +152,11 @@ export const stepRecordSchema = z.discriminatedUnion('status', [
 
 export type StepRecord = z.infer<typeof stepRecordSchema>;
 
-/** Set by the caller of one turn. */
+/** Limits that the caller sets for one turn. */
 export interface TurnCaps {
   /** Ms from the acceptance, or from the due time of a delayed turn, to the settlement. */
   readonly deadlineMs?: number | undefined;
-  /** Input and output of all model calls together. */
+  /** Maximum input and output tokens of all model calls together. */
   readonly maxTurnTokens?: number | undefined;
 }
 
@@ -200,17 +202,17 @@ export interface TurnFacts {
   readonly steeredInto?: string;
   /** The last 16 requests that brought answers to calls, oldest first. */
   readonly requests?: readonly string[];
-  /** Counted by turnfold, in order. */
+  /** Tokens of each model request, counted by turnfold, in order. */
   readonly requestTokens: readonly number[];
   /** Token usage of all model calls so far, counted by the providers. */
   readonly usage?: TurnUsage;
 }
 
 export interface TurnUsage {
-  /** Includes cached ones. */
+  /** Input tokens, including cached tokens. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Part of `inputTokens`. Absent: none. */
+  /** Part of `inputTokens`. Absent: no cached tokens. */
   readonly cachedTokens?: number;
   /** Millionths of a US dollar. Absent if no prices are known. */
   readonly costMicros?: number;
@@ -228,7 +230,7 @@ export interface OpenTurnView extends TurnFacts {
   readonly redrivenAs?: undefined;
 }
 
-/** Uses no worker until its wait ends. */
+/** A turn that waits. It uses no worker until its wait ends. */
 export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'> {
   readonly state: 'waiting';
   readonly waiting: Waiting;
@@ -252,7 +254,7 @@ export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'
 export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'stopped'> {
   readonly state: 'canceled';
   readonly settledAt: number;
-  /** Text that its readers had seen. In the log, it has the mark `stopped`. */
+  /** Streamed text of a canceled turn that readers had seen. In the log, the text has the mark `stopped`. */
   readonly stopped?: Pick<TurnAnswer, 'seq' | 'content'>;
 }
 
@@ -264,14 +266,16 @@ export type TurnView<Value = unknown> =
   | FailedTurnView
   | CanceledTurnView;
 
-/** Several processes died on the turn, the last one while it ran nothing else. */
+/** Several processes died on the turn. The last process ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
   message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the process ran nothing else. Read the logs of those workers.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };
 
-/** With the answer to its last call, a turn waits only for a worker. @param state as recorded */
+/**
+ * Views a wait. Once the last call of a turn has an answer, the turn waits only for a worker. @param state as recorded
+ */
 export function viewWait<State extends TurnState>(
   state: State,
   waiting: Waiting | undefined,

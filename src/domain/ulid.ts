@@ -8,7 +8,8 @@ const HALF_BYTES = 5;
 const DRAWN_BYTES = 4_000;
 
 /**
- * Ascends within the process: in the same millisecond, or after the clock went back, an id is the last one plus one.
+ * Makes ids that ascend within the process. In the same millisecond, or after the clock went back, an id is the
+ * previous id plus one.
  */
 export class UlidSource implements IdSource {
   readonly #clock: Clock;

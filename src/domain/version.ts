@@ -11,15 +11,15 @@ const weightSchema = z.object({
 });
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
-/** Both ends included. */
+/** Range of log positions, both ends included. */
 export type SeqRange = Readonly<z.infer<typeof rangeSchema>>;
 
-/** The size in the context may be smaller than in the log. */
+/** Range of the log with its size in the context, which may be smaller than its size in the log. */
 const stretchSchema = rangeSchema.extend({ weight: weightSchema });
 
 const keptRangeSchema = z.tuple([z.number().int().min(0), z.number().int().min(0)]);
 
-/** Start, and position after the end, in UTF-16 units. */
+/** Start of a kept text, and the position after its end, in UTF-16 units. */
 export type KeptRange = Readonly<z.infer<typeof keptRangeSchema>>;
 
 const keptRangesSchema = boundedList(keptRangeSchema, MAX_GROWN_ENTRIES).refine(
@@ -27,7 +27,7 @@ const keptRangesSchema = boundedList(keptRangeSchema, MAX_GROWN_ENTRIES).refine(
   'expected ranges in ascending order that do not overlap',
 );
 
-/** Each range has a length and starts at or after the end of the one before. */
+/** True if each range has a length and starts at or after the end of the previous range. */
 export function areAscending(ranges: readonly KeptRange[]): boolean {
   return ranges.every(([start, end], index) => start < end && start >= (ranges[index - 1]?.[1] ?? 0));
 }
@@ -37,14 +37,14 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   stretchSchema.extend({ kind: z.literal('raw') }),
   stretchSchema.extend({
     kind: z.literal('summary'),
-    /** Introduced the summary, which later versions keep unchanged. */
+    /** Version that introduced the summary. Later versions keep the summary unchanged. */
     version: z.number().int().min(1),
     /** Key of the stored summary text. */
     summaryKey: z.string(),
     /** 1 for a summary of messages, one more for each level of summaries that it merges. */
     depth: z.number().int().min(1),
   }),
-  /** Tool results are replaced by a placeholder, unless they are shorter. A range with a note is one result. */
+  /** Each tool result is replaced by a placeholder, unless the result is shorter. A range with a note is one result. */
   stretchSchema.extend({
     kind: z.literal('masked'),
     /** Absent if the placeholder names only the message. */
@@ -72,14 +72,14 @@ export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipp
 export const versionSchema = z.object({
   /** Version 0 is the whole log. */
   number: z.number().int().min(0),
-  /** Null for the first. */
+  /** Version that this version changed. Null for version 0. */
   parent: z.number().int().min(0).nullable(),
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
   reasons: boundedList(z.string(), MAX_GROWN_ENTRIES),
   strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
   /** The segments cover 1…base without gaps. Later log entries are in the context unchanged. */
   base: z.number().int().min(0),
-  /** In order. */
+  /** Segments in the order of the log. */
   segments: boundedList(segmentSchema, MAX_GROWN_ENTRIES),
   /** Sum of the items of the context. */
   weight: weightSchema,
@@ -94,7 +94,7 @@ export const versionSchema = z.object({
   systemHash: z.string(),
   toolsHash: z.string(),
   pinsHash: z.string(),
-  /** A whole request when the version was made. */
+  /** Size of a whole request when the version was made. */
   measuredAt: z.object({
     /** Seq of the last log entry when the version was made. */
     head: z.number().int(),
@@ -103,7 +103,7 @@ export const versionSchema = z.object({
     bytes: z.number(),
   }),
   tokensBefore: z.number(),
-  /** With the same log as `tokensBefore`. */
+  /** Tokens of the context after the change, with the same log as `tokensBefore`. */
   tokensAfter: z.number(),
   /** Messages that this version removed from the context. */
   archived: z.number().int(),
@@ -120,12 +120,12 @@ export const versionSchema = z.object({
 
 export type Version = z.infer<typeof versionSchema>;
 
-/** As sent, with the placeholder that rendering adds. */
+/** Weight of the version as sent, with the placeholder that rendering adds. */
 export function weighVersion({ weight, placeholder = NO_WEIGHT }: Pick<Version, 'weight' | 'placeholder'>): Weight {
   return addWeights(weight, placeholder);
 }
 
-/** Never stored. */
+/** Version 0, the whole log. Never stored. */
 export const START_VERSION: Version = {
   number: 0,
   parent: null,
@@ -155,7 +155,7 @@ export const START_VERSION: Version = {
 export const summarySchema = z.object({
   text: z.string().min(1),
   covers: rangeSchema,
-  /** Keys of the older summaries that were merged into this one. */
+  /** Keys of the older summaries that were merged into this summary. */
   sources: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** 1 if made only from messages of the log. */
   depth: z.number().int().min(1),
@@ -208,7 +208,10 @@ export function checkHead(
   );
 }
 
-/** Without gaps, each version's predecessor is known. @throws conflict if a number is missing */
+/**
+ * Checks that version numbers have no gaps, so that each version's predecessor is known. @throws conflict if a number
+ * is missing
+ */
 export function checkNumber({
   expectedVersion,
   version,

@@ -4,7 +4,10 @@
  */
 const ACTING = /(?!\n|\t|\r\n)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
-/** Replaces each by its escape, e.g. `\u001b`. JSON uses the same escapes, so printed JSON keeps its value. */
+/**
+ * Replaces each such character by its escape, e.g. `\u001b`. JSON uses the same escapes, so printed JSON keeps its
+ * value.
+ */
 export function escapeActing(text: string): string {
   return text.replaceAll(ACTING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

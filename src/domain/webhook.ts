@@ -3,7 +3,7 @@ import { boundedList } from './bounded-schemas.ts';
 import type { ConversationEvent } from './conversation-event.ts';
 import { type ConversationRef, idSchema, nameConversation } from './ids.ts';
 
-/** By the names that receivers see. */
+/** Events of webhooks, by the names that receivers see. */
 export const WEBHOOK_EVENTS = {
   'turn.settled': 'turn_settled',
   'turn.waiting': 'turn_waiting',
@@ -17,11 +17,11 @@ const NAMES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventName, ...WebhookEventN
 export const WEBHOOK_LIMITS = {
   perTenant: 16,
   urlCharacters: 2_048,
-  /** A claimed delivery belongs to its worker for this long. Longer than one request. */
+  /** A claimed delivery belongs to its worker for this long, which is longer than one request may take. */
   claimMs: 30_000,
   requestMs: 15_000,
   responseBytes: 65_536,
-  /** Without one success, a webhook is set aside. Events are kept for 24 h, so half of it is left. */
+  /** A webhook without a success for this long is set aside. Events are kept for 24 h, so 12 h are left for a retry. */
   deadAfterMs: 12 * 3_600_000,
   /** Between two checks whether an operator has retried a webhook that was set aside. */
   deadPauseMs: 60_000,
@@ -46,7 +46,7 @@ export interface StoredWebhook extends Webhook {
   readonly secret: string;
 }
 
-/** Since the last success. All fields are absent while requests succeed. */
+/** Failures since the last success of a webhook. All fields are absent while requests succeed. */
 export interface WebhookHealth {
   /** Time of the first failed request since the last success. */
   readonly failingSince?: number;
@@ -56,7 +56,7 @@ export interface WebhookHealth {
   readonly lastFailure?: string;
   /** Nothing is sent until an operator retries the webhook. */
   readonly deadAt?: number;
-  /** Times that events expired before they could be sent. */
+  /** How often events expired before they could be sent. */
   readonly losses?: number;
 }
 
@@ -81,7 +81,7 @@ export const storedWebhookSchema = z.object({
   secret: z.string(),
 });
 
-/** Undefined if the webhook does not want the event. */
+/** @returns undefined if the webhook does not want the event */
 export function nameForWebhook(
   { events, agent }: Webhook,
   event: ConversationEvent,
@@ -91,7 +91,7 @@ export function nameForWebhook(
   return events.find((name) => WEBHOOK_EVENTS[name] === event.type);
 }
 
-/** As Standard Webhooks recommends. */
+/** Writes the body of a webhook request, as Standard Webhooks recommends. */
 export function writeWebhookBody(
   name: WebhookEventName,
   event: ConversationEvent,
@@ -102,7 +102,7 @@ export function writeWebhookBody(
   return JSON.stringify({ type: name, timestamp: new Date(at).toISOString(), data });
 }
 
-/** In ms: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
+/** Delay in ms: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
 export function retryDelay(attempts: number): number {
   return Math.min(WEBHOOK_LIMITS.firstRetryMs * 2 ** (attempts - 1), WEBHOOK_LIMITS.longestRetryMs);
 }

@@ -15,19 +15,22 @@ import type { CompactReport } from './compact/compacted-messages.ts';
 import type { EvaluatedConversation } from './evaluated-conversation.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 
-/** Token counts are estimates of whole requests, byte counts cover messages, system prompt and pins. */
+/**
+ * Report of a dry run. Token counts are estimates of whole requests. Byte counts cover messages, system prompt and
+ * pins.
+ */
 type DryRunReport = Omit<CompactReport, 'ranges' | 'notes' | 'errors'>;
 
 export interface CompactedConversation {
   readonly messages: readonly Message[];
   readonly report: DryRunReport;
-  /** A `recall` tool can still search its log. */
+  /** Conversation after the compaction, so that a `recall` tool can still search its log. */
   readonly conversation: EvaluatedConversation;
 }
 
 /**
- * Runs one pass over a whole recorded conversation, as if a person had requested it (`manual`). If necessary, messages
- * of the retention window go, too.
+ * Runs one pass over a whole recorded conversation, as if a person had requested the pass (`manual`). If necessary,
+ * messages of the retention window are removed, too.
  * @param weighed messages whose call ids are those of a log
  * @throws budget_infeasible with the sizes of all parts and advice on what to change
  * @throws invalid_context if the compacted context breaks a rule of a provider's format
@@ -138,8 +141,8 @@ export function infeasibleError(details: BudgetInfeasible): TurnfoldError {
 }
 
 /**
- * The messages of a request in turnfold's form, in the order of all provider formats: system messages, then a user
- * message. Summaries are user messages, results follow their calls, and empty messages are left out.
+ * Messages of a request in turnfold's form, in the order of all provider formats: system messages come first, then a
+ * user message. Summaries are user messages, results follow their calls, and empty messages are left out.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 function renderSentMessages(
@@ -158,7 +161,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
   if (item.kind === 'assistant') {
     const toolCalls = item.calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
     const { content, raw } = messages[item.origin] ?? {};
-    // The provider's items, with its reasoning, fit only the unchanged message.
+    // The provider's items, such as its reasoning, fit only an unchanged message.
     const kept = raw === undefined || content !== item.text ? {} : { raw };
     return { role: 'assistant', content: item.text, ...(toolCalls.length === 0 ? {} : { toolCalls }), ...kept };
   }
@@ -168,7 +171,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
   return { role: 'tool', toolCallId: item.callId, ...said, ...(item.isError ? { isError: true } : {}) };
 }
 
-/** A message with pictures also keeps its original parts. */
+/** Content of a sent message. A message with pictures also keeps its original parts. */
 function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
   const content = joinPartTexts(parts.map((part) => (part.kind === 'text' ? part.text : '')));
   const hasPictures = parts.some(({ kind }) => kind !== 'text');

@@ -17,17 +17,17 @@ import type { SummaryRecord } from '../store/summaries.ts';
 
 type Readers = Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
 
-/** Everything that the passes of a conversation left, without its messages. */
+/** State of a conversation after its passes, without its messages. */
 export interface ContextRecord extends Pick<ConversationState, 'passed' | 'backoff'> {
   readonly version: Version;
-  /** By their keys. */
+  /** Summaries by their keys. */
   readonly summaries: Readonly<Record<string, Summary>>;
 }
 
-/** A recorded conversation with its live context, as a store would have it. */
+/** A recorded conversation with its live context, as a store would hold both. */
 export class EvaluatedConversation {
   readonly ref: ConversationRef = { tenant: '_', id: 'evaluated' };
-  /** By the keys of their ranges. */
+  /** Summaries by the keys of their ranges. */
   readonly written = new Map<string, SummaryRecord>();
   readonly #agent: string;
   readonly #log: LogEntry[] = [];
@@ -84,7 +84,7 @@ export class EvaluatedConversation {
     return { version, head: this.head, entries, summaries: new Map(Object.entries(summaries)) };
   }
 
-  /** Reads as workers read from the store. */
+  /** Readers of this conversation, as workers read from the store. */
   get readers(): Readers {
     return {
       readConversation: async () => this.state,
@@ -104,12 +104,12 @@ export class EvaluatedConversation {
     this.#firstUserSeq ??= seq;
   }
 
-  /** A later conversation with the same messages can continue from this record. */
+  /** Record from which a later conversation with the same messages can continue. */
   get record(): ContextRecord {
     return this.#record;
   }
 
-  /** Continues from an earlier conversation, whose messages up to `version.base` were the same. */
+  /** Continues from the record of an earlier conversation. The messages up to `version.base` must be the same. */
   restore(record: ContextRecord): void {
     const { version } = record;
     const baseTotal = this.#log[version.base - 1]?.total ?? NO_WEIGHT;
@@ -122,7 +122,7 @@ export class EvaluatedConversation {
     this.#record = { ...this.#record, backoff, passed };
   }
 
-  /** @param texts summaries of the version and others, by their keys */
+  /** @param texts summaries of this version and of other versions, by their keys */
   commit(version: Version, texts: ReadonlyMap<string, Summary>, backoff: ConversationState['backoff']): void {
     const known = this.#record.summaries;
     const summaries = Object.fromEntries(

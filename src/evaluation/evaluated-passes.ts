@@ -13,7 +13,7 @@ export type SummarizerChain = SummarizationPorts['summarizers'];
 
 type MadeVersion = Extract<TrialOutcome, { kind: 'version' }>;
 
-/** Runs passes of one conversation in memory. They decide, summarize and settle with the code of the workers. */
+/** Runs passes of one conversation in memory. The code of the workers decides, summarizes and settles. */
 export class EvaluatedPasses {
   readonly conversation: EvaluatedConversation;
   readonly #prepared: PreparedAgent;
@@ -26,7 +26,7 @@ export class EvaluatedPasses {
     this.#summarizers = summarizers;
   }
 
-  /** Summarization jobs run one after the other. */
+  /** Runs a pass. Its summarization jobs run one after the other. */
   async run(requested: readonly Reason[]): Promise<TrialOutcome> {
     const { conversation } = this;
     const prepared = this.#prepared;
@@ -97,7 +97,7 @@ export class EvaluatedPasses {
   }
 }
 
-/** No person approves proposals here, so a policy with reviews commits at once. */
+/** No person approves proposals in an evaluation, so a policy with reviews commits at once. */
 function approveReviews(prepared: PreparedAgent): PreparedAgent {
   const { policy } = prepared;
   return policy.mode === 'review' ? { ...prepared, policy: { ...policy, mode: 'auto' } } : prepared;

@@ -9,29 +9,29 @@ import { type PreparedAgent, prepareAgent } from '../workers/prepared-agent.ts';
 import type { SummarizerChain } from './evaluated-passes.ts';
 import { RememberedCounts } from './remembered-counts.ts';
 
-/** Gives the command line the type without an import of the workers. */
+/** Type for the command line, which must not import the workers. */
 export type EvaluatedAgent = PreparedAgent;
 
-/** Size limit of a request: tokens, or a model of the catalogue. Without both there is no limit. */
+/** Size limit of a request: tokens, or a model of the catalogue. If both are absent, there is no limit. */
 export interface OfflineWindow {
-  /** The model's window minus the reserve for the answer. */
+  /** Tokens of the model's window minus the reserve for the answer. */
   readonly usableTokens?: number;
-  /** `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
+  /** Model as `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
   readonly model?: string;
-  /** In place of those of the catalogue. */
+  /** Limits that replace the limits of the catalogue. */
   readonly limits?: ModelWindow;
-  /** Tokens that are no messages, such as tools. */
+  /** Tokens of a request that are not messages, such as tools. */
   readonly reservedTokens?: number;
 }
 
-/** So large that no request reaches a threshold that is a share of it. */
+/** A window so large that no request reaches a threshold that is a share of the window. */
 const NO_WINDOW = Number.MAX_SAFE_INTEGER;
-/** For a policy without sizes. */
+/** Window in tokens for a policy without sizes. */
 const DEFAULT_WINDOW = 32_000;
 
 /**
- * Prepares an agent for passes over recorded conversations. It calls no model, and needs no tools: those of the
- * recording are among its messages.
+ * Prepares an agent for passes over recorded conversations. The agent calls no model and needs no tools, because the
+ * recording already has the tool results.
  * @param counts shared by agents that replay the same conversations
  * @param system prompt of the requests, if it is not among the messages
  * @throws invalid_policy if the policy cannot work with that window, and invalid_config for an unknown model
@@ -87,7 +87,7 @@ export async function weighConversation(
   return await Promise.all(adoptMessages(messages, 1).messages.map(weigh));
 }
 
-/** Only `structural`, which writes summaries by code. */
+/** Creates the one summarizer `structural`, which writes summaries by code. */
 export async function createOfflineSummarizers(counts = new RememberedCounts()): Promise<SummarizerChain> {
   const counter = await counts.load('o200k_base');
   const structural = createStructuralSummarizer({ counter });

@@ -2,7 +2,7 @@ import type { ModelPrices } from '../domain/model.ts';
 import { pricesAt } from '../domain/usage.ts';
 import type { ContextItem } from '../domain/version.ts';
 
-/** In US dollars. */
+/** Cost in US dollars. */
 export interface ReplayCost {
   readonly withCache: number;
   readonly withoutCache: number;
@@ -12,8 +12,8 @@ const TOKENS_PRICED = 1_000_000;
 
 /**
  * Computes the cost of a conversation's requests with and without the provider's prompt cache. A request reads the
- * prefix that it shares with the request before, and writes the rest. So a new version is written again from its first
- * change on. Minimum sizes and the expiry of caches are ignored.
+ * prefix that it shares with the previous request, and writes the rest. A new version is therefore written again from
+ * its first change on. Minimum sizes and the expiry of caches are ignored.
  */
 export class PromptCache {
   readonly #prices: ModelPrices;
@@ -49,7 +49,7 @@ export class PromptCache {
   }
 
   #readTokens(items: readonly ContextItem[]): number {
-    // Messages were appended to the same list: no new version went live.
+    // The list is the same, so messages were only appended, and no new version went live.
     if (items === this.#before) return this.#tokens;
     let tokens = 0;
     for (let position = 0; position < this.#length; position += 1) {

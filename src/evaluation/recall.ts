@@ -6,24 +6,29 @@ import { findReused } from './quality/needles.ts';
 import { holds, renderMessage, renderMessages } from './quality/searchable-text.ts';
 
 /**
- * A needle is an identifier that the agent uses within 40 messages after a compaction, and could only know from before.
- * The same text counts once per compaction.
+ * Score for needles. A needle is an identifier that the agent uses within 40 messages after a compaction, and could
+ * know only from the messages before. The same text counts once per compaction.
  */
 export interface RecallScore {
   /** Share of the needles in the compacted context, from 0 to 1. 1 without needles. */
   readonly compacted: number;
-  /** Share of the needles in a sliding window of the same size: the messages that are always kept, and the newest. */
+  /**
+   * Share of the needles in a sliding window of the same size, which holds the always kept messages and the newest
+   * messages.
+   */
   readonly window: number;
   readonly needles: number;
 }
 
-/** Measures each new version. Plain words are no needles, because no corpus says which are rare. */
+/**
+ * Measures each new version. Plain words are no needles, because there is no corpus that shows which words are rare.
+ */
 export class RecallMeter {
   readonly #weighed: readonly WeighedMessage[];
   readonly #messages: readonly Message[];
   readonly #rendered: readonly string[];
   readonly #groups: readonly Group[];
-  /** First message that holds each text. A conversation has too many texts to search twice. */
+  /** First message that holds each text. A conversation has too many texts to search the messages twice. */
   readonly #firstIndex = new Map<string, number>();
   /** Seqs that every window holds: system messages, pins, and the first user message if it is kept. */
   readonly #keptSeqs: ReadonlySet<number>;
@@ -31,11 +36,11 @@ export class RecallMeter {
   #compacted = 0;
   #window = 0;
 
-  /** @param weighed the whole conversation, with the future that the needles come from */
+  /** @param weighed the whole conversation. Needles come from messages after a compaction */
   constructor(weighed: readonly WeighedMessage[], { keepFirstUser }: Pick<Policy, 'keepFirstUser'>) {
     this.#weighed = weighed;
     this.#messages = weighed.map(({ message }) => message);
-    // System messages hold no needle. Their empty text keeps the indexes.
+    // System messages hold no needles. They are rendered as empty texts, so that indexes stay the same.
     this.#rendered = this.#messages.map((message) => (message.role === 'system' ? '' : renderMessage(message)));
     this.#groups = groupMessages(this.#messages);
     const firstUser = keepFirstUser ? this.#messages.findIndex(({ role }) => role === 'user') : -1;

@@ -1,9 +1,9 @@
 import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../wire/tokens/token-counter.ts';
 
-/** At this number of characters the cache is emptied. */
+/** Number of characters at which the cache is emptied. */
 const MAX_CHARS = 8_388_608;
 
-/** Passes count the same texts many times, which took a quarter of a replay's time. */
+/** Caches token counts. Passes count the same texts many times, which took a quarter of a replay's time. */
 export class RememberedCounts {
   readonly #counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 

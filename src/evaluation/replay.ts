@@ -13,9 +13,9 @@ import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 import { PromptCache, type ReplayCost } from './prompt-cache.ts';
 import { RecallMeter, type RecallScore } from './recall.ts';
 
-/** One conversation replayed under a policy. Token counts are estimates of whole requests. */
+/** Figures of one conversation, replayed under a policy. Token counts are estimates of whole requests. */
 export interface ReplayFigures {
-  /** One before each answer. Assistant messages in a row are one answer. */
+  /** Number of requests, one before each answer. Assistant messages in a row are one answer. */
   readonly requests: number;
   /** Requests whose upper bound exceeds the usable window, so that a provider could refuse them. */
   readonly overLimit: number;
@@ -28,14 +28,15 @@ export interface ReplayFigures {
   readonly tokensEnd: number;
   readonly recall: RecallScore;
   /**
-   * Bytes of the contexts before compactions: all, those that stayed unchanged at the start, and the most that could.
+   * Bytes of the contexts before compactions: all bytes, the unchanged bytes at the start, and the most that could stay
+   * unchanged.
    */
   readonly prefix: { readonly bytes: number; readonly kept: number; readonly cheapest: number };
   /** Undefined if the prices of the model are not known. */
   readonly cost?: ReplayCost;
 }
 
-/** Token counts are estimates of the whole request. */
+/** A version that went live in the replay. Token counts are estimates of the whole request. */
 interface ReplayedVersion {
   readonly number: number;
   readonly requestsBefore: number;
@@ -55,7 +56,9 @@ export interface Replayed {
   readonly versions: readonly ReplayedVersion[];
 }
 
-/** Replays one recorded conversation message by message. The workers' code decides when to compact, and compacts. */
+/**
+ * Replays one recorded conversation message by message. The workers' code decides when to compact, and runs the passes.
+ */
 export class Replay {
   readonly #prepared: PreparedAgent;
   readonly #onPass: (outcome: TrialOutcome) => void;
@@ -70,7 +73,7 @@ export class Replay {
   #overLimit = 0;
   readonly #prefix = { bytes: 0, kept: 0, cheapest: 0 };
 
-  /** @param onPass called after each pass, with its end */
+  /** @param onPass called after each pass, with the end of the pass */
   constructor(
     messages: readonly WeighedMessage[],
     prepared: PreparedAgent,
@@ -90,7 +93,7 @@ export class Replay {
     const { role, toolCalls } = weighed.message;
     if (role !== 'assistant') return this.#append(weighed);
     const asked = await this.#startAnswer(weighed);
-    // This pass runs beside the model call, because no turn waits for it. So it does not see the answer.
+    // This pass runs beside the model call, because no turn waits for the pass. So it does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
     this.#append(weighed);
     if (toolCalls !== undefined) return;
@@ -98,7 +101,9 @@ export class Replay {
     if (reasons.length > 0) await this.#pass(['turn_end']);
   }
 
-  /** If the conversation would continue with a request, its threshold check still runs. */
+  /**
+   * Ends the replay. If the conversation would continue with a request, the threshold check of that request still runs.
+   */
   async end(): Promise<Replayed> {
     const { last, state } = this.#passes.conversation;
     if (last !== undefined && last.message.role !== 'assistant') {
@@ -136,7 +141,7 @@ export class Replay {
     return contextSize(this.#passes.conversation.state.size, this.#prepared.overhead).tokens;
   }
 
-  /** A further part of an answer has no request: no model would have answered one. */
+  /** Starts an answer. A further assistant message in a row has no request, because no model would have answered it. */
   async #startAnswer(weighed: WeighedMessage): Promise<readonly Reason[]> {
     const { last } = this.#passes.conversation;
     const isFurtherPart = last?.message.role === 'assistant' && last.message.toolCalls === undefined;
@@ -146,7 +151,7 @@ export class Replay {
   }
 
   /**
-   * Replays the step that returned `answer`: threshold check, compaction if the turn waits for it, request.
+   * Replays the step that returned `answer`: threshold check, compaction if the turn waits for it, and request.
    * @returns reasons for a pass for which the turn does not wait
    */
   async #request(answer: WeighedMessage): Promise<readonly Reason[]> {
@@ -192,12 +197,12 @@ export class Replay {
 
 /**
  * Counts requests that break a rule of one of the three provider formats. Checks the last request of each version, and
- * requests that end in unanswered calls or an assistant message. The others are beginnings of these, and checking them
- * would double the time of a replay.
+ * requests that end in unanswered calls or an assistant message. The other requests are beginnings of these. Checking
+ * them would double the time of a replay.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();
-  /** The last request of the current version, if it is not checked yet. */
+  /** Last request of the current version, if it is not checked yet. */
   #last: Context | undefined;
   #invalid = 0;
 
@@ -208,7 +213,7 @@ class RequestCheck {
 
   add({ version, head, items }: Context): void {
     if (this.#last?.version.number !== version.number) this.end();
-    // The list of items grows with the log.
+    // The items are copied, because the list grows with the log.
     this.#last = { version, head, items: items.slice() };
     const endsAsUsual = this.#openCalls.size === 0 && items.at(-1)?.message.role !== 'assistant';
     if (!endsAsUsual) this.end();

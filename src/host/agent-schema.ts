@@ -14,7 +14,7 @@ import { clipText, readSafely } from '../domain/thrown.ts';
 /** The longest timer of Node, 24.8 days. A longer timer would fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Real applications stay below. A list that claims a billion items would block the validation. */
+/** Real applications have fewer agents. A list that claims to have a billion items would block the validation. */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;
 const MAX_FALLBACKS = 1_000;
@@ -23,7 +23,7 @@ const isSchema = (value: unknown): boolean => typeof value === 'object' && value
 const positive = z.number().gt(0);
 const count = z.number().int().min(1);
 
-/** Never copies a model, because the copy of a class instance would lose its methods. */
+/** Checks a model without copying it, because the copy of a class instance would lose its methods. */
 export const modelSchema = z.looseObject({
   profile: z.looseObject({
     id: z.string().min(1),
@@ -47,7 +47,7 @@ const timeoutSchema = z
   .gt(0, { error: timeoutError })
   .max(LONGEST_TIMEOUT_MS, { error: timeoutError });
 
-/** Ten years. */
+/** Ten years in ms. */
 const LONGEST_WAIT_MS = 315_360_000_000;
 const waitError = `expected whole ms, at least 1 and at most ${LONGEST_WAIT_MS}`;
 
@@ -101,11 +101,14 @@ const NAME_CHARACTERS = 200;
 export interface ReadAgents {
   readonly agents: readonly Agent[];
   readonly warnings: readonly string[];
-  /** Problems of the other agents, each with the path of its field, such as `agents[0].model`. */
+  /** Problems of the agents that could not be read. Each names the path of its field, such as `agents[0].model`. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Modules may have no types. Otherwise a mistake would appear only when a turn reaches it. */
+/**
+ * Validates agents from a module, which may be untyped JavaScript. Otherwise a mistake would appear only when a turn
+ * reaches it.
+ */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values)
@@ -141,7 +144,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
   return { agents: [withPolicy(agent, policy)], warnings: named, problems };
 }
 
-/** Copies field by field, because spreading a class instance would lose its inherited methods. */
+/** Copies the agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, onCancel, toolResultMaxTokens, recall } = agent;
   const { safetyIdentifier, answer } = agent;

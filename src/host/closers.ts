@@ -6,13 +6,15 @@ export class Closers {
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError receives the error of a resource that failed to close. The others are still closed */
+  /** @param onError receives the error of a resource that failed to close. The other resources are still closed */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
   /**
-   * @throws Error if everything has been closed. The new resource is closed at once, and the error stops its opener.
+   * Registers the `close` of a new resource.
+   * @throws Error if everything has been closed already. The new resource is then closed at once, and the error stops
+   * the code that opened it.
    */
   add(close: Close): void {
     this.#stack.push(close);

@@ -36,18 +36,20 @@ export function readEnvironment(): SettingSource {
   return { env: process.env, readFile };
 }
 
-/** For this process and those that it starts. */
+/** Sets the prefix for this process and its child processes. */
 export function usePrefix(prefix: string): void {
   process.env['TURNFOLD_PREFIX' satisfies SettingName] = prefix;
 }
 
-/** A child process must not want the port of this process's debugger. */
+/**
+ * Environment for a child process, without the debugger options: the child must not claim this process's debugger port.
+ */
 export function readChildEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: options, ...env } = process.env;
   return options === undefined ? env : { ...env, NODE_OPTIONS: dropDebugger(options.split(' ')).join(' ') };
 }
 
-/** Their value may be the next argument. */
+/** Options of Node whose value may be the next argument. */
 const WITH_VALUE: ReadonlySet<string> = new Set(['--inspect-port', '--debug-port']);
 
 export function dropDebugger(options: readonly string[]): string[] {
@@ -57,7 +59,7 @@ export function dropDebugger(options: readonly string[]): string[] {
   });
 }
 
-/** @throws invalid_config with the variable's name and never its value */
+/** @throws invalid_config with the name of the variable, and never its value */
 export function readConfig(
   env: SettingSource['env'] = process.env,
   readText: SettingSource['readFile'] = readFile,
@@ -98,9 +100,9 @@ export function readConfig(
 export interface ProviderSetting {
   /** Name of the variable, for the error about a missing key. */
   readonly keyVariable: string;
-  /** Undefined if it is not set: models of this provider cannot be called then. */
+  /** Undefined if the variable is not set. Models of this provider then cannot be called. */
   readonly apiKey: string | undefined;
-  /** Replaces the provider's own address. */
+  /** Address to use instead of the provider's own. */
   readonly baseUrl: string | undefined;
 }
 
@@ -119,7 +121,10 @@ export function readProviderSettings(
   return { anthropic: read('ANTHROPIC'), openai: read('OPENAI') };
 }
 
-/** For providers without a named setting. @throws invalid_config with the variable's name and never its value */
+/**
+ * Reads the API key of a provider that has no named setting.
+ * @throws invalid_config with the variable's name and never its value
+ */
 export function readProviderKey(
   variable: string,
   env: SettingSource['env'] = process.env,

@@ -33,7 +33,7 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** In the order in which they are tried. The last summarizer needs no model. */
+  /** Summarizers in the order in which they are tried. The last summarizer needs no model. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
   readonly onContent?: ContentListener | undefined;
@@ -43,7 +43,7 @@ export interface HandlerParts {
   readonly loop?: EventLoop | undefined;
   /** Absent without a shadow policy. */
   readonly shadowed?: PreparedAgents | undefined;
-  /** Undefined: a suspect runs alone in this process. */
+  /** Runs suspects (turns whose workers died twice). Undefined: a suspect runs alone in this process. */
   readonly suspects?: SuspectRunner | undefined;
   /** Undefined: work of agents that this process lacks fails at once. */
   readonly elsewhere?: AgentsElsewhere | undefined;
@@ -53,7 +53,7 @@ export interface HandlerParts {
 
 export interface Handlers {
   readonly turn: TurnHandler;
-  /** Answers a turn that a parent process has claimed, in a process that runs nothing else. */
+  /** Answers a turn that the parent process has claimed. Called in a child process that runs nothing else. */
   readonly suspect: (claimed: ClaimedTurn) => Promise<TurnDeliveryResult>;
   readonly compaction: PassHandler;
   readonly summarization: SummarizationHandler;
@@ -82,7 +82,7 @@ export function createHandlers(parts: HandlerParts): Handlers {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
     recount: (conversation, request) => recountContext(compaction, conversation, request),
   };
-  // Only the compaction role measures the shadow policy. A turn that compacts by itself must not wait for it.
+  // Only the compaction role measures the shadow policy, because a turn that compacts by itself must not wait for it.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   const turnPorts = {
     ...shared,

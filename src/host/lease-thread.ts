@@ -1,13 +1,14 @@
 /*
- * A synchronous tool blocks the event loop of its worker. The worker then renews no lease, and other workers would run all
- * its turns a second time after 8 s. So `watch-loop.ts` starts this thread beside the event loop.
+ * A synchronous tool blocks the event loop of its worker. Without its heartbeats, its leases would lapse after 8 s,
+ * and other workers would run all its turns again. So `watch-loop.ts` starts this thread beside the event loop.
  *
  * - The event loop writes the time into shared memory, four times a second (`LoopBeat`).
- * - When that time is 2 s old, the thread connects to Redis. It extends every lease of its worker, every 2 s.
+ * - When that time is 2 s old, the thread connects to Redis. Every 2 s it extends every lease of its worker.
  * - After `blockedMs` the thread stops, because the process may never come back. The leases then lapse.
  *
- * The thread takes about 20 MB of memory. It loads its modules and connects only for a block, because most processes never
- * have one. A frozen or dead process runs no thread, so its leases lapse as before.
+ * The thread takes about 20 MB of memory. It loads its modules and connects only when the event loop is blocked,
+ * because most processes never block. In a frozen or dead process the thread does not run, so the leases lapse as
+ * usual.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -20,9 +21,9 @@ export interface LeaseThreadData extends HeldLeasesOptions {
 }
 
 const CHECK_MS = 500;
-/** A lease has 4 s left then, or more. */
+/** ms without a sign of the event loop, after which the thread extends leases. A lease then has 4 s or more left. */
 const SILENT_MS = 2_000;
-/** As often as the heartbeats of a lease. */
+/** ms between two extensions, the same as between heartbeats of a lease. */
 const EXTEND_MS = 2_000;
 
 class BlockedWorker {

@@ -11,7 +11,7 @@ export interface ListenerOptions {
   readonly onEvent?: EventListener;
   /** Receives texts of requests, answers and tool calls. Absent: these texts are not collected. */
   readonly onContent?: ContentListener;
-  /** Adds the same texts to trace spans (false). */
+  /** Adds the texts of requests, answers and tool calls to trace spans (false). */
   readonly tracesContent?: boolean;
   /** Secrets of this process, which are removed from texts. */
   readonly secrets?: readonly string[];
@@ -23,7 +23,7 @@ export interface Listeners {
   readonly tracing: Tracing;
 }
 
-/** Tracing receives every event, because events end the spans. */
+/** Creates the listeners. Tracing receives every event, because events end the spans. */
 export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));
@@ -31,7 +31,7 @@ export function createListeners(options: ListenerOptions): Listeners {
   return { onEvent, onContent: combineContentListeners(onContents, onEvent), tracing };
 }
 
-/** The failure of a delivery names its conversation and turn. */
+/** Turns errors of the queue into events. The failure of a delivery names its conversation and turn. */
 export function reportTo(onEvent: EventListener): QueueErrorListener {
   return (error, where) => {
     const details = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };

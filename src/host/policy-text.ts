@@ -3,8 +3,8 @@ import { examinePolicy, type PolicyExamination, type ReadPolicy } from '../domai
 import { parseYaml, type YamlDocument } from './yaml-document.ts';
 
 /**
- * Reads a policy from YAML or JSON text, as the option `--policy` does.
- * @throws invalid_policy for the first problem, with its field in the spelling of the text, and its line
+ * Reads a policy from YAML or JSON text, as the option `--policy` of the command line does.
+ * @throws invalid_policy for the first problem, with its field as the text spells it, and its line
  */
 export function parsePolicy(yaml: string): ReadPolicy {
   const document = parseYaml(yaml, { name: 'policy' });
@@ -13,7 +13,7 @@ export function parsePolicy(yaml: string): ReadPolicy {
   return read;
 }
 
-/** Returns all problems, where `parsePolicy` throws the first. */
+/** Reads a policy and returns all problems. `parsePolicy` throws only the first. */
 export function examinePolicyText(document: YamlDocument, name: string): PolicyExamination {
   const { policy, warnings, problems } = examinePolicy(document.value);
   return {
@@ -23,12 +23,15 @@ export function examinePolicyText(document: YamlDocument, name: string): PolicyE
   };
 }
 
-/** Adds file name and line, and spells settings as the text does: `policy.yml:3: max_tokens: expected number`. */
+/**
+ * Adds file name and line to an error, and spells settings as the text does: `policy.yml:3: max_tokens: expected
+ * number`.
+ */
 export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
   const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
   const path = text === message ? '' : `${place?.written ?? field}: `;
-  // A default has no line in the file. The error then points at another setting that it mentions.
+  // A default value has no line in the file. The error then points at another setting that its message names.
   const line = place?.line ?? document.findLine(text);
   const at = line === undefined ? name : `${name}:${line}`;
   return new TurnfoldError(code, `${at}: ${path}${document.spell(text)}`, {

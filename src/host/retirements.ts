@@ -15,7 +15,7 @@ interface UsedModels {
   readonly policy?: PolicyInput;
 }
 
-/** Within 60 days. */
+/** Lists the used models that their provider retires within 60 days. */
 export function listRetirements(used: UsedModels, now: number): Retirement[] {
   return findRetirements(listProfiles(used), now);
 }

@@ -30,7 +30,7 @@ export interface Workers {
   /**
    * Stops the workers: they take no more jobs, start no more steps, and hand back all turns, compactions and
    * summarizations. Model and tool calls in flight continue for most of `shutdownMs`.
-   * @returns `deadline` if a call was aborted, or if Redis was unreachable and a lease remained
+   * @returns `deadline` if a call was aborted, or if Redis was unreachable and a lease could not be handed back
    */
   close(): Promise<'closed' | 'deadline'>;
 }
@@ -54,7 +54,7 @@ interface OpenResources {
   readonly inbox: InboxHandler;
 }
 
-/** Begins to take jobs, once all connections are open. */
+/** Starts to take jobs. All connections are open by then. */
 export async function startRoles(parts: RoleParts, open: OpenResources): Promise<Workers> {
   const { settings, onEvent, metrics, closers } = parts;
   const { worker, connected, wakes, pages, shutdown, loop, handlers, inbox } = open;
@@ -80,7 +80,7 @@ export async function startRoles(parts: RoleParts, open: OpenResources): Promise
     watch: database,
     timers: systemTimers,
     onEvent,
-    // Nothing of this process may go on in a database that it cannot use.
+    // No work of this process may continue in a database that the process cannot use.
     onIncompatible: () => void closers.close(),
   });
   databaseChecks.start();
@@ -104,14 +104,17 @@ export async function startRoles(parts: RoleParts, open: OpenResources): Promise
     metricsUrl: pages.metricsUrl,
     async close() {
       await closers.close();
-      // The workers are closed already, so this call only returns the outcome of the first.
+      // The workers are closed already, so this call only returns the outcome of the first close.
       const outcome = await workers.close();
       return shutdown.cutOff > 0 ? 'deadline' : outcome;
     },
   };
 }
 
-/** An aborted sweep would leave due work that it has already rescheduled to the next sweep. */
+/**
+ * ms for which a close waits for a running sweep. An aborted sweep would leave the work that it has already rescheduled
+ * to the next sweep.
+ */
 const SWEEP_END_MS = 1_000;
 
 async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> {
@@ -120,7 +123,7 @@ async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> 
   if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
 }
 
-/** Each takes one short script, so more would not be faster. */
+/** Inbox jobs in parallel. Each takes one short script, so a larger number would not be faster. */
 const INBOX_CONCURRENCY = 8;
 
 function openRoles(
@@ -167,10 +170,13 @@ async function measureWaits(wakes: OpenWakeQueue): Promise<ReadonlyMap<string, n
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
 }
 
-/** If the owner crashes, the gauges of shared state are missing for up to this time. */
+/** ms of the lease. If the owner crashes, the gauges of shared state are missing for up to this time. */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
-/** A worker whose metrics page was not read for this time gives up the lease. Longer than two scrapes a minute apart. */
+/**
+ * ms without a read of its metrics page after which a worker gives up the lease. Longer than two scrapes a minute
+ * apart.
+ */
 const RECENTLY_MS = 150_000;
 
 /**
@@ -191,14 +197,17 @@ class MeasuringLease {
     });
   }
 
-  /** Called at each metrics scrape. @returns true if this worker shows the shared gauges */
+  /**
+   * Called at each metrics scrape.
+   * @returns true if this worker reports the gauges of shared state
+   */
   async ask(): Promise<boolean> {
     if (this.#isEnded) return false;
     this.#readAt = systemClock.now();
     return await this.#hold(LEASE_MS);
   }
 
-  /** Does not wait for Redis, which may be unreachable. The lease lapses then. */
+  /** Gives the lease back without waiting for Redis. If Redis is unreachable, the lease lapses. */
   end(): void {
     this.#isEnded = true;
     this.#heartbeat.stop();
@@ -207,10 +216,12 @@ class MeasuringLease {
 }
 
 const DELIVERY_INTERVAL_MS = 1_000;
-/** Until requests in flight are given back. Otherwise their claims end after 30 s. */
+/**
+ * ms for which a close waits until webhook requests in flight are given back. Otherwise their claims end after 30 s.
+ */
 const DELIVERY_END_MS = 1_000;
 
-/** Once a second, while this process has the lease of deliveries. */
+/** Delivers webhooks once a second, while this process has the lease of deliveries. */
 function startDeliverer(
   { settings, onEvent }: RoleParts,
   { connected, worker: owner }: OpenResources,

@@ -36,13 +36,13 @@ import {
 export { ROLES, type WorkerRole, type Workers, type WorkersOptions };
 
 /*
- * The start of a worker process, in two files. This one checks the options, prepares agents and policies, and opens the
- * connections. `start-roles.ts` begins to take jobs. So a wrong option, agent or key ends the start before the worker
- * owns a turn. A Redis that is away delays the start without a limit.
+ * The start of a worker process is in two files. This file checks the options, prepares agents and policies, and
+ * opens the connections. `start-roles.ts` then starts to take jobs. So a wrong option, agent or key ends the start
+ * before the worker owns a turn. While Redis is unreachable, the start waits without a limit.
  *
- * Every opened resource registers its `close` in `Closers` at once. One list serves three endings: a start that fails
- * half way, a signal during the start, and `close` of running workers. Resources close in reverse order. So the queue
- * workers stop while presence, gates and connections, which their last writes need, are still open.
+ * Every opened resource registers its `close` in `Closers` at once. The same list serves three cases: a start that
+ * fails half way, a signal during the start, and `close` of running workers. Resources close in reverse order. So the
+ * queue workers stop while presence, gates and connections, which their last writes need, are still open.
  *
  * Parts are passed as arguments, and no container creates them. The compiler then finds a missing part, and a test
  * passes its own, as `testing/index.ts` does with a store in memory.
@@ -51,8 +51,8 @@ export { ROLES, type WorkerRole, type Workers, type WorkersOptions };
 /**
  * Starts the workers of a process, for one role or all. A sweeper runs beside any role. If the start fails, everything
  * that was opened is closed.
- * @throws invalid_config or invalid_policy for an invalid option, agent or policy, with the field and before any
- * connection
+ * @throws invalid_config or invalid_policy for an invalid option, agent or policy, with the field. Thrown before any
+ * connection is opened
  * @throws incompatible_store or redis_full if Redis cannot be used. The signal's reason if the signal aborts.
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
@@ -78,7 +78,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   }
 }
 
-/** ioredis may never settle a command that waits for Redis, so an abort rejects without it. */
+/** Rejects as soon as the signal aborts. ioredis may never settle a command that waits for Redis. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -100,7 +100,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf: FactorOf = (model, initial) => calibrations.factorOf(model, initial);
   const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
-  // Other roles need neither the summarizers nor their API keys.
+  // Only the summarization role needs the summarizers and their API keys.
   const summarized = settings.roles.includes('summarization') ? agents.all : [];
   const summarizers = await createSummarizers(summarized, settings.summarizers, tracing);
   const shadowed = settings.shadow && (await prepareShadow(settings.agents, settings.shadow, factorOf));
@@ -168,7 +168,7 @@ function openSuspects({ settings, onEvent, onContent }: Startup, shutdown: Shutd
   return new SuspectProcesses({ ...settings, agentsModule, onEvent, onContent, shutdown });
 }
 
-/** 0 for roles that this process does not have. */
+/** Jobs in parallel by role. 0 for roles that this process does not have. */
 function concurrencyByRole({ roles, concurrency, queueShards }: WorkersSettings): Record<string, number> {
   return Object.fromEntries(
     ROLES.map((role) => [role, roles.includes(role) ? totalConcurrency(concurrency[role], queueShards) : 0]),
@@ -190,7 +190,7 @@ function openElsewhere(
   return new AgentsElsewhere({ names, presence, clock: systemClock, giveUpMs });
 }
 
-/** Redis may be full within hours. */
+/** Fraction of `maxmemory` above which a start warns: Redis may be full within hours. */
 const NEARLY_FULL = 0.8;
 
 async function reportServers({ readMemory, isAppendOnly }: ConnectedStore, onEvent: EventListener): Promise<void> {

@@ -62,7 +62,10 @@ export async function createSummarizers(
   };
 }
 
-/** @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix` */
+/**
+ * Creates the summarizer that uses the provider's own compaction.
+ * @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix`
+ */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,
   fallback: Summarizer,
@@ -87,7 +90,10 @@ function keyOf(given: string | PolicyModel): string {
   return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
-/** Refuses a missing API key at the start. Otherwise every summary would silently be structural. */
+/**
+ * Refuses a missing API key at the start. Otherwise every summary would be written by code, without a model and without
+ * a warning.
+ */
 function resolveNamed(given: string | PolicyModel, field: string): Model {
   const { model: name, ...options } = typeof given === 'string' ? { model: given } : given;
   if (!name.includes('/')) {

@@ -5,14 +5,14 @@ import { describeThrown, readSafely } from '../domain/thrown.ts';
 import type { ClaimedTurn } from '../store/turn-record.ts';
 import type { WorkersSettings } from './workers-options.ts';
 
-/** They hold secrets, so they travel as a message, and not as arguments. */
+/** Settings for the process of a suspect. They hold secrets, so they travel in a message, and not as arguments. */
 export interface SuspectSettings
   extends Pick<
     WorkersSettings,
     'redisUrl' | 'redisTls' | 'prefix' | 'shards' | 'queueShards' | 'policy' | 'providerWaitMs' | 'blockedMs'
   > {
   readonly agentsModule: string;
-  /** The workers collect the texts of requests, answers and tool calls. */
+  /** True if the parent process collects the texts of requests, answers and tool calls. */
   readonly hasContents: boolean;
   readonly tracesContent: boolean;
   readonly secrets: readonly string[];
@@ -20,11 +20,11 @@ export interface SuspectSettings
 
 export type MessageToSuspect =
   | { readonly type: 'run'; readonly settings: SuspectSettings; readonly claimed: ClaimedTurn }
-  /** `deadlineMs`: time until the process must have handed the turn back. */
+  /** `deadlineMs`: ms until the process must have handed the turn back. */
   | { readonly type: 'stop'; readonly deadlineMs: number };
 
 export type MessageFromSuspect =
-  /** From now on, everything happens while the turn runs. */
+  /** The process is ready. Everything that happens after this message happens while the turn runs. */
   | { readonly type: 'started' }
   | { readonly type: 'alive' }
   | { readonly type: 'ended'; readonly isCutOff: boolean }
@@ -32,7 +32,7 @@ export type MessageFromSuspect =
   | { readonly type: 'event'; readonly event: WorkerEvent }
   | { readonly type: 'content'; readonly content: ContentEvent };
 
-/** Between processes, an error object would lose its class and its code. */
+/** An error in a form that can be sent. An error object would lose its class and its code between processes. */
 interface SentError {
   readonly name: string;
   readonly message: string;

@@ -1,13 +1,16 @@
-// Entry point of the child process that runs one suspect. A thread watches the parent process, and ends the child if
-// the parent dies while the turn blocks the event loop.
+// Entry point of the child process that runs one suspect (a turn whose workers died twice). A thread watches the parent
+// process. If the parent dies while the turn blocks the event loop, the thread ends the child.
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
 const CHECK_MS = 1_000;
-/** Meanwhile a process that is not blocked hands its turn back. */
+/**
+ * Number of checks after the parent's death until the thread ends the child. A child that is not blocked hands its turn
+ * back meanwhile.
+ */
 const ORPHAN_CHECKS = 5;
 
 if (isMainThread) {
-  // The thread must not load what the worker loads in advance, e.g. an OpenTelemetry SDK.
+  // The thread must not load modules that the worker preloads, such as an OpenTelemetry SDK.
   new Worker(new URL(import.meta.url), { workerData: process.ppid, execArgv: [], env: {} }).unref();
   const { serveSuspect } = await import('./suspect-service.ts');
   serveSuspect();

@@ -20,16 +20,21 @@ import {
 import type { WorkersSettings } from './workers-options.ts';
 
 const MAX_PROCESSES = 4;
-/** For each running process, because one that starts has yet to take its memory: about 120 MB of its own. */
+/** Free memory that must exist for each running process: one that starts has yet to take its memory, about 120 MB. */
 const FREE_BYTES = 200_000_000;
-/** For which a process may be silent beyond `blockedMs`. Then it has kept the cause of its block. */
+/**
+ * Number of heartbeats that a process may miss beyond `blockedMs`. By then it has stored the cause of its block in
+ * Redis.
+ */
 const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
-/** For which a process may be silent while it loads its agents. A module may hold the event loop meanwhile. */
+/**
+ * Number of heartbeats that a process may miss while it loads its agents. A module may block the event loop meanwhile.
+ */
 const MAX_START_BEATS = 30;
-/** For a process that has ended its turn, or whose worker has lost the lease. */
+/** ms until a kill, for a process that has ended its turn, or whose worker has lost the lease. */
 const EXIT_MS = 4_000;
 const LAST_MESSAGES_MS = 1_000;
-/** A process has this share of the worker's own deadline to hand its turn back. */
+/** Share of the worker's own shutdown deadline in which the child process must hand its turn back. */
 const STOP_SHARE = 0.75;
 
 const ENTRY = new URL(`./suspect-process${extname(import.meta.url)}`, import.meta.url);
@@ -46,17 +51,19 @@ interface SuspectProcessesOptions
  * Runs each suspect (a turn whose workers died twice) in a child process, so that a crash harms no other turn (I10).
  *
  * The worker claims the turn and keeps the conversation in order. The child renews the lease, and does every step and
- * write of the turn (`suspect-service.ts`). It answers with messages: started, alive, events, ended. Settings travel as a
- * message, too, because they hold secrets, which arguments and variables would show to others.
+ * write of the turn (`suspect-service.ts`). It sends the messages started, alive, event, content, not_started and
+ * ended. Settings travel as a message, too, because they hold secrets, which arguments and variables would show to
+ * others.
  *
- * A process ends in one of these ways, and only one proves that the turn kills:
- * - `ended`: the turn ran, whatever came of it, or the lease was lost
- * - `not_started`: the agents could not be loaded, or Redis was away
+ * A process ends in one of these ways. Only the last proves that the turn kills its process:
+ * - `ended`: the turn ran with any outcome, or the lease was lost
+ * - `not_started`: the agents could not be loaded, or Redis was unreachable
  * - `stopped`: the worker stops. An exit then proves nothing, because the same cause may stop both
- * - `died`, or `blocked` for longer than a worker may block: counts towards poison
+ * - `died`, or `blocked` for longer than a worker may block: this death counts towards settling the turn as failed
+ *   (poison)
  *
- * A thread would need less than the 120 MB of a process. But a crash in native code ends all threads of a process. So
- * does the system, if memory runs out.
+ * A thread would need less than the 120 MB of a process. But a crash in native code ends all threads of a process. If
+ * memory runs out, the system also ends the whole process.
  */
 export class SuspectProcesses implements SuspectRunner {
   readonly #options: SuspectProcessesOptions;
@@ -112,7 +119,7 @@ class SuspectProcess {
     this.#child = fork(ENTRY, {
       serialization: 'advanced',
       env: readChildEnvironment(),
-      // Otherwise Node passes its options on, and leaves out the program of `node --eval`.
+      // Without `execArgv`, Node passes its own options on, and leaves out the program of `node --eval`.
       ...(execArgv.length < process.execArgv.length && { execArgv }),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -188,7 +195,8 @@ class SuspectProcess {
   }
 
   /**
-   * Counts heartbeats, not ms. A blocked loop of this process counts one, then reads the signs of life that arrived.
+   * Counts heartbeats, not ms. If the event loop of this process was blocked, that counts as one heartbeat. The child's
+   * messages that arrived meanwhile are read next.
    */
   #countSilence(): void {
     this.#silentBeats += 1;
@@ -214,7 +222,7 @@ class SuspectProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** All messages have arrived when this promise resolves. */
+  /** Resolves when the child has exited and all its messages have arrived. */
   async #untilExit(): Promise<{ readonly exitCode: number | null; readonly signal: string | null }> {
     const child = this.#child;
     const disconnected = new Promise<void>((resolve) => child.once('disconnect', resolve));

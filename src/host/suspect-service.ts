@@ -28,10 +28,10 @@ import { watchLoop } from './watch-loop.ts';
 type Task = Extract<MessageToSuspect, { type: 'run' }>;
 type Answer = Handlers['suspect'];
 
-/** For a process without its parent to hand its turn back. */
+/** ms in which a process whose parent died must hand its turn back. */
 const ORPHAN_MS = 2_000;
 
-/** A terminal or an init system sends them to worker and child. Only the worker decides then. */
+/** A terminal or an init system sends these signals to worker and child. Only the worker reacts to them. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export function serveSuspect(): void {
@@ -47,7 +47,7 @@ export function serveSuspect(): void {
   });
 }
 
-/** Also replaces the handlers of the agents module, which may end the process. */
+/** Ignores these signals, and replaces the handlers of the agents module, which may end the process. */
 function ignoreSignals(): void {
   for (const signal of SIGNALS) process.removeAllListeners(signal).on(signal, () => undefined);
 }
@@ -74,7 +74,10 @@ async function runTask(task: Task, shutdown: Shutdown): Promise<void> {
   else process.exit(0);
 }
 
-/** @throws any error that keeps this process from running a turn */
+/**
+ * Prepares this process to run the turn.
+ * @throws any error that keeps the process from running a turn
+ */
 async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward: EventListener): Promise<Answer> {
   const { redisUrl: url, redisTls: tls, prefix, shards, queueShards, providerWaitMs } = settings;
   const { hasContents, tracesContent, secrets } = settings;
@@ -91,7 +94,7 @@ async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward:
   }
   const onError = reportTo(onEvent);
   const onStoreError = (error: Error): void => onError(error, 'store');
-  // Without a worker's name: Redis must show the death of the worker, not of this process.
+  // The connection does not carry the worker's name: that name must show the death of the worker, not of this process.
   const { store, gates: gateStore } = await connectStore({ url, tls, prefix, shards, onError: onStoreError });
   await calibrations.start(store);
   const gates = new Gates({ clock: systemClock, timers: systemTimers, onEvent });

@@ -14,7 +14,10 @@ interface LoopWatchOptions {
   readonly closers?: Closers;
 }
 
-/** The thread renews the leases of a blocked worker. With `blockedMs` 0 none starts, so a block costs the leases. */
+/**
+ * Starts the thread that renews the leases of a blocked worker. With `blockedMs` 0 no thread starts, so a block of the
+ * event loop costs the leases.
+ */
 export function watchLoop(
   { settings, onEvent, closers }: LoopWatchOptions,
   holder: Pick<LeaseThreadData, 'worker' | 'owner'>,
@@ -24,7 +27,7 @@ export function watchLoop(
   closers?.add(async () => loop.stop());
   if (blockedMs === 0) return loop;
   const workerData: LeaseThreadData = { url, tls, prefix, shards, blockedMs, ...holder, memory: loop.beat.memory };
-  // The thread must not load what the worker loads in advance, e.g. an OpenTelemetry SDK.
+  // The thread must not load modules that the worker preloads, such as an OpenTelemetry SDK.
   const thread = new Worker(ENTRY, { workerData, execArgv: [], env: {} });
   thread.unref();
   const fail = (error: unknown): void => onEvent({ type: 'worker_failed', where: 'lease_thread', error });

@@ -18,8 +18,8 @@ export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type WorkerRole = (typeof ROLES)[number];
 
 /**
- * Options of `startWorkers`. Defaults are those of the command `turnfold worker`, but without `metrics`, no pages are
- * served.
+ * Options of `startWorkers`. Defaults are those of the command `turnfold worker`, except for `metrics`: without this
+ * option, no pages are served.
  */
 export interface WorkersOptions extends ListenerOptions {
   /** Address of one Redis server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
@@ -60,7 +60,10 @@ export interface WorkersOptions extends ListenerOptions {
     readonly host: string;
     /** 0 takes any free port. */
     readonly port: number;
-    /** Host names under which the pages are read, beside `localhost` and IP addresses. `*.example.com` names all below. */
+    /**
+     * Host names under which the pages may be read, beside `localhost` and IP addresses. `*.example.com` allows all
+     * subdomains.
+     */
     readonly allowedHosts?: readonly string[] | undefined;
   };
   /** Delivery of webhooks. */
@@ -114,7 +117,7 @@ export interface WorkersSettings extends ListenerOptions {
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs, providerWaitMs, blockedMs } = PROCESS_DEFAULTS;
-/** 0 for roles that this process does not have. */
+/** Jobs in parallel by role. 0 for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
@@ -150,7 +153,7 @@ const workersSchema = z.strictObject({
   tracesContent: z.boolean().optional(),
   secrets: boundedList(z.string(), 1_000).optional(),
   agentsModule: z.union([z.string().min(1), z.instanceof(URL)], 'expected a path or a URL of a file').optional(),
-  // `readAgents` and `readPolicy` validate these.
+  // `readAgents` and `readPolicy` validate these fields.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
   shadow: z.unknown().optional(),
@@ -172,7 +175,8 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const { agents, warnings, problems } = readAgents(options.agents);
   if (problems[0] !== undefined) throw problems[0];
   return {
-    // Models and listeners as they were given: the schema would copy them, and a copied model would lose its methods.
+    // Models and listeners stay the objects that the caller gave: the schema would copy them, and a copied model would
+    // lose its methods.
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,

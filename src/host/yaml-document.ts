@@ -5,26 +5,26 @@ import { describeThrown } from '../domain/thrown.ts';
 
 interface YamlText {
   readonly name: string;
-  /** For errors (default: the name). */
+  /** Field that errors name (default: `name`). */
   readonly field?: string;
   readonly code?: ErrorCode;
 }
 
 interface SettingPlace {
-  /** Each key spelled as in the text. */
+  /** Path of the setting, with each key spelled as in the text. */
   readonly written: string;
-  /** From 1. */
+  /** Line number in the text, from 1. */
   readonly line: number;
 }
 
 export interface YamlDocument {
   readonly value: unknown;
   /**
-   * Finds a setting such as `summarizer.models[0]`, in camelCase or snake_case, with or without a leading `compact`. A
-   * missing setting gives the innermost key around it.
+   * Finds a setting by its path, such as `summarizer.models[0]`, in camelCase or snake_case, with or without a leading
+   * `compact`. If the text lacks the setting, returns the innermost key around it.
    */
   readonly locate: (path: string) => SettingPlace | undefined;
-  /** First setting whose name occurs in a sentence. */
+  /** Line of the first setting whose name occurs in a sentence. */
   readonly findLine: (sentence: string) => number | undefined;
   /** Replaces setting names in a sentence by their spelling in the text. */
   readonly spell: (sentence: string) => string;
@@ -48,7 +48,10 @@ export function parseYaml(yaml: string, { name, field = name, code = 'invalid_po
   };
 }
 
-/** Gives every failure of the parser a code, such as too many aliases, or nesting that overflows the stack. */
+/**
+ * Converts every failure of the parser to an error with a code, e.g. too many aliases, or nesting that overflows the
+ * stack.
+ */
 function read<T>(make: () => T, { name, field, code = 'invalid_policy' }: YamlText): T {
   try {
     return make();
@@ -114,7 +117,7 @@ function spell(root: unknown, sentence: string): string {
   return sentence.replace(CAMEL_CASE, (name) => spellings.get(name) ?? name);
 }
 
-/** At the top of the file and under `compact`. */
+/** Lists the settings at the top of the file and under `compact`. */
 function listSettings(root: unknown): readonly Pair<Scalar>[] {
   return [...listPairs(root), ...listPairs(findPair(root, 'compact')?.value)];
 }

@@ -3,12 +3,15 @@ import type { IdSource } from '../domain/clock.ts';
 import { ownerPrefix } from '../domain/ids.ts';
 import { UlidSource } from '../domain/ulid.ts';
 
-/** ULIDs, ascending within the process. */
+/** Source of ULIDs, which ascend within the process. */
 export function createIdSource(): IdSource {
   return new UlidSource({ now: () => Date.now() }, randomFillSync);
 }
 
-/** An owner's id is the name of its worker and a count, so records and scripts need no further field for the worker. */
+/**
+ * Source of owner ids. An id is the name of its worker and a counter, so records and scripts need no separate field for
+ * the worker.
+ */
 export function createOwnerSource(worker: string): IdSource {
   let count = 0;
   return {

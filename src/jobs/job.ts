@@ -4,11 +4,11 @@ import { parseInput } from '../domain/parse.ts';
 import type { SummarizationTask } from './ports.ts';
 import { DEFAULT_PRIORITY, QUEUES, type QueueName } from './queues.ts';
 
-/** The queue knows no more of a kind of job. */
+/** All that the queue knows about a kind of job. */
 export interface JobDefinition<Task> {
   readonly name: string;
   readonly queue: QueueName;
-  /** If the last run throws, the job has failed. */
+  /** Number of runs. If the last run throws, the job has failed. */
   readonly attempts: number;
   readonly backoffMs: number;
   readonly priority: number;
@@ -18,16 +18,17 @@ export interface JobDefinition<Task> {
 }
 
 /**
- * Increase it if an older worker could misread the new data: older workers leave a newer format to others. A further
- * field needs no increase, because unknown fields are ignored.
+ * Version of the job data. Increase it if an older worker could misread the new data: older workers leave jobs of a
+ * newer version to others. An additional field needs no increase, because unknown fields are ignored.
  */
 export const PAYLOAD_VERSION = 1;
 
 /**
- * Deliveries of a newer format before its job is dropped. They take about a minute, so that a newer worker can take it.
+ * Number of times that a job of a newer version is delivered before it is dropped. These deliveries take about a
+ * minute, so that a newer worker can take the job.
  */
 export const NEWER_PAYLOAD_TRIES = 6;
-/** Doubles with each delivery. */
+/** Delay after the first delivery of such a job. The delay doubles with each delivery. */
 export const NEWER_PAYLOAD_DELAY_MS = 1_000;
 
 const versionSchema = z.object({ v: z.number().gt(PAYLOAD_VERSION) });
@@ -36,7 +37,7 @@ export function isNewerPayload(data: unknown): boolean {
   return versionSchema.safeParse(data).success;
 }
 
-/** An invalid trace parent counts as absent. */
+/** Fields of every job. An invalid trace parent counts as absent. */
 const payloadFields = {
   v: z.literal(PAYLOAD_VERSION),
   tenant: idSchema,
@@ -44,7 +45,7 @@ const payloadFields = {
   traceParent: traceParentSchema.optional().catch(undefined),
 };
 
-/** Says "look at this conversation". All state is in Redis. */
+/** A job that says "look at this conversation". All state is in Redis. */
 export interface WakeTask {
   readonly conversation: ConversationRef;
   readonly traceParent?: TraceParent | undefined;
@@ -61,20 +62,20 @@ function readWake(data: unknown): WakeTask {
   return { conversation: { tenant, id }, ...(traceParent !== undefined && { traceParent }) };
 }
 
-/** Not retried: the sweeper adds a new job for every turn or pass that is still due. */
+/** A wake job is not retried: the sweeper adds a new job for every turn or pass that is still due. */
 function wakeJob(name: string, queue: QueueName): JobDefinition<WakeTask> {
   return { name, queue, attempts: 1, backoffMs: 0, priority: DEFAULT_PRIORITY, write: writeWake, read: readWake };
 }
 
 export const wakeTurnJob = wakeJob('turn', QUEUES.turn);
 
-/** The parent of the summarization jobs of its pass. */
+/** Job for a compaction pass. It is the parent of the summarization jobs of its pass. */
 export const wakePassJob = wakeJob('pass', QUEUES.compaction);
 
-/** While another job summarizes the same messages. */
+/** Delay of a job while another job summarizes the same messages. */
 export const IN_FLIGHT_DELAY_MS = 1_000;
 
-/** Ids and small numbers, never contents. */
+/** The data holds ids and small numbers, never contents of a conversation. */
 const schema = z.object({
   ...payloadFields,
   passId: idSchema,
@@ -88,7 +89,7 @@ const schema = z.object({
   hash: z.string().regex(/^[a-f0-9]{16,64}$/),
 });
 
-/** On the last attempt, a failure is returned instead of thrown. */
+/** Job that summarizes one sequence. On the last attempt, the handler returns a failure instead of throwing it. */
 export const summarizeJob: JobDefinition<SummarizationTask> = {
   name: 'summarization',
   queue: QUEUES.summarization,

@@ -9,33 +9,40 @@ export interface WakeOptions {
   readonly traceParent?: TraceParent | undefined;
 }
 
-/** Jobs that say "look at this conversation". A lost one costs only time, and a repeated one does nothing. */
+/** Adds jobs that say "look at this conversation". A lost job costs only time, and a repeated job does nothing. */
 export interface WakeQueue {
-  /** Adds a job, or a due wake if enough jobs wait. The same `wake`, an id that the store recorded, is added once. */
+  /**
+   * Adds a job, or, if many jobs wait already, a due wake (a cheap entry without a job). Calls with the same `wake`, an
+   * id that the store recorded, add it once.
+   */
   wake(kind: WakeKind, conversation: ConversationRef, wake: string, options?: WakeOptions): Promise<void>;
   /**
-   * True if a wake waits, prioritized, delayed or due. Running jobs, and jobs that wait for children, do not count.
-   * Removes a due wake that no worker would find. Signals an idle worker again, because the first one may have died.
+   * True if the wake will still be delivered: as a waiting, prioritized or delayed job, or as a due wake. Running jobs,
+   * and jobs that wait for children, do not count. Removes a due wake that no worker would find. Signals an idle worker
+   * again, because the worker that took the first signal may have died.
    */
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
   /** Removes finished jobs of the inbox and their events. `all` also removes jobs and wakes that have not begun. */
   eraseJobs(conversations: readonly ConversationRef[], jobs: ErasedJobs): Promise<void>;
 }
 
-/** `ended`: jobs that have not begun stay, and may create the conversation again. */
+/** `ended` keeps jobs that have not begun. They may create the conversation again. */
 export type ErasedJobs = 'all' | 'ended';
 
 export interface SummarizationTask {
   readonly conversation: ConversationRef;
   readonly passId: string;
-  /** With the maximum tokens of its summary. */
+  /** Messages to summarize, with the maximum tokens of their summary. */
   readonly sequence: PassPlan['sequences'][number];
-  /** The summary is stored under it. Jobs with the same source share it. */
+  /** Hash under which the summary is stored. Jobs with the same source have the same hash. */
   readonly hash: string;
   readonly traceParent?: TraceParent | undefined;
 }
 
-/** The work was not taken, or handed back. The queue delivers it after `delayMs` without counting an attempt. */
+/**
+ * The worker did not take the work, or handed it back. The queue delivers the job again after `delayMs` without
+ * counting an attempt.
+ */
 export interface Postponed {
   readonly status: 'postponed';
   readonly delayMs: number;
@@ -43,17 +50,19 @@ export interface Postponed {
 
 export type TurnDeliveryResult =
   | { readonly status: 'done' }
-  /** Another worker owns the turn, or it was canceled or erased. This worker wrote nothing more. */
+  /** Another worker owns the turn, or the turn was canceled or erased. This worker wrote nothing more. */
   | { readonly status: 'lost' }
   | Postponed;
 
-/** Throws the error if Redis is down, and a `BrokenDelivery` for unexpected errors. */
+/**
+ * Handles the turns of a conversation. Throws the error if Redis is down, and a `BrokenDelivery` for unexpected errors.
+ */
 export type TurnHandler = (conversation: ConversationRef) => Promise<TurnDeliveryResult>;
 
 export interface PassDelivery {
   readonly conversation: ConversationRef;
   readonly job: string;
-  /** All its summarization jobs have ended, so the worker finishes the pass with their results. */
+  /** True if all summarization jobs of the pass have ended, so the worker finishes the pass with their results. */
   readonly haveChildrenEnded: boolean;
   readonly traceParent?: TraceParent | undefined;
 }
@@ -61,7 +70,7 @@ export interface PassDelivery {
 export type PassDeliveryResult =
   | { readonly status: 'done' }
   | Postponed
-  /** The queue runs these as child jobs, and delivers this job again when all have ended. */
+  /** The queue runs the children as child jobs, and delivers this job again when all have ended. */
   | { readonly status: 'parked'; readonly children: readonly (SummarizationTask & { readonly child: string })[] };
 
 export type PassHandler = (delivery: PassDelivery) => Promise<PassDeliveryResult>;
@@ -75,14 +84,16 @@ export interface SummarizationDelivery {
 
 export type SummarizationResult =
   | Postponed
-  /** A failure is returned as well: a child job that fails could make its parent wait for ever. */
+  /** The job has ended. A failure is returned as well: a child job that fails could make its parent wait for ever. */
   | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
-  /** Another job summarizes the same messages. Delivered again in a second, without counting an attempt. */
+  /** Another job summarizes the same messages. The job is delivered again in a second, without counting an attempt. */
   | { readonly status: 'in_flight' }
-  /** The provider asked to wait. Delivered again at `retryAt` (ms since epoch), without counting an attempt. */
+  /**
+   * The provider asked to wait. The job is delivered again at `retryAt` (ms since epoch), without counting an attempt.
+   */
   | { readonly status: 'limited'; readonly retryAt: number };
 
-/** Added by another service. Every field is untrusted, and the data can be any JSON. */
+/** A job that another service added. Every field is untrusted, and the data can be any JSON. */
 export interface InboxJob {
   readonly id: string;
   readonly name: string;
@@ -91,8 +102,11 @@ export interface InboxJob {
   readonly data: unknown;
 }
 
-/** Moves a job to a mailbox. The queue stores the returned turn with it. @throws a coded error if it is not accepted */
+/**
+ * Moves a job of the inbox to the mailbox of its conversation. The queue stores the returned result with the job.
+ * @throws a coded error if the job is not accepted
+ */
 export type InboxHandler = (job: InboxJob) => Promise<{ readonly isNew: boolean }>;
 
-/** Throws errors that a retry may avoid, except on the last attempt. */
+/** Summarizes one sequence. Throws errors that a retry may avoid, except on the last attempt. */
 export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

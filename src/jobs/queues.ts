@@ -1,35 +1,43 @@
 import { DEFAULT_PREFIX, hashTag } from '../domain/namespace.ts';
 
-/** Compaction and summarization share a Cluster slot, because BullMQ requires it of a parent and its children. */
+/**
+ * Names of the queues. Compaction and summarization share a Cluster slot, because BullMQ requires it of a parent and
+ * its children.
+ */
 export const QUEUES = { turn: 'turn', compaction: 'compaction', summarization: 'summarization' } as const;
 
-/** Services of any language add turns here. It has one shard. */
+/** Queue to which services in any language add turns. It has one shard. */
 export const INBOX_QUEUE = 'inbox';
 
 export type QueueName = (typeof QUEUES)[keyof typeof QUEUES] | typeof INBOX_QUEUE;
 
 export const INBOX_LIMITS = {
-  /** Fits a message of 1 MiB, also if each character is escaped as \\uXXXX. */
+  /** Large enough for a message of 1 MiB in which each character is escaped as \\uXXXX. */
   dataCharacters: 8_388_608,
   maxDepth: 40,
   keptSeconds: 86_400,
   keptJobs: 1_000,
 } as const;
 
-/** The hash tag that determines the Cluster slot. */
+/** Prefix of a queue's keys, with the hash tag that determines the Cluster slot. */
 export function queuePrefix(shard: number, prefix = DEFAULT_PREFIX): string {
   return hashTag(prefix, 'tq', shard);
 }
 
-/** A lower number runs first. Every job has a priority, because BullMQ runs jobs without one before all others. */
+/**
+ * Jobs with a lower number run first. Every job has a priority, because BullMQ runs jobs without one before all others.
+ */
 export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
-/** A dead or stopped worker had begun this work. */
+/** Priority of work that a dead or stopped worker had begun. */
 export const BEGUN_PRIORITY = DEFAULT_PRIORITY - 1;
 export const LOWEST_PRIORITY = 2_097_151;
 
 /** The job of a killed worker is delivered again within `lockMs` + `stalledCheckMs`. */
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;
 
-/** Idle workers then look for jobs: the worker that took the signal may have died, or the machine of Redis. */
+/**
+ * Seconds after which an idle worker looks for jobs without a signal. The worker that took the signal may have died, or
+ * the machine of Redis.
+ */
 export const IDLE_LOOK_SECONDS = 10;

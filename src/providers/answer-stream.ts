@@ -20,7 +20,7 @@ export const systemDelays: Delays = {
 };
 
 /**
- * Runs a model call. Fails with `retry` if the model sends no event within `firstEventMs`.
+ * Runs a model call. The call fails with `retry` if the model sends no event within `firstEventMs`.
  * @throws ModelError, or the reason of the request's signal
  */
 export async function generateUnlessSilent(
@@ -40,7 +40,7 @@ export async function generateUnlessSilent(
     <Piece>(listen?: (piece: Piece) => void) =>
     (piece: Piece): void => {
       silence.stop();
-      // Returns the promise of the listener, so that `pieceNotifier` handles its rejection.
+      // Returns the listener's promise, so that `pieceNotifier` handles its rejection.
       return call.signal.aborted ? undefined : listen?.(piece);
     };
   const watched: WatchedRequest = {
@@ -62,12 +62,12 @@ export async function generateUnlessSilent(
   }
 }
 
-/** Runs a call until the signal aborts, even if the call does not react. @throws the signal's reason */
+/** Runs a call until the signal aborts, even if the call does not react to the signal. @throws the signal's reason */
 export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const stop = (): void => aborted.reject(signal.reason);
-  // Registered before the call starts, so that the signal's reason wins over the call's own error.
+  // The listener is added before the call starts, so that the signal's reason wins over the call's own error.
   signal.addEventListener('abort', stop, { once: true });
   try {
     return await Promise.race([call(), aborted.promise]);
@@ -92,14 +92,14 @@ function pieceNotifier<Piece>(listen: ((piece: Piece) => void) | undefined): (pi
     if (piece === '') return;
     try {
       const answer: unknown = listen(piece);
-      // An unhandled rejection of an async listener would end the process. Other errors are the listener's own.
+      // An unhandled rejection of an async listener would end the process, so rejections are ignored here.
       if (answer instanceof Promise) answer.catch(() => {});
     } catch {}
   };
 }
 
 /**
- * Yields the streamed events of a request. Errors of the code that consumes them are bugs, and stay unchanged.
+ * Yields the streamed events of a request. Errors of the code that consumes the events are bugs, and stay unchanged.
  * @throws ModelError, or the signal's reason: the SDKs end an aborted stream as if it were complete
  */
 export async function* streamEvents<Event>(

@@ -5,13 +5,16 @@ import { pricesAt } from '../domain/usage.ts';
 import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream.ts';
 
 export interface ChainOptions {
-  /** Milliseconds after which a model that sent no event is left (default 120,000). Not for the last model. */
+  /**
+   * Milliseconds after which a model without any event is passed over (default 120,000). The last model has no such
+   * limit.
+   */
   readonly firstEventMs?: number;
   /** Timers for `firstEventMs`, which tests replace. */
   readonly timers?: Delays;
 }
 
-/** A fifth of the deadline for one model call, so that the next model has most of the deadline left. */
+/** A fifth of the deadline for one model call, so that most of the deadline is left for the next model. */
 const FIRST_EVENT_MS = 120_000;
 
 /**
@@ -43,7 +46,7 @@ export function modelChain(
           if (!isLast) refuseEmptyAnswer(answer);
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {
-          // An abort caused this error, not the model.
+          // The request was aborted, so the error does not come from the model.
           if (request.signal.aborted || !isPassedOver(thrown)) throw thrown;
           const error = readModelError(thrown, Date.now());
           failures.push(error);
@@ -59,14 +62,17 @@ function isPassedOver(error: unknown): error is ModelError {
   return isModelError(error, 'retry') || isModelError(error, 'fatal');
 }
 
-/** An error without a retry time comes first: the turn then waits seconds, while a rate limit may ask for an hour. */
+/**
+ * Chooses the error with the earliest retry. An error without a retry time comes first: the turn then waits seconds,
+ * while a rate limit may ask for an hour.
+ */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
   return first ?? (failures.at(-1) as ModelError); // the last error: a chain has at least one model
 }
 
-/** The smallest limits of all models. `format` is set only if all models share it. */
+/** Profile with the smallest limits of all models. `format` is set only if all models share it. */
 function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));

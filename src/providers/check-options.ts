@@ -23,7 +23,7 @@ interface Asked {
 }
 
 /**
- * Checks options against the profile, so that a mistake stops the worker at its start and not a turn.
+ * Checks options against the profile, so that a mistake stops the worker at its start, and not later a turn.
  * @throws invalid_config with the field, such as `thinking.type`
  */
 export function checkOptions(given: ModelOptions, profile: ModelProfile, format: WireFormat): CheckedOptions {
@@ -58,7 +58,10 @@ export function isForced(choice: ToolChoice): choice is Forced {
   return choice !== 'auto' && choice !== 'none';
 }
 
-/** A model that must always call a tool never ends its turn. So only the answer to a message may be forced. */
+/**
+ * True if the tool choice applies to this request. A model that must call a tool in every answer never ends its turn.
+ * So only the first answer to a message may be forced.
+ */
 export function holdsFor(choice: ToolChoice, { messages, tools, isSummary }: ModelRequest): boolean {
   if (!isForced(choice)) return true;
   if (isSummary === true) return false;
@@ -116,7 +119,7 @@ function checkOpenAiThinking(thinking: Thinking | undefined, effort: Effort | un
     throw refuse('thinking.display', 'only anthropic/… and openai/… models have this option');
 }
 
-/** Some models refuse `temperature` and `topP` always, others while they think. */
+/** Some models always refuse `temperature` and `topP`. Others refuse them while they think. */
 function checkSampling({ options, profile, format }: Asked): void {
   const field = options.temperature === undefined ? 'topP' : 'temperature';
   const { sampling = 'always' } = profile.abilities ?? {};

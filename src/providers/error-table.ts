@@ -1,6 +1,6 @@
 import { type ErrorRow, FORM_ERRORS, SETTING_ERRORS, SIZE_ERRORS } from './request-errors.ts';
 
-/** Errors that only the owner of the account can mend. */
+/** Errors that only the owner of the provider account can resolve. */
 const ACCOUNT_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'fatal',
@@ -63,8 +63,8 @@ const ACCOUNT_ERRORS: readonly ErrorRow[] = [
  * The meaning of each provider error for a turn. Providers and gateways report one fact by code, status or text, and
  * their codes contradict their texts. So `findRow` in `provider-errors.ts` compares from specific to general:
  * 1. `decidingTexts`
- * 2. the error code, then the type, except broad ones such as `invalid_request_error`
- * 3. the HTTP status, except broad ones such as 400 and 500
+ * 2. the error code, then the type, except broad types such as `invalid_request_error`
+ * 3. the HTTP status, except broad statuses such as 400 and 500
  * 4. `texts`, and then the broad types and statuses
  *
  * The first matching row wins. A rate limit has a code or a status of its own, so the text "too many tokens" does not

@@ -2,7 +2,10 @@ import { StringDecoder } from 'node:string_decoder';
 
 type EventTaker = (data: string, name: string | undefined) => void;
 
-/** Calls a function with each server-sent event. A promise or an iterator for each would cost more than the parsing. */
+/**
+ * Calls a function with each server-sent event. A promise or an iterator for each event would cost more than the
+ * parsing.
+ */
 export class EventParser {
   readonly #take: EventTaker;
   readonly #decoder = new StringDecoder('utf8');
@@ -10,7 +13,7 @@ export class EventParser {
   #name: string | undefined;
   #data: string | undefined;
   #isFirst = true;
-  /** The last byte was a carriage return. A line feed after it belongs to the same line end. */
+  /** True if the last byte was a carriage return. A following line feed belongs to the same line end. */
   #mayContinue = false;
 
   constructor(take: EventTaker) {
@@ -21,7 +24,7 @@ export class EventParser {
     this.#read(this.#decoder.write(bytes));
   }
 
-  /** Some servers leave out the line end after their last event. */
+  /** Ends the parsing. Some servers leave out the line end after their last event. */
   end(): void {
     this.#read(this.#decoder.end());
     if (this.#rest !== '') this.#read('\n');
@@ -67,7 +70,7 @@ export class EventParser {
   }
 }
 
-/** Undefined for another field whose name begins with this name. */
+/** @returns undefined for a field whose name only begins with `field` */
 function readValue(line: string, field: string): string | undefined {
   const at = field.length;
   if (line.length === at) return '';

@@ -15,7 +15,10 @@ export type ProbeOutcome =
 
 const ANSWER_MS = 10_000;
 
-/** Lists the models: this needs the key and costs no tokens. Never throws, and never quotes the provider. */
+/**
+ * Probes a provider by listing its models, which needs the key and costs no tokens. Never throws, and never quotes the
+ * provider.
+ */
 export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
   const dispatcher = openAgent();
   const connection = { apiKey, ...(baseUrl !== undefined && { baseUrl }) };

@@ -20,8 +20,8 @@ import { eventLoopShare } from '../wire/tokens/event-loop-share.ts';
 import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
 
 /**
- * The output limit is the window minus our upper bound of the request, but never below the reserved output. The upper
- * bound is higher than the provider's count.
+ * Converts a request. The output limit is the window minus turnfold's upper bound of the request, but never below the
+ * reserved output. The upper bound is higher than the provider's count.
  */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
@@ -67,9 +67,9 @@ export interface FailedCall {
 
 /**
  * Returns the SDK options with an idempotency key, by which a proxy may answer a repeated request from its cache.
- * - It covers the body, because a step that is sent again after a compaction is another request.
- * - It is a hash, because a conversation id may hold characters that are illegal in headers.
- * - It is a header of our own, because the SDKs do not send their option for it.
+ * - The key covers the body, because a step that is sent again after a compaction is another request.
+ * - The key is a hash, because a conversation id may hold characters that are illegal in headers.
+ * - turnfold sets the header itself, because the SDKs do not send their option for it.
  */
 export function callOptions(
   { idempotencyKey, signal }: ModelRequest,
@@ -80,7 +80,10 @@ export function callOptions(
   return { signal, headers: { ...extraHeaders, 'Idempotency-Key': key.digest('hex') } };
 }
 
-/** Each pair of model and key has a gate, because providers limit accounts. The name holds a short hash of the key. */
+/**
+ * Settings of the model's gate. Each pair of model and key has a gate, because providers limit accounts. The gate's
+ * name holds a short hash of the key.
+ */
 export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: string, baseUrl = ''): GateSettings {
   const account = createHash('sha256').update(`turnfold gate ${baseUrl} ${apiKey}`).digest('hex').slice(0, 8);
   return { ...gate, name: gate?.name ?? `${id}@${account}` };
@@ -89,7 +92,7 @@ export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: str
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
 
 /**
- * Renders a body and checks it by the wire rules, so that no request is sent that the provider would refuse.
+ * Renders a body and checks it by the wire rules, so that turnfold sends no request that the provider would refuse.
  * @throws ModelError if the body breaks a rule: `overflow` for its size, else `invalid`
  */
 export async function renderChecked<Body>(
@@ -109,21 +112,33 @@ function checkBody(violations: readonly Violation[], describe: (refusal: string)
   const rules = [...new Set(violations.map(({ rule }) => rule))].join(', ');
   const place = first.path === '' ? first.message : `${first.path}: ${first.message}`;
   if (violations.every(({ rule }) => rule === 'X9')) throw new ModelError('overflow', place, { code: rules });
-  throw new ModelError('invalid', `the request breaks the wire rules ${rules}: ${place}`, {
-    code: rules,
-    form: describe(first.path),
-  });
+  throw new ModelError(
+    'invalid',
+    `the provider would refuse the request, so it was not sent: ${place} (wire rules ${rules})`,
+    {
+      code: rules,
+      form: describe(first.path),
+    },
+  );
 }
 
-/** The caller has a deadline. The default timeout of the SDKs would end long answers. */
+/**
+ * Timeout that never ends a call, because the caller has a deadline. The SDKs' default timeout would end long answers.
+ */
 const NEVER_MS = 2_147_483_647;
 
-/** Node's default agent closes a connection after five minutes without data, while a model may still think. */
+/**
+ * Opens an agent without a timeout for idle connections. Node's default agent closes a connection after five minutes
+ * without data, while a model may still think.
+ */
 export function openAgent(): Agent {
   return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 }
 
-/** The SDKs do not retry. The turn retries: it records each attempt, and frees its worker slot while it waits. */
+/**
+ * Options for all SDKs. The SDKs do not retry, because the turn retries: it records each attempt, and frees its worker
+ * slot while it waits.
+ */
 export function commonOptions(dispatcher: Dispatcher) {
   return {
     maxRetries: 0,
@@ -141,15 +156,15 @@ export function dropForeignHeaders<Client extends object>(client: Client): Clien
   return client;
 }
 
-/** Node bundles another undici, which refuses this agent. The cast is safe: only iterator methods differ. */
+/** Node bundles another undici, which refuses this agent. The cast is safe, because only iterator methods differ. */
 const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 
 export const ERROR_CHARACTERS = 1_048_576;
 
 /**
  * The `fetch` of the SDKs. Gateways and local servers differ from the provider's own API in two ways:
- * - An error body has another form, so that the SDK would lose the message.
- * - A stream is answered with status 200 and one JSON body: an error, or the whole answer.
+ * - Their error body may have another form, so that the SDK would lose the message.
+ * - They may answer a stream request with status 200 and one JSON body: an error, or the whole answer.
  */
 const providerFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -158,7 +173,7 @@ const providerFetch: typeof globalThis.fetch = async (input, init) => {
   return readStream(response, response.body);
 };
 
-/** This text cannot occur inside a string of the body, because JSON escapes quotes. */
+/** The searched text cannot occur inside a string of the body, because JSON escapes quotes. */
 function isStreamRequest(body: unknown): boolean {
   return typeof body === 'string' && body.includes('"stream":true');
 }
@@ -176,7 +191,9 @@ async function readError(response: Response): Promise<Response> {
   return new Response(body, { status, statusText, headers: kept });
 }
 
-/** The rest of a longer body is never read. Some providers append the whole request to their error. */
+/**
+ * Reads the start of a body. The rest is never read, because some providers append the whole request to their error.
+ */
 async function readStart(body: ReadableStream<Uint8Array> | null): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -188,8 +205,8 @@ async function readStart(body: ReadableStream<Uint8Array> | null): Promise<strin
 }
 
 /**
- * Gemini puts its error into a list. SGLang, Mistral and FastAPI have no field `error`. Ollama and LM Studio have a
- * string in that field, Cloudflare a list in `errors`.
+ * Reads the error of a body. Gemini puts it into a list. SGLang, Mistral and FastAPI have no field `error`. Ollama and
+ * LM Studio have a string in that field, and Cloudflare has a list in `errors`.
  */
 function readErrorBody(text: string): object | undefined {
   const parsed = readJsonText(text);
@@ -210,14 +227,17 @@ function findMessage(error: unknown): string {
   return typeof found === 'string' ? found : `${findMessage(found)} ${JSON.stringify(found)}`;
 }
 
-/** The error of the provider behind OpenRouter is in `metadata.raw`. */
+/** Reads the error of the provider behind OpenRouter, which is in `metadata.raw`. */
 function readCause({ metadata }: Record<string, unknown>): string {
   const raw = isMapping(metadata) ? metadata['raw'] : undefined;
   if (raw === undefined || raw === null) return '';
   return typeof raw === 'string' ? raw : JSON.stringify(raw);
 }
 
-/** The first byte shows whether a body labeled as JSON is a stream nevertheless. */
+/**
+ * Reads a response to a stream request. The first byte shows whether a body that is labeled as JSON is a stream
+ * nevertheless.
+ */
 async function readStream(response: Response, body: ReadableStream<Uint8Array>): Promise<Response> {
   const reader = body.getReader();
   const { value: first = new Uint8Array() } = await reader.read();

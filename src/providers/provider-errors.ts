@@ -5,25 +5,25 @@ import { type ResponseHeaders, readRetryAt } from './rate-limits.ts';
 import type { ErrorRow } from './request-errors.ts';
 
 export interface ProviderFailure {
-  /** HTTP status. Absent without a response, or for a failure inside a stream. */
+  /** HTTP status. Absent if there was no response, or if the stream failed. */
   readonly status?: number | undefined;
-  /** Not validated: OpenAI-compatible servers also send numbers and other values. */
+  /** Type of the error. Not validated, because OpenAI-compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /** May quote the request, so this text is matched against patterns but never shown. */
+  /** Message of the error. It may quote the request, so it is matched against patterns but never shown. */
   readonly message: string;
   readonly headers?: ResponseHeaders | undefined;
 }
 
-/** An error code that is safe to show. Any other value could hold message contents or a key. GLM sends four digits. */
+/** Error codes that are safe to show. Any other code could hold message contents or a key. GLM sends four digits. */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** The provider's message says more than these types and statuses. */
+/** Types that say less than the provider's message, so that the message is matched first. */
 const BROAD_NAMES: ReadonlySet<string> = new Set(['invalid_request_error', 'api_error', 'server_error']);
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 400, 404, 422, 500, 502, 503]);
 const STATUS = /^[45]\d\d$/;
-/** Some providers append the whole request to their message. */
+/** Maximum characters of a message that are searched, because some providers append the whole request to it. */
 const SEARCHED_CHARS = 16_384;
-/** Path in the request, such as `messages[3].content`. */
+/** Path in the request that a message names, such as `messages[3].content`. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
 const SIZE_WORD = /\btokens?\b|\b(?:length|limit|window|too (?:long|large|big))\b/i;
@@ -33,7 +33,7 @@ const ITEM_ID = /\b(?:rs|msg|fc)_\w{1,80}/g;
 /**
  * Converts a failed model request into a `ModelError`.
  * @param now ms since epoch
- * @param describe outlines the request, called only if the provider refused it as malformed
+ * @param describe outlines the request. Called only if the provider refused the request as malformed
  */
 export function classifyFailure(
   failure: ProviderFailure,
@@ -68,7 +68,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && NAME.test(value);
 }
 
-/** OpenRouter sends the HTTP status as the error code if a stream fails. */
+/** Reads the HTTP status from a code. OpenRouter sends the status as the error code if a stream fails. */
 function readStatus(code: unknown): number | undefined {
   return (typeof code === 'number' || typeof code === 'string') && STATUS.test(String(code)) ? Number(code) : undefined;
 }
@@ -95,7 +95,10 @@ function findByName(names: readonly string[]): ErrorRow | undefined {
   return names.map((name) => ERROR_TABLE.find(({ types }) => types?.includes(name))).find((row) => row !== undefined);
 }
 
-/** Without a status, the provider accepted the request, but its answer was lost on the way. */
+/**
+ * Row for a failure that the table does not list. Without a status, the provider accepted the request, but its answer
+ * was lost on the way.
+ */
 function unknownFailure(status: number | undefined): ErrorRow {
   if (status === undefined) return { kind: 'retry', words: 'the answer did not arrive completely' };
   return status >= 400 && status < 500

@@ -11,10 +11,11 @@ import type { ProviderHabits } from '../domain/provider-habits.ts';
 import { isThinking, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 
 /**
- * Habits by the name of a model, which may hold a maker (`moonshotai/Kimi-K2.6`). Habits of a profile win.
- * - DeepSeek, Kimi, Qwen and MiMo want the reasoning of all answers with calls, unsigned on their Anthropic endpoints.
- * - MiniMax wants all reasoning.
- * - Gemini 3 and newer require a signature on calls, also on those of other models.
+ * Habits by the name of a model, which may hold a maker (`moonshotai/Kimi-K2.6`). Habits of a profile override these.
+ * - DeepSeek, Kimi, Qwen and MiMo require the reasoning of all answers with calls. Their Anthropic endpoints accept it
+ *   unsigned.
+ * - MiniMax requires all reasoning.
+ * - Gemini 3 and newer require a signature on calls, also on calls of other models.
  * - Mistral requires ids of nine letters or digits.
  */
 const HABITS: readonly (readonly [name: RegExp, habits: ProviderHabits])[] = [
@@ -39,7 +40,7 @@ const LESSONS: Readonly<Record<Lesson, ProviderHabits>> = {
   system_first: { takesLaterSystem: false },
 };
 
-/** The habits of one model. They grow with refusals of its provider, and last as long as the process. */
+/** The habits of one model. turnfold learns more of them from refusals, and forgets them when the process ends. */
 export class LearnedHabits {
   #habits: ProviderHabits;
 
@@ -51,7 +52,7 @@ export class LearnedHabits {
     return this.#habits;
   }
 
-  /** @returns false if the habits agree with the lesson, so that another attempt would fail in the same way */
+  /** @returns false if the habits already include the lesson, so that another attempt would fail in the same way */
   learn(lesson: Lesson): boolean {
     const learned = { ...this.#habits, ...LESSONS[lesson] };
     if (JSON.stringify(learned) === JSON.stringify(this.#habits)) return false;
@@ -60,9 +61,9 @@ export class LearnedHabits {
   }
 }
 
-/** The provider refused the form of a request, and its message says which form it accepts. */
+/** The provider refused the form of a request, and the provider's message says which form is accepted. */
 export class TeachingError extends ModelError {
-  /** `drop_thinking`: the provider refused thinking of the request. */
+  /** Form that the provider accepts. `drop_thinking`: the provider refused thinking in the request. */
   readonly lesson: Lesson | 'drop_thinking';
   readonly itemIds: readonly string[];
 
@@ -84,8 +85,8 @@ export class TeachingError extends ModelError {
 const MAX_REFUSED = 10_000;
 
 /**
- * Sends requests of one model in the form that its provider accepts. A refusal that names another form teaches it: the
- * request is sent again, and later requests have the form at once. Failing the turn could block the conversation,
+ * Sends requests of one model in the form that its provider accepts. If a refusal names another form, the request is
+ * sent again in that form, and later requests use the form at once. Failing the turn could block the conversation,
  * because before the first compaction there is no version to roll back to.
  */
 export class FormMemory {
@@ -100,7 +101,8 @@ export class FormMemory {
     request: Request,
     ask: (request: Request) => Promise<Answer>,
   ): Promise<Answer> {
-    // A gateway may send each attempt to another server, and two servers may teach the opposite.
+    // Lessons of this request. A gateway may send each attempt to another server, and two servers may teach the
+    // opposite.
     const lessons = new Set<Lesson>();
     for (let sent = this.#withoutRefused(request); ; ) {
       const habits = this.#habits.current;
@@ -116,14 +118,20 @@ export class FormMemory {
     }
   }
 
-  /** A concurrent request may have learned first. @returns true if a retry differs from a request with `habits` */
+  /**
+   * Learns a lesson, unless a concurrent request has learned it first. @returns true if a retry differs from a request
+   * with `habits`
+   */
   #learn(lesson: Lesson, habits: ProviderHabits, lessons: Set<Lesson>): boolean {
     if (lessons.has(lesson)) return false;
     lessons.add(lesson);
     return this.#habits.learn(lesson) || this.#habits.current !== habits;
   }
 
-  /** If the refusal names an item, only the thoughts of its message go, else all thoughts of the request. */
+  /**
+   * Drops thoughts, and remembers them as refused. If the refusal names an item, only the thoughts of its message are
+   * dropped. Otherwise all thoughts of the request are dropped.
+   */
   #forget<Request extends ModelRequest>(request: Request, itemIds: readonly string[]): Request {
     const thoughts = request.messages.map(listThoughts);
     const named = thoughts.filter((_, index) => isNamed(request.messages[index], itemIds));
@@ -135,7 +143,7 @@ export class FormMemory {
     return this.#withoutRefused(request);
   }
 
-  /** Returns the same object if the request has no refused thoughts. */
+  /** Leaves out refused thoughts. Returns the same object if the request has none. */
   #withoutRefused<Request extends ModelRequest>(request: Request): Request {
     if (this.#refused.size === 0) return request;
     const messages = request.messages.map((message) => this.#withoutThoughts(message));

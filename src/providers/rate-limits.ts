@@ -5,14 +5,16 @@ export interface ResponseHeaders {
 interface RetryHints {
   readonly headers?: ResponseHeaders | undefined;
   readonly message: string;
-  /** Headers with reset times are read only for a rate limit. */
+  /** True for a rate limit. Only then are headers with reset times read. */
   readonly isRateLimit: boolean;
 }
 
 const MAX_WAIT_MS = 3_600_000;
 const DURATION = /(?<![\d.])(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-/** OpenAI: "try again in 1m2.5s.", Gemini: "retry in 34.07s", Azure: "retry after 26 seconds". */
+/**
+ * Retry times in messages. OpenAI: "try again in 1m2.5s.", Gemini: "retry in 34.07s", Azure: "retry after 26 seconds".
+ */
 const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;
 
 interface Limit {
@@ -54,7 +56,7 @@ function readWait(text: string | undefined, now: number): number | undefined {
   return readNumber(text, 1_000) ?? readDate(text, now);
 }
 
-/** A bare number is no date, although `Date.parse` would read it as a year. */
+/** Reads a date. A bare number is no date, although `Date.parse` would read the number as a year. */
 function readDate(text: string | undefined, now: number): number | undefined {
   const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(date) ? undefined : date - now;
@@ -75,9 +77,9 @@ function msOf(unit: string): number {
 }
 
 /**
- * Returns the ms since epoch before which the provider would refuse the next call, because this call was the account's
- * last. Token limits do not count, because the next call may need few. Most providers give calls back one by one, so
- * the next one is allowed after its share of the time until the reset.
+ * Returns the ms since epoch before which the provider would refuse the next call, because this call used up the
+ * account's calls. Token limits do not count, because the next call may need few tokens. Most providers give calls back
+ * one by one. So the next call is allowed after its share of the time until the reset.
  */
 export function readNextCallAt(headers: ResponseHeaders, now: number): number | undefined {
   const given = (name: string): string | undefined => headers.get(name) ?? undefined;
@@ -88,7 +90,7 @@ export function readNextCallAt(headers: ResponseHeaders, now: number): number | 
   return waitMs === 0 ? undefined : now + Math.min(MAX_WAIT_MS, waitMs);
 }
 
-/** The latest reset among the limits that are used up, or whose remaining amount is unknown. */
+/** Finds the latest reset among the limits that are used up, or whose remaining amount is unknown. */
 function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
   const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
     .map(({ reset }) => readTime(given(reset), now))

@@ -49,7 +49,7 @@ interface ReceivedAnswer extends StreamEnd {
 export async function receiveEvents<Event>(call: StreamedCall<Event>): Promise<ReceivedAnswer> {
   const { signal } = call.request;
   signal.throwIfAborted();
-  // Each request has its own signal: an SDK may keep its listener until the body is collected as garbage.
+  // Each request has its own signal, because an SDK may keep its listener until the body is collected as garbage.
   const connection = new AbortController();
   const bytes = new ResponseBytes(call.dispatcher);
   const aborted = Promise.withResolvers<never>();
@@ -126,7 +126,7 @@ class EventReading<Event> implements BytesTaker {
   }
 
   #read(data: string, name: string | undefined): void {
-    // The parser may hold more events than the one that ended the answer.
+    // The parser may hold more events after the event that ended the answer.
     if (this.#hasEnded) return;
     const { request, decode, take } = this.#call;
     let event: Event | undefined | typeof END_MARK;
@@ -154,21 +154,24 @@ interface BytesTaker {
 }
 
 /**
- * A server has this time to end a complete response, so that the next request can use the connection. Servers end it in
- * the packet with the last event, or in the next.
+ * Milliseconds that a server has to end a complete response, so that the next request can use the connection. Servers
+ * end a response in the packet with the last event, or in the next packet.
  */
 const END_MS = 1_000;
 
 /** Takes the bytes of one response before `fetch` does. `fetch` still follows redirects and aborts the connection. */
 class ResponseBytes {
   readonly dispatcher: Dispatcher;
-  /** The bytes of an error, and compressed or JSON data, stay in the body. */
+  /**
+   * True if this object takes the bytes of the response. The bytes of an error, and compressed or JSON data, stay in
+   * the body.
+   */
   #isTaken = false;
   readonly #early: Uint8Array[] = [];
   #taker: BytesTaker | undefined;
   #end: { readonly error?: Error } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  /** undici cancels a response that was collected as garbage. */
+  /** Keeps the response referenced, because undici cancels a response that was collected as garbage. */
   #response: Response | undefined;
 
   constructor(dispatcher: Dispatcher) {
@@ -177,7 +180,7 @@ class ResponseBytes {
     );
   }
 
-  /** Passes the bytes that have arrived at once, then each chunk when it arrives. */
+  /** Passes the bytes that have already arrived at once, and then each chunk when it arrives. */
   read(response: Response, taker: BytesTaker): void {
     this.#response = response;
     this.#taker = taker;
@@ -223,7 +226,7 @@ class ResponseBytes {
     };
   }
 
-  /** Forgets the response before a redirect, whose callbacks may still arrive. */
+  /** Forgets the response before a redirect, because its callbacks may still arrive. */
   #begin(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#isTaken = false;
@@ -254,7 +257,10 @@ class ResponseBytes {
   }
 }
 
-/** A body with the label of JSON may be no stream, which `providerFetch` finds out. */
+/**
+ * True for a body that is not labeled as JSON and is not compressed. If a body is labeled as JSON, `providerFetch`
+ * finds out whether it is a stream.
+ */
 function isPlainStream(headers: IncomingHttpHeaders): boolean {
   return headers['content-encoding'] === undefined && !String(headers['content-type']).includes('application/json');
 }

@@ -10,15 +10,15 @@ export interface ErrorRow {
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
   readonly texts?: readonly RegExp[];
-  /** True if the meaning of a message is this kind. Used together with `texts`. */
+  /** Returns true if the meaning of a message is this kind of error. Used together with `texts`. */
   readonly states?: (message: string) => boolean;
-  /** Patterns that are more specific than code and status. */
+  /** Patterns that are more specific than code and status, and are compared first. */
   readonly decidingTexts?: readonly RegExp[];
-  /** The provider refused what the messages say or hold. */
+  /** True if the provider refused what the messages say or hold. */
   readonly refusesContents?: true;
-  /** The provider limits the rate or is overloaded, so other calls of the model would fail as well. */
+  /** True if the provider limits the rate or is overloaded, so that other calls of the model would fail as well. */
   readonly isLimit?: true;
-  /** The form in which the provider may accept the same request. */
+  /** Form in which the provider may accept the same request. */
   readonly lesson?: TeachingError['lesson'];
 }
 
@@ -36,13 +36,13 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
       '1261', // z.ai
     ],
     decidingTexts: [
-      // OpenAI and Groq: one request above the limit of a minute. Waiting does not help.
+      // OpenAI and Groq refuse a single request above the limit of a minute. Waiting does not help.
       /^(?=[^]*request too large)[^]*(?<!output )tokens per min/i,
     ],
     states: statesOverflow,
     texts: [
-      // OpenAI: 2,048 messages, 10 MB of text. The field is matched, because the same code for a long id means a
-      // malformed request.
+      // OpenAI accepts 2,048 messages and 10 MB of text. The pattern matches the field, because the same code for a
+      // long id means a malformed request.
       /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
       /too many total text bytes/i, // Bedrock
       /cannot truncate prompt with n_keep/i, // LM Studio
@@ -78,7 +78,7 @@ export const SIZE_ERRORS: readonly ErrorRow[] = [
   },
 ];
 
-/** Errors of the agent's settings. An earlier version of the context would not help. */
+/** Errors of the agent's settings. An earlier version of the context would fail in the same way. */
 export const SETTING_ERRORS: readonly ErrorRow[] = [
   {
     kind: 'fatal',
@@ -107,7 +107,7 @@ export const SETTING_ERRORS: readonly ErrorRow[] = [
       /^tools\.\d+\./, // Anthropic
       /is not supported (?:for|by|with) this model/i, // Anthropic, OpenAI
       /Invalid '(?:tools|instructions)\b[^']*': (?:array|string) too long/, // OpenAI
-      // Unknown fields outside of the messages: OpenAI, Groq, Mistral, Gemini, FastAPI
+      // Texts of OpenAI, Groq, Mistral, Gemini and FastAPI about unknown fields outside of the messages.
       /unrecognized (?:request arguments?|key\(?s?\)?|fields?)/i,
       /argument not supported on this model/i, // xAI
       /^(?!.*messages).*additional properties are not allowed/is,

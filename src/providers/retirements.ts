@@ -2,16 +2,16 @@ import type { ModelProfile } from '../domain/model.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { CATALOGUE } from './catalogue/catalogue.ts';
 
-/** Providers announce a retirement at least so early. */
+/** Days before a retirement from which it is reported. Providers announce a retirement at least this early. */
 const NOTICE_DAYS = 60;
 const DAY_MS = 86_400_000;
 
 /** A model that its provider retires soon, or has retired. */
 export interface Retirement {
   readonly model: string;
-  /** Day as `YYYY-MM-DD`, UTC. */
+  /** Day of the retirement as `YYYY-MM-DD`, UTC. */
   readonly retiresOn: string;
-  /** Whole days from now. Negative if the day is over. */
+  /** Whole days from today. Negative if the day is over. */
   readonly daysLeft: number;
 }
 

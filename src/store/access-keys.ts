@@ -19,7 +19,7 @@ export function openAccessKeyStore(redis: Redis, keyspace: Keyspace) {
 
 export type AccessKeyStore = ReturnType<typeof openAccessKeyStore>;
 
-/** A key at the time `now` of the store's clock, in ms. */
+/** An access key as read at the time `now` of the store's clock, in ms. */
 export interface KeyReading {
   readonly key: StoredKey;
   readonly now: number;
@@ -34,7 +34,7 @@ export interface NewKeyRecord {
   readonly expiresInMs?: number | undefined;
 }
 
-/** A repeated call with the same id changes nothing. */
+/** Stores a new access key. A repeated call with the same id changes nothing. */
 const createKeyScript: ScriptDefinition<[key: NewKeyRecord], KeyReading> = {
   file: 'create-access-key',
   keys: ([{ id }], keyspace) => [keyspace.accessKey(id), keyspace.accessKeys()],
@@ -83,7 +83,10 @@ const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
   },
 };
 
-/** The former secret stays valid for `graceMs`. A repeated hash, or a revoked key, changes nothing. */
+/**
+ * Replaces the secret of a key. The former secret stays valid for `graceMs`. If the hash is repeated, or the key is
+ * revoked, nothing changes.
+ */
 const rotateKeyScript: ScriptDefinition<[id: string, hash: string, graceMs: number], KeyReading | undefined> = {
   file: 'rotate-access-key',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
@@ -91,7 +94,7 @@ const rotateKeyScript: ScriptDefinition<[id: string, hash: string, graceMs: numb
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-/** For good. The key is listed for another 30 days. */
+/** Revokes a key for good. The key is listed for another 30 days. */
 const revokeKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = {
   file: 'revoke-access-key',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],
@@ -99,7 +102,7 @@ const revokeKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = 
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-/** Writes at most once a minute. */
+/** Records that a key was used. Writes at most once a minute. */
 const recordKeyUseScript: ScriptDefinition<[id: string], void> = {
   file: 'record-access-key-use',
   keys: ([id], keyspace) => [keyspace.accessKey(id)],

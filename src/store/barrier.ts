@@ -3,8 +3,8 @@
  * Workers need no barrier, because after a failover they recompute their writes from the accepted input.
  *
  * Redis confirms writes by WAIT, which covers only the writes of its own connection and blocks it. So the barrier has
- * four connections of its own. Each sends what has arrived as one pipeline and waits once for all of it. Calls that
- * arrive meanwhile share the next wait, as commits share one fsync.
+ * four connections of its own. Each connection sends the calls that have arrived as one pipeline, and waits once for
+ * all of them. Calls that arrive meanwhile share the next wait, as the commits of a database share one fsync.
  *
  * Three rules make a confirmation true. `barrier-rules.test.ts` breaks each of them:
  * - B1. The writes, a write of the mark (an empty key), and WAIT are one pipeline on one connection. No command of the
@@ -26,7 +26,7 @@ import { connect, duplicateConnection } from './redis/connection.ts';
 import { type Argument, conversationOf, Script, type ScriptDefinition } from './script.ts';
 
 const LANES = 4;
-/** ms that a call waits for Redis, besides the wait for replicas. */
+/** ms that a call waits for Redis, in addition to the wait for replicas. */
 const ANSWER_MS = 900;
 
 export class Barrier {
@@ -38,16 +38,20 @@ export class Barrier {
     this.#lanes = connections.map((connection) => new BarrierLane(connection, durability));
   }
 
-  /** @throws redis_unavailable if Redis does not answer. invalid_config if the server cannot wait for its disk. */
+  /**
+   * Opens the barrier.
+   * @throws redis_unavailable if Redis does not answer. invalid_config if the server cannot wait for its disk.
+   */
   static async open(redis: Redis, durability: Durability): Promise<Barrier> {
     const timeoutMs = durability.timeoutMs * (durability.fsync === 'local' ? 2 : 1);
     const connections = Array.from({ length: LANES }, () =>
       duplicateConnection(redis, {
         lazyConnect: true,
         enableOfflineQueue: false,
-        // B1: on a new connection, which has no writes, WAIT would succeed at once.
+        // Rule B1: ioredis must not send a command again on a new connection. WAIT would succeed there at once, because
+        // the connection has no writes.
         autoResendUnfulfilledCommands: false,
-        // The refused write fails. The next call finds the new master.
+        // Reconnects after a refused write (READONLY). That write fails, and the next call finds the new master.
         reconnectOnError: (error) => error.message.startsWith('READONLY'),
         maxRetriesPerRequest: 0,
         commandTimeout: timeoutMs + ANSWER_MS,
@@ -66,7 +70,10 @@ export class Barrier {
     }
   }
 
-  /** @param isDone true if a reply says that the write is done. Other replies do not wait */
+  /**
+   * Puts a script behind the barrier.
+   * @param isDone true if a reply says that the write is done. Other replies do not wait
+   */
   bind<Input extends readonly unknown[], Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
     keyspace: Keyspace,
@@ -113,7 +120,7 @@ const REMEDIES = [
 interface GuardedCall {
   readonly script: { readonly sha: string; readonly lua: string };
   readonly args: readonly Argument[];
-  /** The mark of B2, in the hash slot of the script's keys. */
+  /** Key of the mark (rule B2), in the hash slot of the script's keys. */
   readonly mark: string;
 }
 
@@ -125,15 +132,15 @@ interface GuardedReply {
 interface Waiting extends GuardedCall {
   readonly resolve: (reply: GuardedReply) => void;
   readonly reject: (error: Error) => void;
-  /** Refusals before the script ran: it was unknown, or the slot had moved. */
+  /** Number of refusals before the script ran: the server did not know the script, or the slot had moved. */
   tries: number;
 }
 
 type Result = readonly [error: Error | null, reply: unknown];
 
-/** By hash, by text, and by hash again after the slot moved. */
+/** Attempts: first by hash, then by text, then by hash again after the slot moved. */
 const MAX_TRIES = 4;
-/** A full Redis runs this script, too, because an erase frees memory and also needs its mark. */
+/** Script that writes the mark. A full Redis runs this script, too: an erase frees memory and also needs its mark. */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
 const MAX_BATCH = 200;
 
@@ -149,12 +156,12 @@ class BarrierLane {
     this.#durability = durability;
   }
 
-  /** Calls in flight. A connection that cannot send now counts as the busiest. */
+  /** Number of calls in flight. A connection that cannot send now counts as the busiest. */
   get load(): number {
     return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
   }
 
-  /** Rejects with the error of Redis or of the network. The script may have run nevertheless. */
+  /** Queues a call. Rejects with the error of Redis or of the network. Even then, the script may have run. */
   run(call: GuardedCall): Promise<GuardedReply> {
     const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
     this.#waiting.push({ ...call, resolve, reject, tries: 0 });
@@ -175,7 +182,7 @@ class BarrierLane {
     this.#isRunning = false;
   }
 
-  /** In a Cluster a pipeline goes to one node. */
+  /** Groups calls by node, because in a Cluster a pipeline goes to one node. */
   #bySlot(batch: readonly Waiting[]): Waiting[][] {
     return this.#redis.isCluster ? [...Map.groupBy(batch, ({ mark }) => mark).values()] : [[...batch]];
   }
@@ -232,7 +239,10 @@ class BarrierLane {
     return [['wait', replicas, timeoutMs], ...disk];
   }
 
-  /** @param results reply to the mark, then the reply of each WAIT */
+  /**
+   * Finds out if enough replicas and disks confirmed.
+   * @param results reply to the mark, then the reply of each WAIT
+   */
   #judge(results: readonly Result[]): Shortfall | undefined {
     const { replicas, fsync } = this.#durability;
     const wanted: Barriers = { replicas, ...(fsync !== undefined && { fsynced: 1 }) };
@@ -244,7 +254,10 @@ class BarrierLane {
   }
 }
 
-/** WAIT replies with the number of replicas. WAITAOF counts disks: the master's (0 or 1), then theirs. */
+/**
+ * Reads the replies. WAIT replies with a number of replicas, WAITAOF with two numbers of disks: of the master (0 or 1),
+ * then of replicas.
+ */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];
   if (Array.isArray(first)) return { replicas: first[1], fsynced: first[0] };

@@ -3,14 +3,14 @@ import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Calibrations: token count of the provider divided by ours, per model. All are in one small hash. */
+/** Calibrations: for each model, the provider's token count divided by ours. All are in one small hash. */
 export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
   return {
     observeCalibration: scriptBinder(redis, keyspace)(observeCalibrationScript),
     readCalibrations: async (): Promise<ReadonlyMap<string, number>> => {
       const hash = await callStore(() => redis.hgetall(keyspace.calibrations()));
       const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
-      // An unreadable factor is left out. The next observation starts it again from 1.
+      // An unreadable factor is left out. The next observation starts this factor again from 1.
       return new Map(factors.filter(([, factor]) => factor > 0 && factor < Number.POSITIVE_INFINITY));
     },
   };
@@ -18,7 +18,10 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
 
 export type CalibrationStore = ReturnType<typeof openCalibrationStore>;
 
-/** At first the factor is the mean of all ratios. Later each ratio moves it by a twentieth. */
+/**
+ * Adds an observed ratio to a factor. At first the factor is the mean of all ratios. Later each ratio moves the factor
+ * by a twentieth of the difference.
+ */
 const observeCalibrationScript: ScriptDefinition<[model: string, ratio: number], number> = {
   file: 'observe-calibration',
   keys: (_, keyspace) => [keyspace.calibrations()],

@@ -27,20 +27,23 @@ import { replaceVersionScript } from './versions.ts';
 
 export interface StoreOptions extends RedisLocation {
   readonly shards: number;
-  /** A call fails within a second while Redis is down, as services want. Calls of workers wait until Redis is back. */
+  /** True for services: a call fails within a second while Redis is down. Calls of workers wait until Redis is back. */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
-  /** Worker whose connection this is, for the list of connections in Redis. */
+  /** Name of the worker that opens this connection, shown in Redis' list of connections. */
   readonly worker?: string;
   /** Replicas and disks that must have a write before the caller gets its reply. */
   readonly durability?: Durability | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** ms of silence after which fail-fast calls fail. The caller has one second, and needs the rest for its own work. */
+/** ms of silence after which calls of services fail. The caller has one second, and needs the rest for its own work. */
 const FAIL_FAST_MS = 800;
 
-/** @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set */
+/**
+ * Connects to Redis and opens the store.
+ * @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set
+ */
 export async function connectStore(options: StoreOptions) {
   const { url, tls, prefix, shards, failsFast = false, onError, worker, durability, signal } = options;
   signal?.throwIfAborted();
@@ -93,12 +96,12 @@ export async function connectStore(options: StoreOptions) {
 export type ConnectedStore = Awaited<ReturnType<typeof connectStore>>;
 
 /**
- * Puts the writes of services behind the durability barrier. A repeated call whose write was done before waits as
- * well. Replies that wrote nothing do not wait. These run without the barrier:
+ * Puts the writes of services behind the durability barrier, which waits for replicas. If a repeated call finds its
+ * write already done, it waits as well. Calls that wrote nothing do not wait. These calls run without the barrier:
  * - writes of workers, which a failover makes them repeat from the accepted input
  * - reads, which report the state of the master
  * - batches of a fork, because replication keeps the order and the last write of the call waits. Every erase batch
- *   waits: if a failover lost an early one, the last could not repeat it
+ *   waits: if a failover lost an early batch, the last batch could not repeat it
  */
 function guardStore(store: Store, redis: Redis, barrier: Barrier, keyspace: Keyspace): Store {
   const guard = <Input extends readonly unknown[], Reply extends { readonly status: string }>(
@@ -117,7 +120,7 @@ function guardStore(store: Store, redis: Redis, barrier: Barrier, keyspace: Keys
     beginFork: guard(beginForkScript, 'done'),
     endFork: guard(endForkScript, 'done'),
     decideProposal: guard(decideProposalScript, 'decided', 'concluded'),
-    // Only evaluations of workers request a pass without reasons.
+    // Only workers, when they evaluate a context, request a pass without reasons. Such a request needs no barrier.
     requestPass: (request) => (request.reasons.length === 0 ? store.requestPass(request) : requestPass(request)),
     erase: bindErase(
       barrier.bind(eraseScript, keyspace, () => true),

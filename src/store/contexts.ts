@@ -34,7 +34,7 @@ function openContextReader(redis: Redis, keyspace: Keyspace) {
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
     readSystem: (conversation: ConversationRef) => readSystem(redis, keyspace, conversation),
-    /** Full text of a clipped message, or a text of the agent, by the hash of the text. */
+    /** Reads the full text of a clipped message, or a text of the agent, by the hash of the text. */
     readText: async (conversation: ConversationRef, hash: string): Promise<string | undefined> =>
       (await readWhole(redis, keyspace.key(conversation, 'txt'), hash)).text,
   };
@@ -48,7 +48,7 @@ export function openContextStore(redis: Redis, keyspace: Keyspace) {
   return {
     ...openContextReader(redis, keyspace),
     append: bind(appendScript),
-    /** Oldest first. Version 0, which is the whole log, is never stored. */
+    /** Lists versions, oldest first. Version 0, which is the whole log, is never stored. */
     listVersions: async (conversation: ConversationRef): Promise<Version[]> => {
       const key = keyspace.key(conversation, 'ver');
       const texts = Object.entries(await callStore(() => redis.hgetall(key)));
@@ -60,10 +60,13 @@ export function openContextStore(redis: Redis, keyspace: Keyspace) {
       const text = await callStore(() => redis.hget(place.key, place.field));
       return text === null ? undefined : decodeVersion(place, text);
     },
-    /** By key. A summary whose text is lost is left out. */
+    /** Reads the summaries that a version shows, by summary key. A summary whose text is lost is left out. */
     readShownSummaries: (conversation: ConversationRef, version: Version) =>
       readSummaries(redis, keyspace.key(conversation, 'txt'), version),
-    /** By the hash of its JSON. Empty if the text is lost. @throws corrupt_record */
+    /**
+     * Reads a list of the agent, such as its tools, by the hash of its JSON. Empty if the text is lost.
+     * @throws corrupt_record
+     */
     readAgentList: async <Item>(
       conversation: ConversationRef,
       hash: string,
@@ -81,7 +84,7 @@ async function readWhole(redis: Redis, key: string, hash: string): Promise<{ pla
   return { place: { key, field }, text: (await callStore(() => redis.hget(key, field))) ?? undefined };
 }
 
-/** All as of one moment. */
+/** Version, inputs and end of the log, as of one moment. */
 interface VersionSnapshot extends Pick<ContextSource, 'inputs'> {
   readonly head: number;
   readonly version: Version;
@@ -90,11 +93,11 @@ interface VersionSnapshot extends Pick<ContextSource, 'inputs'> {
 export type ContextStore = ReturnType<typeof openContextStore>;
 
 /**
- * Reads the context of the live version with the whole log, or at an older version or an earlier end of the log.
- * Undefined if the conversation or the version does not exist.
+ * Reads a context. By default this is the live version with the whole log. The caller can choose an older version, or
+ * an earlier end of the log. Undefined if the conversation or the version does not exist.
  *
  * Only the last seq and the version are read at one moment. Other parts of a context never change, so they are read
- * afterwards, without a script. If the live version was replaced and dropped meanwhile, the next one is read.
+ * afterwards, without a script. If the live version was replaced and dropped meanwhile, the new live version is read.
  */
 export function bindReadContext(
   redis: Redis,
@@ -130,7 +133,7 @@ export function bindReadContext(
     if (entries.length < expected) {
       const again = await readSnapshot(conversation, version.number);
       if (again === undefined || again.head < head) return undefined;
-      // The version still exists, so no erase happened. A log has no gaps, so the missing entry is corrupt.
+      // The version still exists, so no erase happened. A log has no gaps, so the log is corrupt.
       throw corruptRecord(
         keyspace.key(conversation, 'log'),
         findMissing(ranges, entries),
@@ -211,7 +214,7 @@ async function readSummaries(redis: Redis, key: string, version: Version): Promi
   );
 }
 
-/** Yields after each version. There may be 200 of them, with thousands of segments each. */
+/** Decodes versions, and yields after each. There may be 200 versions, with thousands of segments each. */
 function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Interruptible<Version[]> {
   const versions: Version[] = [];
   for (const [field, text] of texts) {

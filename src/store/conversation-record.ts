@@ -94,7 +94,10 @@ export const STEP_STATE_FIELDS =
     ' ',
   );
 
-/** Without the open calls: a turn may have 1,000 of them, and the worker knows how each step changed them. */
+/**
+ * Decodes the state without the open calls. A turn may have 1,000 open calls, and the worker knows how each step
+ * changed them.
+ */
 export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('liveSize');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
@@ -134,7 +137,7 @@ function readUndo(fields: RecordFields): Pick<ConversationState, 'undo'> {
   return undo.length === 0 ? {} : { undo };
 }
 
-/** No decision depends on these ranges, so a corrupt one counts as missing. */
+/** Reads ranges that left the context. No decision depends on them, so a corrupt value counts as missing. */
 function readLeft(fields: RecordFields): Pick<ConversationState, 'left'> {
   const words = (fields.text('left') ?? '').split(' ');
   const left = words.flatMap((word, at): LeftRange[] => {
@@ -152,7 +155,7 @@ function readTtl(fields: RecordFields): number {
     : ttl;
 }
 
-/** As scripts read it. The provider's id is JSON, which escapes line breaks. */
+/** Writes an open call in the form that scripts read. The provider's id is JSON, which escapes line breaks. */
 export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }
@@ -174,7 +177,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
     });
 }
 
-/** A corrupt anchor counts as missing, and our own count is used. */
+/** Reads the size that a provider counted. A corrupt value counts as missing, and our own count is used. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
@@ -202,7 +205,7 @@ export function encodeFacts(facts: RequestFacts): string {
   return [...sizes, ...LIMIT_FACTS.map((name) => facts[name] ?? 0), ...policy].join(' ');
 }
 
-/** Corrupt facts count as missing. */
+/** Reads facts about the last request. Corrupt facts count as missing. */
 function readFacts(text: string | undefined): RequestFacts | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(' ');
@@ -226,7 +229,9 @@ function readFacts(text: string | undefined): RequestFacts | undefined {
   };
 }
 
-/** Settings are validated before a plan, so that each claim of a turn stays cheap. */
+/**
+ * Reads the policy settings without validating them. A plan validates them, so that each claim of a turn stays cheap.
+ */
 function readSettings(text: string): PlanningPolicy | undefined {
   const value = readJsonText(text);
   return isMapping(value) ? value : undefined;
@@ -266,7 +271,7 @@ export type ForkingReply = ['forking', number];
 /** A fork is copying messages into this conversation, which accepts nothing else until then. */
 export interface Forking {
   readonly status: 'forking';
-  /** True if the fork no longer renews its lease. Its operation may continue, or another fork may start again. */
+  /** True if the fork no longer renews its lease. The same operation may continue, or another fork may replace it. */
   readonly isAbandoned: boolean;
 }
 

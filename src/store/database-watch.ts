@@ -7,17 +7,17 @@ import { readClock } from './redis/server-facts.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 const TICK_MS = 500;
-/** ms for which a noted loss is reported. */
+/** ms for which a recorded loss of data is reported. */
 const SHOWN_MS = 86_400_000;
 
-/** Watches for another or an older database at this address. A check costs one HMGET. */
+/** Checks if the address now has another database, or an older state of the same database. A check costs one HMGET. */
 export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenDatabase, schemas = SCHEMAS) {
   const bind = scriptBinder(redis, keyspace);
   const count = bind(countDatabaseScript);
   const recover = bind(recoverDatabaseScript);
   let known = identity;
   let recovering: Promise<DatabaseLoss | undefined> | undefined;
-  /** Calls at the same time report a loss once. */
+  /** Compares the database with the known one. Concurrent calls report a loss once. */
   const compare = async (found: Partial<DatabaseIdentity>): Promise<DatabaseLoss | undefined> => {
     const { id, counter = 0 } = found;
     if (id === known.id && counter >= known.counter) {
@@ -36,14 +36,15 @@ export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenData
   };
   return {
     /**
-     * Returns a loss that this process did not know yet, after the record of the database was written again.
+     * Returns a loss of data that this process did not know yet. The record of the database has been written again by
+     * then.
      * @throws incompatible_store if the database now has another number of shards or a newer schema
      */
     check: async () => {
       const [id, counter] = await callStore(() => redis.hmget(keyspace.database(), 'id', 'counter'));
       return await compare({ ...(id && { id }), counter: Number(counter) });
     },
-    /** Raises the counter, in the one process that sweeps, and checks as `check` does. */
+    /** Raises the counter of the database, and checks as `check` does. Called only in the process that sweeps. */
     tick: async () => {
       const { id } = known;
       const counter = await count(id);
@@ -66,7 +67,7 @@ export async function readDatabaseLoss(
   return agoMs < SHOWN_MS ? { ...loss, agoMs } : undefined;
 }
 
-/** `<found> <time in ms> <former id> <former counter> <found counter>` */
+/** Parses the note about a loss: `<found> <time in ms> <former id> <former counter> <found counter>`. */
 function parseNote(note: string): DatabaseLoss | undefined {
   const [text = '', at, formerId = '', former, counter] = note.split(' ');
   const found = DATABASE_LOSSES.find((known) => known === text);

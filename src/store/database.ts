@@ -13,7 +13,7 @@ interface DatabaseSettings {
   readonly prefix?: string | undefined;
 }
 
-/** Distinguishes a database from any other, and from an earlier state of itself. */
+/** Id and counter that distinguish a database from any other, and from an earlier state of itself. */
 export interface DatabaseIdentity {
   readonly id: string;
   readonly counter: number;
@@ -25,8 +25,8 @@ export interface OpenDatabase {
 }
 
 /**
- * Opens the database, or creates it. A supported older database gets this program's schema, and older programs then
- * refuse to open it. A refused database stays as it is.
+ * Opens the database, or creates it. A supported older database gets this program's schema number, and older programs
+ * then refuse to open that database. If this program refuses a database, the database stays as it is.
  * @throws incompatible_store if the database has another number of shards, or an unsupported schema. invalid_config if
  * the URL's database number does not exist.
  */
@@ -71,7 +71,7 @@ export function checkStoredSettings(found: StoredSettings, shards: number, schem
   if (refusal !== undefined) throw refusal;
 }
 
-/** If the number does not exist, ioredis uses database 0 without an error. */
+/** Checks that the database number exists. If it does not, ioredis uses database 0 without an error. */
 async function checkNumber(redis: Redis): Promise<void> {
   const { db: number = 0 } = redis.options;
   if (number === 0) return;
@@ -119,9 +119,9 @@ function refuseShards(found: string, wanted: number): TurnfoldError | undefined 
 const SHARED_SCHEMA = '1';
 
 /**
- * Early programs kept the index of a conversation as a set, now it is a hash. Both forms had schema 1, so only the
- * keys distinguish them. The search runs once for a database, because this program then raises its schema. A Redis
- * user that may not run SCAN is not refused.
+ * Refuses databases of early programs. These kept the index of a conversation as a set, and today the index is a hash.
+ * Both forms had schema 1, so only the keys distinguish them. The search runs once for each database, because this
+ * program then raises the schema number. A Redis user that may not run SCAN is not refused.
  */
 async function refuseEarlyDatabase(redis: Redis, keyspace: Keyspace): Promise<void> {
   if (keyspace.prefix !== DEFAULT_PREFIX) return;

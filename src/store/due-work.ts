@@ -11,7 +11,10 @@ export interface DueEntry {
 
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
-/** `t|tenant|id` (mailbox), `p|…` (pass), `r|…` (idle), `d|tenant|id|turn`. Ids contain no `|`. */
+/**
+ * Decodes a member of a set of due work: `t|tenant|id` (mailbox), `p|…` (pass), `r|…` (idle), `d|tenant|id|turn`
+ * (scheduled turn). Ids contain no `|`.
+ */
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
   const kind = KINDS[letter];
@@ -22,7 +25,7 @@ export function decodeDueEntry(member: string): DueEntry {
   return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
 }
 
-/** False for a member of `ready` that the sweep will quarantine. */
+/** False for a malformed member of `ready`, which the sweep will quarantine. */
 export function isDueEntry(member: string): boolean {
   return /^(([tp]\|[\w.-]+\|[\w.-]+)|(d\|[\w.-]+\|[\w.-]+\|[\w.-]+))$/.test(member);
 }
@@ -30,7 +33,7 @@ export function isDueEntry(member: string): boolean {
 type Kind = 'turn' | 'pass';
 
 export type SweepDecision =
-  /** No worker owns the work, and its queue job is possibly lost. */
+  /** No worker owns the work, and perhaps its queue job was lost. */
   | {
       readonly status: 'lapsed';
       readonly hadWorker: boolean;

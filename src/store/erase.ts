@@ -5,16 +5,19 @@ import type { Keyspace } from './keys.ts';
 import { askAllMasters, SEARCH_MS, scanKeys } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** ms for which a write to an erased conversation is answered with `gone`. */
+/** ms for which a write to an erased conversation gets the answer `gone`. */
 const GONE_MS = 86_400_000;
-/** Keys that one script call removes at most. The call blocks Redis. */
+/** Most keys that one script call removes, because the call blocks Redis. */
 export const ERASE_BATCH = 200;
 
 const LEFT = ['nothing', 'keys', 'unlisted', 'not_begun'] as const;
 
 interface EraseProgress {
   readonly removedKeys: number;
-  /** `unlisted`: the index does not name the keys that are left. `not_begun`: nor did this call remove any key. */
+  /**
+   * Why keys are left. `unlisted`: the index does not name the keys that are left. `not_begun`: the same, and this call
+   * removed no key.
+   */
   readonly left: (typeof LEFT)[number];
 }
 
@@ -53,7 +56,10 @@ export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
   },
 };
 
-/** Batches of about a millisecond each. More at once would delay other conversations. */
+/**
+ * Number of batches of an erase. A batch takes about a millisecond. More batches in one call would delay other
+ * conversations.
+ */
 const MOST_BATCHES = 10;
 
 export type ExpireResult =
@@ -63,7 +69,10 @@ export type ExpireResult =
   | { readonly status: 'expired'; readonly removedKeys: number }
   | { readonly status: 'resumed' };
 
-/** Each call names a new owner. Once the conversation is created again, the next batch removes nothing. */
+/**
+ * Erases an idle conversation. Each call names a new owner. If the conversation is created again, the next batch
+ * removes nothing.
+ */
 export function bindExpire(
   run: (...step: ExpireStep) => Promise<ExpireProgress>,
   restoreIndex: (conversation: ConversationRef) => Promise<void>,
@@ -81,7 +90,7 @@ export function bindExpire(
 }
 
 type ExpireStep = [conversation: ConversationRef, owner: string, isRestored: boolean];
-/** `unlisted`: the index does not name all keys, so it must be restored first. */
+/** Result of one batch. `unlisted`: the index does not name all keys, so it must be restored first. */
 type ExpireProgress = ExpireResult | { readonly status: 'unlisted' };
 
 export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
@@ -94,8 +103,8 @@ export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
 };
 
 /**
- * Writes the index of a conversation again, from the names of all keys in Redis. An index that is missing or of the
- * wrong type hides the conversation's turns from an erase.
+ * Writes the index of a conversation again, from the names of all keys in Redis. If the index is missing or of the
+ * wrong type, an erase does not find the conversation's turns.
  * @throws redis_denied if the user of Redis may not run SCAN. redis_unavailable if a master does not answer.
  */
 export function bindRestoreIndex(redis: Redis, keyspace: Keyspace): (conversation: ConversationRef) => Promise<void> {

@@ -16,7 +16,7 @@ export type EventStore = ReturnType<typeof openEventStore>;
 type Entry = readonly [id: string, fields: readonly string[]];
 
 export interface EventPage {
-  /** Oldest first. If the event `after` was already deleted, all stored events. */
+  /** Events after the position, oldest first. If the event `after` was already deleted, all stored events. */
   readonly events: readonly ConversationEvent[];
   /**
    * - `kept`: no event is missing.
@@ -32,7 +32,9 @@ type Reply = readonly [start: EventPage['start'], position: string, exists: numb
 
 export interface EventQuery {
   readonly conversation: ConversationRef;
-  /** Last event that the reader received, or FIRST_POSITION. Absent: the page has only the current position. */
+  /**
+   * Id of the last event that the reader received, or FIRST_POSITION. Absent: the page has only the current position.
+   */
   readonly after?: string | undefined;
   readonly limit: number;
 }
@@ -47,7 +49,7 @@ const readEventsScript: ScriptDefinition<[query: EventQuery], EventPage> = {
   },
 };
 
-/** Callers that poll and wait again within these ms miss no event. */
+/** ms for which a channel stays subscribed. A caller that polls, and waits again within this time, misses no event. */
 const LINGER_MS = 2_000;
 
 interface Channel {
@@ -67,7 +69,10 @@ export class EventNotices {
     this.#keyspace = keyspace;
   }
 
-  /** Resolves at the next event, when listening begins (earlier events were missed), after `ms`, or on abort. */
+  /**
+   * Waits for an event. Resolves at the next event, after `ms`, or on abort. Also resolves when listening begins,
+   * because earlier events were missed.
+   */
   async wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return;
     const name = this.#keyspace.key(conversation, 'ev');
@@ -100,7 +105,7 @@ export class EventNotices {
     };
     const channel: Channel = { waiters, notify };
     this.#channels.set(name, channel);
-    // Not awaited: if the subscription fails, the caller polls after its timeout.
+    // The subscription is not awaited. If it fails, the caller polls after its timeout.
     this.#subscriber.join(name, notify).then(resolve, () => undefined);
     return channel;
   }

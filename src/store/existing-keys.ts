@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { callStore } from './records.ts';
 
-/** ms between two rounds. After a longer pause, the next round starts at once. */
+/** ms between two rounds of questions. After a longer pause, the next round starts at once. */
 const ROUND_MS = 20;
 
 interface Question {
@@ -11,8 +11,8 @@ interface Question {
 }
 
 /**
- * Asks which keys exist, where nearly every answer is no. A round is one EXISTS, which returns the number of keys that
- * exist. If some do, the halves of the round are asked, and so on.
+ * Finds out which keys exist, for keys of which nearly none exists. A round is one EXISTS for many keys, which returns
+ * the number of existing keys. If that number is not 0, each half of the round is asked again, and so on.
  */
 export class ExistingKeys {
   readonly #redis: Redis;
@@ -31,7 +31,7 @@ export class ExistingKeys {
     this.#waiting.push({ key, resolve, reject });
     if (!this.#isPaused) {
       this.#isPaused = true;
-      // Questions of the same moment come into one round.
+      // Questions that come at the same moment share one round.
       queueMicrotask(() => this.#startRound());
     }
     return promise;

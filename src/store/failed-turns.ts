@@ -6,7 +6,9 @@ import type { Keyspace } from './keys.ts';
 import { callStore, pairsOf, RecordFields } from './records.ts';
 import { readRedrive, readTurnFailure } from './turn-record.ts';
 
-/** A client's call has one second, which includes commands that were queued before. */
+/**
+ * Most turns that are read at once. A client's call has one second, which includes commands that were queued before.
+ */
 const READS = 200;
 
 export interface FailedTurn extends NamedConversation {
@@ -52,7 +54,7 @@ export async function listFailed(redis: Redis, keyspace: Keyspace, query: Failed
   });
 }
 
-/** Older entries leave the set only when another turn of the shard fails. */
+/** Time from which failed turns are kept. Older entries leave the set only when another turn of the shard fails. */
 async function readKeptSince(redis: Redis): Promise<number> {
   const [seconds] = await redis.time();
   return Number(seconds) * 1_000 - TURN_LIMITS.turnRetentionMs;
@@ -60,7 +62,10 @@ async function readKeptSince(redis: Redis): Promise<number> {
 
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
-/** Undefined if the turn has expired, was erased or is corrupt, so that the others are still listed. */
+/**
+ * Reads one failed turn. Undefined if the turn has expired, was erased or is corrupt, so that the others are still
+ * listed.
+ */
 async function readFailed(
   redis: Redis,
   keyspace: Keyspace,
@@ -92,7 +97,7 @@ interface FailedEntry {
   readonly failedAt: number;
 }
 
-/** Entries that one command reads. A shard may have very many failed turns. */
+/** Most entries that one command reads, because a shard may have very many failed turns. */
 const PAGE = 200;
 
 /** Merges the sets of all shards, newest first. Turns of other tenants are skipped before their records are read. */
@@ -117,12 +122,15 @@ class FailedEntries {
   }
 }
 
-/** A turn that fails between two pages shifts them: an entry may be read twice, but none is missed. */
+/**
+ * Reads the failed turns of one shard. A turn that fails between two pages shifts the entries: an entry may be read
+ * twice, but none is missed.
+ */
 class ShardEntries {
   readonly #redis: Redis;
   readonly #key: string;
   readonly #query: FailedQuery;
-  /** Oldest first, so that `pop` returns the newest. */
+  /** Entries that were read and not returned yet. Oldest first, so that `pop` returns the newest. */
   #inHand: FailedEntry[] = [];
   #readCount = 0;
   #isAtEnd = false;
@@ -147,7 +155,7 @@ class ShardEntries {
 
   async fill(): Promise<void> {
     const { since, tenant, limit } = this.#query;
-    // With a filter only a few entries may match.
+    // With a filter, only a few entries of a page may match, so full pages are read.
     const page = tenant === undefined && this.#query.code === undefined ? Math.min(limit, PAGE) : PAGE;
     while (this.isEmpty && !this.#isAtEnd) {
       const limits = ['LIMIT', this.#readCount, page] as const;

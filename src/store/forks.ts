@@ -12,15 +12,15 @@ import { corruptRecord, MAX_SEQ } from './records.ts';
 import { encodePairs, type OtherPayload, type ScriptDefinition } from './script.ts';
 import { encodeTexts, type KeptTexts, shownTexts, versionArgs } from './version-record.ts';
 
-/** Agent while a fork is being copied. Real names contain no space. */
+/** Agent of a conversation while it is copied as a fork. Real names contain no space. */
 const NOBODY = 'nobody yet';
 
 type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ['other_payload'] | ForkingReply;
 
-/** Renewed by each batch. A client gives up a batch after less than a second. */
+/** ms of the lease of a fork. Each batch renews the lease. A client gives up a batch after less than a second. */
 export const FORK_LEASE_MS = 60_000;
 
-/** Source of a fork: a context version, and the log up to `head`. Fixed when the fork begins. */
+/** Source of a fork: a context version, and the log up to `head`. The plan is fixed when the fork begins. */
 export interface ForkPlan {
   readonly source: ConversationRef;
   readonly version: number;
@@ -41,7 +41,10 @@ export interface ForkBegin extends IdleTtl {
   readonly plan: ForkPlan;
 }
 
-/** Until the fork ends, the new conversation accepts only its batches. Replaces an abandoned fork. */
+/**
+ * Creates the conversation of a fork, which accepts only the fork's batches until the fork ends. Replaces an abandoned
+ * fork.
+ */
 export const beginForkScript: ScriptDefinition<[begin: ForkBegin], Acknowledged<ForkBeginResult>> = {
   file: 'begin-fork',
   args: ([{ operation, agent, plan, conversationTtl = '' }]) => [
@@ -76,14 +79,17 @@ function decodePlan(text: string, key: string): ForkPlan {
 
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
 
-/** The fork has already ended, or its conversation was erased. */
+/** The caller's fork has already ended, or its conversation was erased. */
 export type ForkLost = { readonly status: 'superseded' | 'gone' };
 
 export interface ForkBatch {
-  /** If the log has another length, nothing is written, and the answer is its length. */
+  /**
+   * Last seq of the copy that the caller expects. If the log has another length, nothing is written, and the answer is
+   * that length.
+   */
   readonly expectedHead: number;
   readonly entries: readonly LogEntry[];
-  /** Calls without a result after these entries, and earlier calls that the entries answer. */
+  /** Calls without a result after these entries, and earlier calls that these entries answer. */
   readonly opens: readonly OpenCall[];
   readonly closes: readonly string[];
   readonly texts: KeptTexts;

@@ -4,23 +4,23 @@ import { callStore } from './records.ts';
 import { readClock } from './redis/server-facts.ts';
 import { type BindScript, type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** ms for which a gate is kept after it held the last call. Until then workers ask it before each call. */
+/** ms for which a gate is kept after it last held a call back. Until then workers ask the gate before each call. */
 const IDLE_MS = 60_000;
 const PLACE_MS = 60_000;
 
-/** Models with names of customers could have thousands of gates. */
+/** Limit of listed gates. If names of models contain names of customers, there could be thousands of gates. */
 const MAX_LISTED = 100;
 
 /**
- * The gates of models: pause, rate and places that all workers share. The keys of all gates are in one slot, because
- * few calls are made while a provider limits them.
- * @param bind tests bind scripts with a clock of their own
+ * The gates of models. A gate is the pause, the rate and the places of calls in progress that all workers share for one
+ * model. The keys of all gates are in one slot, because few calls are made while a provider limits them.
+ * @param bind tests pass a function that binds scripts with a clock of their own
  */
 export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript = scriptBinder(redis, keyspace)) {
   return {
     enterGate: bind(enterGateScript),
     leaveGate: bind(leaveGateScript),
-    /** Otherwise a place ends a minute after the call began. */
+    /** Renews the places of calls in progress. Otherwise a place ends a minute after the call began. */
     holdPlaces: async (gate: string, waiters: readonly string[]): Promise<void> => {
       if (waiters.length === 0) return;
       const until = (await readClock(redis)) + PLACE_MS;
@@ -28,7 +28,10 @@ export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript
       await callStore(() => redis.zadd(calls, 'XX', ...waiters.flatMap((waiter) => [until, waiter])));
       await callStore(() => redis.pexpire(calls, PLACE_MS));
     },
-    /** By one small command. A gate that has ended is still named until a worker asks it. */
+    /**
+     * Names the gates that hold calls back, by one small command. A gate that has ended is still named until a worker
+     * asks that gate.
+     */
     nameGates: () => callStore(() => redis.zrange(keyspace.gates(), `-${MAX_LISTED}`, '-1')),
     listGates: () => listGates(redis, keyspace),
   };
@@ -42,15 +45,17 @@ const gateKeys = (name: string, keyspace: Keyspace): string[] => {
 };
 
 export type GatePassage =
-  /** The gate holds no calls. The caller asks again only after a provider refused a call. */
+  /** The gate holds no calls back. The caller asks again only after a provider refused a call. */
   { readonly status: 'open' } | { readonly status: 'passed' } | { readonly status: 'held'; readonly waitMs: number };
 
 export interface GateEntry {
   readonly gate: string;
-  /** Turn or summary that makes the call, and keeps its place in the line. */
+  /** Id of the turn or summary that makes the call. Under this id it keeps its place in the line. */
   readonly waiter: string;
   readonly tokens: number;
-  /** ms that the caller can wait in its worker. Otherwise it leaves its worker and comes back later. */
+  /**
+   * ms that the caller can wait in its worker. For a longer wait, the caller leaves its worker and comes back later.
+   */
   readonly patienceMs: number;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
@@ -68,22 +73,25 @@ const enterGateScript: ScriptDefinition<[entry: GateEntry], GatePassage> = {
     typeof reply === 'number' ? { status: 'held', waitMs: reply } : { status: reply === 'open' ? 'open' : 'passed' },
 };
 
-/** A call that passed a gate and has ended, or a caller that gives up its place. */
+/** Report about a call that passed a gate and has ended, or about a caller that gives up its place. */
 export interface GateReport {
   readonly gate: string;
   readonly waiter: string;
   /**
    * - `limited`: the provider limits calls or is overloaded.
-   * - `refused`: the same, but the provider answers most other calls.
+   * - `refused`: the provider refused the call, but answers most other calls.
    * - `left`: the caller no longer waits, and made no call.
    */
   readonly outcome: 'answered' | 'limited' | 'refused' | 'failed' | 'left';
   readonly callMs: number;
-  /** ms after which the provider allows the next call. Absent if it named no time. */
+  /** ms after which the provider allows the next call. Absent if the provider named no time. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** @returns for a limited or refused call: ms after which the caller asks again. Otherwise 0 */
+/**
+ * Reports the end of a call.
+ * @returns for a limited or refused call: ms after which the caller asks again. Otherwise 0
+ */
 const leaveGateScript: ScriptDefinition<[report: GateReport], number> = {
   file: 'leave-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
@@ -100,9 +108,9 @@ const leaveGateScript: ScriptDefinition<[report: GateReport], number> = {
 
 export interface GateState {
   readonly gate: string;
-  /** ms until the gate lets calls through. 0: it does. */
+  /** ms until the gate lets calls through. 0: the gate lets calls through now. */
   readonly pausedMs: number;
-  /** Calls a minute, as far as the provider has shown its limit. */
+  /** Number of calls a minute, as far as the provider has shown its limit. */
   readonly perMinute: number | undefined;
   readonly waiting: number;
 }

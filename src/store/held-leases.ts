@@ -13,11 +13,14 @@ import { claimsOf } from './summaries.ts';
 export interface HeldLeasesOptions extends RedisLocation {
   readonly shards: number;
   readonly worker: string;
-  /** Owner of one turn that a process of its own runs. Only its leases are extended. */
+  /** Owner of the only turn that this process runs. Then only its leases are extended. */
   readonly owner?: string | undefined;
 }
 
-/** For a thread that extends the leases of its process. @throws invalid_config */
+/**
+ * Opens a connection for the thread that extends the leases of its process.
+ * @throws invalid_config
+ */
 export function connectHeldLeases(options: HeldLeasesOptions) {
   const redis = openConnection(options);
   const keyspace = new Keyspace(options.shards, options.prefix);
@@ -40,8 +43,8 @@ export function openHeldLeases(
       await Promise.all([renewed, inAllShards('')]);
     },
     /**
-     * Keeps a cause with each turn, and extends nothing. If the turn fails as poison before another worker has begun
-     * it, its failure names the cause.
+     * Stores the cause of a block with each turn of the worker, and extends nothing. If the turn fails as poison before
+     * another worker has begun it, its failure names the cause.
      * @param cause a sentence without its period
      */
     keepCause: (cause: string) => inAllShards(cause),

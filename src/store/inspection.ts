@@ -87,7 +87,10 @@ async function readDatabase(redis: Redis, keyspace: Keyspace): Promise<DatabaseF
   };
 }
 
-/** Loads every script on every server, without running it. @returns their number */
+/**
+ * Loads every script on every server, without running it.
+ * @returns the number of scripts
+ */
 async function loadScripts(redis: Redis): Promise<number> {
   const files = readdirSync(new URL('./lua', import.meta.url)).filter((file) => file.endsWith('.lua'));
   const texts = files.map(readLua);
@@ -132,7 +135,10 @@ async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<
   return new Map(found.flat().filter((pair): pair is [string, ConversationRef] => pair[0] !== null));
 }
 
-/** Null if the conversation does not exist or its record is corrupt, which the sweeper quarantines. */
+/**
+ * Reads the agent of a conversation. Null if the conversation does not exist, or if its record is corrupt, which the
+ * sweeper quarantines.
+ */
 async function readAgent(redis: Redis, key: string): Promise<string | null> {
   try {
     return await callStore(() => redis.hget(key, 'agent'));

@@ -9,19 +9,19 @@ export interface SchemaRange {
 }
 
 /**
- * docs/contributing/schema.md says which changes raise `current`, and when `oldest` may follow. Data of schema 1 has
+ * docs/contributing/schema.md says which changes raise `current`, and when `oldest` may be raised. Data of schema 1 has
  * the form of schema 2, except in early databases (`database.ts`).
  */
 export const SCHEMAS: SchemaRange = { oldest: 1, current: 2 };
 
-/** Keys of which a conversation has one each. Scripts derive the name of `pk` from that of `log`. */
+/** Keys that each conversation has at most once. Scripts derive the name of `pk` from that of `log`. */
 export type ConversationKey = 'c' | 'log' | 'pk' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone';
 
 /**
  * Names of all keys, which docs/reference/redis-keys.md explains. A script may use only keys of one Cluster hash slot.
- * So all keys of a conversation carry the hash tag `{tf<K>}`, K = crc32(tenant/id) mod shards, and the sets of shard K
- * do, too. The tag holds the prefix of an application that has one. Scripts derive the names of the other sets from
- * that of `ready`.
+ * So all keys of a conversation have the hash tag `{tf<K>}`, where K is the shard: crc32(tenant/id) mod shards. The
+ * sets of shard K have the same tag. If an application has a prefix, the tag contains this prefix. Scripts derive the
+ * names of the other sets from that of `ready`.
  */
 export class Keyspace {
   readonly shards: number;
@@ -52,7 +52,7 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}failed`;
   }
 
-  /** Passes that wait for a worker or have one, by time of request. */
+  /** Passes that wait for a worker or that a worker owns, by time of request. */
   openPasses(shard: number): string {
     return `${this.shardPrefix(shard)}passes`;
   }
@@ -102,14 +102,17 @@ export class Keyspace {
     return this.#shared('calibrations');
   }
 
-  /** Waiters by arrival and by time, those who wait in their workers (`present`), and calls in progress. */
+  /**
+   * Keys of a gate: waiters by arrival (`waiters`) and by time (`due`), those that wait in their workers (`present`),
+   * and calls in progress.
+   */
   gate(name: string): Readonly<Record<'state' | 'waiters' | 'due' | 'present' | 'calls', string>> {
     const state = this.#shared(`gate:${name}`);
     const keyOf = (part: string): string => `${state}:${part}`;
     return { state, waiters: keyOf('waiters'), due: keyOf('due'), present: keyOf('present'), calls: keyOf('calls') };
   }
 
-  /** All gates, by the time until which they are known. */
+  /** All gates, by the time until which they are kept. */
   gates(): string {
     return this.#shared('gates');
   }
@@ -144,27 +147,29 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}${tenant}:usage`;
   }
 
-  /** By time of the next attempt. `lua/shared/outbox.lua` derives this name. */
+  /** Conversations with unsent events, by time of the next attempt. `lua/shared/outbox.lua` derives this name. */
   outbox(shard: number): string {
     return `${this.shardPrefix(shard)}outbox`;
   }
 
-  /** First unsent event of each entry. `lua/shared/outbox.lua` derives this name. */
+  /** First unsent event of each entry of the outbox. `lua/shared/outbox.lua` derives this name. */
   outboxPositions(shard: number): string {
     return `${this.shardPrefix(shard)}outbox:positions`;
   }
 
-  /** Running workers: roles, start and agents of each. */
+  /** Running workers, with roles, start and agents of each. */
   workers(): string {
     return this.#shared('workers');
   }
 
-  /** Connection of a running worker. The key expires if the worker does not renew it. */
+  /** Connection id of a running worker. The key expires if the worker does not renew it. */
   worker(worker: string): string {
     return this.#shared(`worker:${worker}`);
   }
 
-  /** Agents that no running worker of a role has: the times of the first and the last look for each. */
+  /**
+   * Agents that no running worker of a role has. The value has the times of the first and the last look for the agent.
+   */
   missingAgents(): string {
     return this.#shared('missing');
   }
@@ -177,7 +182,10 @@ export class Keyspace {
     return this.#shared('measuring');
   }
 
-  /** In the order of `lua/shared/key-names.lua`. The last four are prefixes, because only scripts know the ids. */
+  /**
+   * Keys of a conversation, in the order of `lua/shared/key-names.lua`. The last four are prefixes, because only
+   * scripts know the ids.
+   */
   conversation(conversation: ConversationRef): string[] {
     const { id } = conversation;
     const base = this.#base(conversation);
@@ -199,12 +207,12 @@ export class Keyspace {
     ];
   }
 
-  /** Pattern of the keys that the index lists. It also matches the record of an expiry. */
+  /** Pattern for the keys that the index lists. The pattern also matches the record of an expiry. */
   listed(conversation: ConversationRef): string {
     return `${this.#base(conversation)}*:${conversation.id}:*`;
   }
 
-  /** Name in the index, as in `lua/shared/index-names.lua`. Undefined for a key that no index lists. */
+  /** Name of a key in the index, as in `lua/shared/index-names.lua`. Undefined for a key that no index lists. */
   listedName(conversation: ConversationRef, key: string): string | undefined {
     const base = this.#base(conversation);
     const [, kind, rest] = /^([a-z]+):[^:]+:(.+)$/.exec(key.slice(base.length)) ?? [];

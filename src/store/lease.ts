@@ -4,12 +4,12 @@ import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
- * A lease under which one worker does something for all. With 0 ms it is given back.
+ * Takes a lease under which one worker does something for all workers. With 0 ms the lease is given back.
  * @returns Redis' time in ms if `owner` has the lease now, undefined if another worker has it
  */
 export type HoldLease = (owner: string, leaseMs: number) => Promise<number | undefined>;
 
-/** Most workers do not get the lease. They ask with one command, because the script would run several. */
+/** Most workers do not get the lease. They find this out by one command, because the script would run several. */
 export function bindLease(redis: Redis, keyspace: Keyspace, key: string): HoldLease {
   const hold = scriptBinder(redis, keyspace)(holdLeaseScript);
   let holder: string | undefined;

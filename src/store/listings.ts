@@ -11,10 +11,10 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodePage, NAMES_PER_SCRIPT, type PageReply, type ShardPage, walkShards } from './shard-walk.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
-/** The order never changes while a caller pages through the list: by shard, then by name. */
+/** A page of a list. The order never changes while a caller pages through the list: by shard, then by name. */
 export interface ListPage<Item, Position> {
   readonly items: readonly Item[];
-  /** Absent on the last page. A page before it may have few items or none. */
+  /** Position of the next page. Absent on the last page. Any earlier page may have few items or none. */
   readonly next?: Position;
 }
 
@@ -46,7 +46,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace) {
       return { items, ...(next !== undefined && { next: readWaitingName(next) }) };
     },
     listAgents: () => listAgents(redis, keyspace),
-    /** Usage of all settled turns and summaries, those of erased conversations included. */
+    /** Usage of all settled turns and summaries of a tenant, including those of erased conversations. */
     readTenantUsage: async (tenant: string): Promise<TurnUsage> => {
       const read = await Promise.all(shards.map((shard) => readShardUsage(redis, keyspace.tenantUsage(shard, tenant))));
       return read.reduce(joinUsage, NO_USAGE);
@@ -67,7 +67,7 @@ async function readShardUsage(redis: Redis, key: string): Promise<TurnUsage> {
   };
 }
 
-/** `after`: the name in the shard's set after which to continue, or empty. */
+/** A query for one shard. `after`: the name in the shard's set after which to continue, or empty. */
 type ShardQuery<Query> = Omit<Query, 'after'> & { readonly shard: number; readonly after: string };
 
 type ListConversationsRow = readonly [
@@ -100,11 +100,11 @@ export interface ListedConversation extends NamedConversation {
   readonly agent: string;
   /** State of the oldest unsettled turn, or of the last settled one. */
   readonly state: ListedState;
-  /** Last seq, which is also the number of messages in the log. */
+  /** Last seq of the log, which is also its number of messages. */
   readonly head: number;
-  /** User messages in the log, appended ones included. */
+  /** Number of user messages in the log, including appended messages. */
   readonly turns: number;
-  /** Unsettled turns, without scheduled ones. */
+  /** Number of unsettled turns, without scheduled turns. */
   readonly mailbox: number;
   /** Present if the oldest unsettled turn waits. */
   readonly waitsFor?: WaitKind;
@@ -174,7 +174,10 @@ function decodeConversationRow([
   };
 }
 
-/** Bytes of one page of waiting turns. Arguments are not shortened, so that a person approves exactly what will run. */
+/**
+ * Limit of bytes for one page of waiting turns. Arguments are not shortened, so that a person approves exactly what
+ * will run.
+ */
 const PAGE_BYTES = 1_000_000;
 
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
@@ -194,11 +197,11 @@ export interface WaitingQuery extends ListQuery<WaitingPosition> {
  * name of the turn.
  */
 export interface WaitingTurn extends NamedConversation {
-  /** For `answer` and `cancel`. */
+  /** Id of the turn, for the client calls `answer` and `cancel`. */
   readonly turn: string;
   readonly agent: string;
   readonly waiting: Waiting & {
-    /** `tools`: results from outside. `approval`: decisions of a person. */
+    /** Reason of the wait. `tools`: results from outside. `approval`: decisions of a person. */
     readonly for: AnswerKind;
   };
 }

@@ -9,12 +9,15 @@ import { PackReader } from './packs.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** A reply of 10,000 entries would block Redis. */
+/** Entries of one page. A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 500;
-/** A single entry may have 1 MiB. */
+/** Bytes of one page. A single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
-/** Stops at the first missing entry: a range from a corrupt record may end far after the log. */
+/**
+ * Reads ranges of the log. Stops at the first missing entry, because a range from a corrupt record may end far after
+ * the log.
+ */
 export function bindReadLog(
   redis: Redis,
   keyspace: Keyspace,
@@ -47,7 +50,10 @@ export function bindReadLog(
 
 type FindPacked = (seqs: readonly number[], maxBytes: number) => Promise<ReadonlyMap<number, string>>;
 
-/** After a failover, the master may lack the newest pack. Then its log still holds the entries. */
+/**
+ * Finds entries in the log, then in packs. After a failover, the master may lack the newest pack. Then its log still
+ * holds the entries.
+ */
 function findWith(readPage: ReadPage, packs: PackReader, conversation: ConversationRef): FindPacked {
   return async (seqs, maxBytes) => {
     const { found: packed, isWhole } = await packs.find(seqs, maxBytes);
@@ -58,7 +64,7 @@ function findWith(readPage: ReadPage, packs: PackReader, conversation: Conversat
   };
 }
 
-/** One command costs less than a script, and most entries are not packed. */
+/** Reads one entry. A command costs less than a script, and most entries are not packed. */
 export function bindReadEntry(
   redis: Redis,
   keyspace: Keyspace,
@@ -76,7 +82,7 @@ export function bindReadEntry(
 
 export interface LogPage {
   readonly seqs: readonly number[];
-  /** '' if the log does not hold the entry. There may be fewer entries than seqs. */
+  /** Entries as texts, '' for an entry that the log does not hold. There may be fewer entries than seqs. */
   readonly texts: readonly string[];
 }
 
@@ -102,7 +108,7 @@ export const readLogScript: ScriptDefinition<[conversation: ConversationRef, seq
   decode: (reply) => reply as string[],
 };
 
-/** Lists no more seqs than requested: a range from a corrupt record may end at 9e15. */
+/** Yields the seqs of ranges. Lists no more seqs than requested: a range from a corrupt record may end at 9e15. */
 class SeqCursor {
   readonly #ranges: readonly SeqRange[];
   #range = 0;
@@ -112,7 +118,7 @@ class SeqCursor {
     this.#ranges = ranges.filter(({ from, to }) => from <= to);
   }
 
-  /** Up to `count` seqs after the last one that was read. */
+  /** Returns up to `count` seqs after the last seq that was read. */
   peek(count: number): number[] {
     const seqs: number[] = [];
     for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
@@ -130,7 +136,7 @@ class SeqCursor {
     }
   }
 
-  /** Seqs in the current range. Undefined after the last range. */
+  /** Number of seqs in the current range. Undefined after the last range. */
   #size(): number | undefined {
     const range = this.#ranges[this.#range];
     return range && range.to - range.from + 1;

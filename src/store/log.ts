@@ -30,7 +30,7 @@ export type AppendResult =
 
 export interface AppendRequest {
   readonly conversation: ConversationRef;
-  /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
   readonly agent: string;
   /** Last log entry that the caller knew when it chose the ids of new tool calls. */
@@ -40,7 +40,8 @@ export interface AppendRequest {
   readonly closes: readonly string[];
   /**
    * Pass that the append creates if the messages are the first of the log and no pass is open. Only a pass knows the
-   * policy, and so the idle TTL. Without it, a conversation whose caller died after the append would never be erased.
+   * policy, and so the idle TTL. Without a pass, a conversation whose caller died after the append would never be
+   * erased.
    */
   readonly firstPass?: Pick<PassRequest, 'passId' | 'wake'> | undefined;
 }
@@ -83,8 +84,8 @@ export const appendScript: ScriptDefinition<[request: AppendRequest], Acknowledg
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
 
 /**
- * An entry is a line `tokens bytes totalTokens totalBytes at turn`, then the message as JSON. Only the script knows
- * the totals, and Lua must not re-encode JSON, so the totals have a line of their own.
+ * Decodes a log entry. An entry is a line `tokens bytes totalTokens totalBytes at turn`, then the message as JSON. Only
+ * the script knows the totals, and Lua must not re-encode JSON, so the totals have a line of their own.
  * @throws corrupt_record if the entry does not have this form
  */
 export function decodeLogEntry(seq: number, text: string, key: string): LogEntry {
@@ -104,7 +105,8 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
 }
 
 /**
- * Checked by hand: a schema takes ten times as long, and a log has many messages.
+ * Decodes a message. Its fields are checked by hand, because a schema takes ten times as long, and a log has many
+ * messages.
  * @throws corrupt_record if the text is not JSON or not a message
  */
 export function decodeMessage(place: Place, text: string): Message {
@@ -136,7 +138,10 @@ export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }
   return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
 }
 
-/** Number of messages, then of each its tokens, bytes, 1 for a user message else 0, and JSON. */
+/**
+ * Arguments for scripts that append messages: their number, then for each message four values. These are its
+ * tokens, its bytes, 1 for a user message or 0, and its JSON.
+ */
 export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
   const args: (string | number)[] = [messages.length];
   for (const { tokens, bytes, message } of messages) {

@@ -17,7 +17,7 @@ export function openMeasures(redis: Redis, keyspace: Keyspace) {
     listMissingAgents: async () => await listMissingAgents(redis, keyspace, await readClock(redis)),
     listGates: () => listGates(redis, keyspace),
     ping: () => pingServers(redis),
-    /** Takes or renews the lease under which one worker measures for all. 0 ms gives it back. */
+    /** Takes or renews the lease under which one worker measures for all workers. 0 ms gives the lease back. */
     holdMeasuring: async (owner: string, leaseMs: number): Promise<boolean> =>
       (await hold(owner, leaseMs)) !== undefined,
   };
@@ -25,10 +25,10 @@ export function openMeasures(redis: Redis, keyspace: Keyspace) {
 
 const COUNTED = 1_000;
 
-/** Backlog. Ages are in ms, 0 if nothing has that age. */
+/** Backlog of a shard. Ages are in ms. An age is 0 if there is no such work. */
 export interface ShardMeasure {
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
-  /** Erases are left out, because they may take long. */
+  /** Age of the oldest overdue work. Erases are left out, because they may take long. */
   readonly oldestOverdueMs: number;
   readonly openPasses: number;
   readonly oldestOpenPassMs: number;
@@ -56,7 +56,10 @@ const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
   },
 };
 
-/** Leaves out shards that do not answer. @throws redis_unavailable if none answers */
+/**
+ * Measures all shards, and leaves out shards that do not answer.
+ * @throws redis_unavailable if no shard answers
+ */
 export function bindMeasureShards(redis: Redis, keyspace: Keyspace): () => Promise<ShardMeasure> {
   const measure = scriptBinder(redis, keyspace)(measureShardScript);
   return async () => {

@@ -3,7 +3,10 @@ import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
 
-/** ms without a look after which a missing agent is forgotten. Workers look every few seconds while work waits. */
+/**
+ * ms after the last look for a missing agent, after which its entry is dropped. Workers look every few seconds while
+ * work waits.
+ */
 const FORGET_MS = 600_000;
 
 export type AgentPresence = { readonly status: 'served' } | { readonly status: 'missing'; readonly forMs: number };
@@ -23,10 +26,13 @@ export interface MissingAgent {
   readonly forMs: number;
 }
 
-/** ms after its last look for which an agent counts as missing. */
+/** ms after the last look for an agent, for which the agent counts as missing. */
 const RECENT_MS = 120_000;
 
-/** @param now clock of Redis in ms since epoch */
+/**
+ * Lists the agents that no running worker has.
+ * @param now clock of Redis in ms since epoch
+ */
 export async function listMissingAgents(redis: Redis, keyspace: Keyspace, now: number): Promise<MissingAgent[]> {
   const entries = await callStore(() => redis.hgetall(keyspace.missingAgents()));
   return Object.entries(entries).flatMap(([name, text]) => {

@@ -10,7 +10,10 @@ export interface EmbeddedStore {
   readonly close: () => void;
 }
 
-/** A store over a Redis in this process, which runs the same scripts as any other. Its values end with it. */
+/**
+ * Opens a store over a Redis in this process, which runs the same scripts as any other. Its data ends with this
+ * process.
+ */
 export async function openEmbeddedStore(): Promise<EmbeddedStore> {
   const redis = await EmbeddedRedis.open();
   const connection = redis.connect();

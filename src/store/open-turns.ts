@@ -13,34 +13,37 @@ const PAGE = 1_000;
 export interface OpenTurn {
   readonly turn: string;
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
-  /** ms since epoch. */
+  /** Time of acceptance in ms since epoch. */
   readonly acceptedAt: number;
   /** Time at which a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;
-  /** If the caller asked for inputs, until a worker claims the turn and the log has the message. */
+  /**
+   * Input of the turn, if the caller asked for inputs. Absent once a worker has claimed the turn, because the log then
+   * has the message.
+   */
   readonly input?: string;
-  /** Only the oldest unsettled turn can wait. */
+  /** The wait of a waiting turn. Only the oldest unsettled turn can wait. */
   readonly waiting?: Waiting;
 }
 
 /** The unsettled turns of a conversation, as of one moment. */
 export interface OpenTurns {
   /**
-   * Queued turns in the order in which they run, then scheduled turns by due time. If the sweeper postponed a
-   * scheduled turn, the later time counts.
+   * Queued turns in the order in which they run, then scheduled turns by due time. If the sweeper postponed a scheduled
+   * turn, the later due time counts.
    */
   readonly turns: readonly OpenTurn[];
-  /** Unsettled turns, including the running or waiting one. `turns` may list fewer. */
+  /** Number of unsettled turns, including the running or waiting turn. `turns` may list fewer. */
   readonly mailbox: number;
-  /** Scheduled turns that are not due yet. */
+  /** Number of scheduled turns that are not due yet. */
   readonly scheduled: number;
-  /** Time of the list in ms since epoch, by the clock of Redis, as all times of turns and events. */
+  /** Time of the list in ms since epoch, by the clock of Redis, as for all times of turns and events. */
   readonly at: number;
 }
 
 /**
- * The first `limit` unsettled turns, undefined if the conversation does not exist. Scheduled turns are searched first.
- * Then a script reads states and mailbox at one moment, so a turn that falls due in between is listed once.
+ * Lists the first `limit` unsettled turns. Undefined if the conversation does not exist. Scheduled turns are searched
+ * first. Then a script reads states and mailbox at one moment, so a turn that falls due in between is listed once.
  */
 export function bindListOpen(
   redis: Redis,
@@ -51,8 +54,9 @@ export function bindListOpen(
 }
 
 /**
- * Searches the shard's set `ready`, page by page: 1 ms at 1,000 entries, 10 ms at 10,000. Walking the conversation's
- * index `ix` would cost as much per turn of seven days. A set of scheduled turns would cost each turn another write.
+ * Finds scheduled turns in the shard's set `ready`, page by page, which takes 1 ms at 1,000 entries and 10 ms at
+ * 10,000. Reading the conversation's index `ix` would cost as much for each turn of the last seven days. A separate set
+ * of scheduled turns would cost each turn another write.
  */
 async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
   const ready = keyspace.ready(keyspace.shardOf(conversation));
@@ -65,7 +69,7 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
     for (const [member, dueAt] of pairsOf(page)) found.set(member.slice(prefix.length), Number(dueAt));
     cursor = next;
   } while (cursor !== '0');
-  // By due time as a sweep does, then by name.
+  // Sorted by due time as a sweep does, then by name.
   return [...found].toSorted(([a, dueAt], [b, other]) => dueAt - other || (a < b ? -1 : 1)).map(([turn]) => turn);
 }
 

@@ -18,7 +18,7 @@ import { answerWithin } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeVersion } from './version-record.ts';
 
-/** Each call looks at one in this many shards. No caller waits for a pack. */
+/** Each call looks at one of so many shards. No caller waits for a pack. */
 const SHARE_OF_SHARDS = 32;
 const ROUND_MS = 500;
 const MOST_TAKEN = 4;
@@ -35,11 +35,14 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
   const [take, inspect, readPage] = [bind(takeUnpackedScript), bind(inspectLogScript), bind(readLogScript)];
   const [write, end] = [bind(packLogScript), bind(endPackingScript)];
   const existing = new ExistingKeys(redis, keyspace.shards / SHARE_OF_SHARDS);
-  // Processes that start one after another begin at different shards. Otherwise those of short life would never reach
-  // some.
+  // Processes that start one after another begin at different shards. Otherwise short-lived processes would never reach
+  // some shards.
   let round = Math.floor(Date.now() / ROUND_MS);
   return {
-    /** A taken conversation becomes due again after 10 minutes, in case its worker dies. */
+    /**
+     * Takes conversations whose log may be packed. A taken conversation becomes due again after 10 minutes, in case its
+     * worker dies.
+     */
     async takeUnpacked(): Promise<ConversationRef[]> {
       round += 1;
       const shards = keyspace.shardNumbers().filter((shard) => (shard + round) % SHARE_OF_SHARDS === 0);
@@ -52,9 +55,9 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
       return replies.flatMap(({ answer = [] }) => answer);
     },
     /**
-     * Packs the entries that `choosePackable` names, about 8 MB at most. A pack is read back first. Then one step
-     * writes it and removes its entries from the log, if they still have the same bytes. The conversation becomes due
-     * again when there may be more to pack.
+     * Packs the entries that `choosePackable` names, about 8 MB at most. Each pack is first read back as a check. Then
+     * one step writes the pack and removes its entries from the log, if these still have the same bytes. The
+     * conversation becomes due again when there may be more to pack.
      */
     async packLog(conversation: ConversationRef): Promise<PackedLog> {
       const log = await inspect(conversation);
@@ -62,7 +65,7 @@ export function openPackStore(redis: Redis, keyspace: Keyspace) {
       const pages = readPages(readPage, conversation, log === undefined ? [] : choosePackable(log));
       for await (const entries of joinPages(pages)) {
         const made = await makePack(keyspace.key(conversation, 'log'), entries);
-        // The log has changed, or another process packs it.
+        // False: the log has changed, or another process packs it.
         if (!(await write(conversation, made))) return packed;
         packed = addPacked(packed, made);
         if (packed.bytes >= MOST_BYTES) break;
@@ -86,7 +89,7 @@ function addPacked(sum: PackedLog, { seqs, bytes, value }: MadePack): PackedLog 
   };
 }
 
-/** Yields the entries of one pack each. Stops at an entry that the log no longer holds. */
+/** Joins log pages into the entries of one pack each. Stops at an entry that the log no longer holds. */
 async function* joinPages(pages: AsyncIterable<LogPage>): AsyncGenerator<ReadonlyMap<number, string>> {
   let entries = new Map<number, string>();
   let bytes = 0;
@@ -114,7 +117,10 @@ interface MadePack {
   readonly bytes: number;
 }
 
-/** @throws corrupt_record if an entry is malformed. It stays in the log, where a person can repair it. */
+/**
+ * Makes a pack.
+ * @throws corrupt_record if an entry is malformed. That entry stays in the log, where a person can repair it.
+ */
 async function makePack(key: string, entries: ReadonlyMap<number, string>): Promise<MadePack> {
   for (const [seq, text] of entries) decodeLogEntry(seq, text, key);
   const seqs = [...entries.keys()];
@@ -159,7 +165,7 @@ const inspectLogScript: ScriptDefinition<[conversation: ConversationRef], Inspec
   },
 };
 
-/** False if the entries have changed. */
+/** Replaces log entries by a pack. False if the entries have changed. */
 const packLogScript: ScriptDefinition<[conversation: ConversationRef, pack: MadePack], boolean> = {
   file: 'pack-log',
   args: ([, { seqs, value, digest }]) => [namePack(seqs), value, digest, ...seqs],

@@ -4,9 +4,9 @@
  * conversations, packs and the rest of the log took 0.17 to 0.28 of the memory that the log took
  * (docs/explanation/performance.md).
  *
- * Two roads were not taken. Packs of 128 kB took 0.15 to 0.27 of the memory, but a read of one message unpacks a whole
- * pack. At speeds like that of gzip, brotli and zstd came within 4 % of its size. And gzip has a checksum and is known
- * to every tool.
+ * Two alternatives were rejected. Packs of 128 kB took 0.15 to 0.27 of the memory, but a read of one message unpacks a
+ * whole pack. At speeds like that of gzip, brotli and zstd came within 4 % of its size. Every tool reads gzip, and gzip
+ * has a checksum.
  *
  * `pack-store.ts` decides which entries are due, and swaps them for a pack in one step. `PackReader` finds packed
  * entries for one read of a log.
@@ -25,9 +25,9 @@ import { callStore, corruptRecord, MAX_SEQ, type Place } from './records.ts';
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** Bytes of a pack's entries, unless a single entry has more. */
+/** Most bytes of the entries of a pack. A single entry may have more. */
 export const PACK_BYTES = 32_768;
-/** A damaged pack must not fill the memory. */
+/** Most bytes of an unpacked pack, because a damaged pack must not fill the memory. */
 const UNPACKED_BYTES = 64 * 1_048_576;
 const PACKS_AT_ONCE = 16;
 
@@ -53,7 +53,10 @@ export function namePack(seqs: readonly number[]): string {
 
 const NAME = /^\d{1,10}(?:-\d{1,10})?(?:,\d{1,10}(?:-\d{1,10})?)*$/;
 
-/** @throws corrupt_record if the field of `pk` does not name seqs, as `2-9,11-30` does */
+/**
+ * Reads the seqs from the name of a pack.
+ * @throws corrupt_record if the field of `pk` does not name seqs, as `2-9,11-30` does
+ */
 export function readPackName(key: string, name: string): SeqRange[] {
   const ranges = NAME.test(name) ? name.split(',').map(readRange) : [];
   const isValid = ranges.length > 0 && ranges.every(({ from, to }) => from <= to && to <= MAX_SEQ);
@@ -71,12 +74,15 @@ interface FoundEntries {
   readonly isWhole: boolean;
 }
 
-/** A pack never changes, but the list of packs grows: names are read again if an entry is not found. */
+/**
+ * Finds packed entries for one read of a log. A pack never changes, but the list of packs grows. So the names are read
+ * again if an entry is not found.
+ */
 export class PackReader {
   readonly #redis: Redis;
   readonly #key: string;
   #ranges: ReadonlyMap<string, readonly SeqRange[]> = new Map();
-  /** The next page of a log often begins in the last pack. */
+  /** The pack that was read last, because the next page of a log often begins in that pack. */
   #last: { readonly name: string; readonly entries: ReadonlyMap<number, string> } | undefined;
 
   constructor(redis: Redis, keyspace: Keyspace, conversation: ConversationRef) {
@@ -84,7 +90,7 @@ export class PackReader {
     this.#key = keyspace.key(conversation, 'pk');
   }
 
-  /** Each pack is read once. After `maxBytes` of entries, later packs are left out. */
+  /** Finds entries by seq. Each pack is read once. After `maxBytes` of entries, later packs are left out. */
   async find(seqs: readonly number[], maxBytes: number): Promise<FoundEntries> {
     const found = new Map<number, string>();
     if (seqs.length === 0) return { found, isWhole: true };
@@ -111,7 +117,7 @@ export class PackReader {
     return { found, isWhole: true };
   }
 
-  /** `left`: number of seqs in no known pack. */
+  /** Finds the pack of each seq. `left`: number of seqs that are in no known pack. */
   #locate(seqs: readonly number[]): { readonly byName: ReadonlyMap<string, readonly number[]>; readonly left: number } {
     let left = seqs;
     const byName = new Map<string, readonly number[]>();

@@ -16,10 +16,13 @@ export type PassEndResult =
 
 export interface PassEnd extends IdleTtl {
   readonly outcome: PassOutcome;
-  /** If a request has added other reasons, nothing is written: `reasons_added`. Absent: no check. */
+  /**
+   * Reasons that the caller has read. If a request has added other reasons, nothing is written: `reasons_added`.
+   * Absent: no check.
+   */
   readonly seenReasons?: readonly Reason[];
   readonly backoff: Backoff;
-  /** Queue job that wakes the turn. Stored and returned if a turn waited for this pass. */
+  /** Queue job that wakes the waiting turn. The store records and returns it if a turn waited for this pass. */
   readonly wakeTurn: string;
 }
 
@@ -45,10 +48,10 @@ function decodeEnd(answer: EndReply): PassEndResult {
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
 
 export interface VersionCommit extends PassEnd, KeptTexts {
-  /** Version on which the new one is based. If it is no longer live, nothing is written: `version_changed`. */
+  /** Version on which the new version is based. If it is no longer live, nothing is written: `version_changed`. */
   readonly expectedVersion: number;
   readonly version: Version;
-  /** Older versions to keep besides restore points. */
+  /** Number of older versions to keep besides restore points. */
   readonly keepVersions: number;
 }
 

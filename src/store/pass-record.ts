@@ -24,7 +24,7 @@ export type PassLost =
 
 export type ClaimedReply = ['claimed', string[], string[]];
 
-/** Proof of ownership. Every write of the pass must carry it (I4). */
+/** Proof that a worker owns a pass. Every write of the pass must carry this proof (I4). */
 export interface PassLease {
   readonly conversation: ConversationRef;
   readonly passId: string;
@@ -34,14 +34,14 @@ export interface PassLease {
 export interface ClaimedPass {
   readonly lease: PassLease;
   readonly reasons: readonly Reason[];
-  /** Claims of this pass, this one included. The first stored plan restarts the count at 1. */
+  /** Number of claims of this pass, this claim included. The first stored plan restarts the count at 1. */
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
   /** True if this job started the summarization jobs of the pass, whose results then belong to it. */
   readonly isResumed: boolean;
   readonly plan?: PassPlan;
-  /** Without a verdict, the time for a decision has passed. */
+  /** A proposal with a person's verdict. Absent verdict: the time for a decision has passed. */
   readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
 }
 

@@ -48,15 +48,18 @@ export type PassRequestResult =
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
-/** With a hard reason a turn must wait, so it removes an undecided proposal and needs no approval. */
+/**
+ * Request for a pass. With a hard reason a turn must wait for the pass. So the request removes an undecided proposal,
+ * and the pass needs no approval.
+ */
 export interface PassRequest {
   readonly conversation: ConversationRef;
   readonly reasons: readonly Reason[];
-  /** With `overflow`: upper bound of the refused request. Later requests can only lower it. */
+  /** For the reason `overflow`: upper bound of the refused request. Later requests can only lower this value. */
   readonly refusedTokens?: number | undefined;
   /** Correction factor for token counts, if the requester counted. Later requests can only raise the value. */
   readonly calibration?: number | undefined;
-  /** Unused if a pass is already in progress. */
+  /** Id of the pass to create. Unused if a pass is already in progress. */
   readonly passId: string;
   /** Queue job to add if the answer has `needsWake`. */
   readonly wake: string;
@@ -87,11 +90,11 @@ export type PassClaimResult =
   | { readonly status: 'empty' | 'gone' }
   /** Another worker owns the pass, or it waits for summarization jobs of another queue job. */
   | { readonly status: 'leased'; readonly untilMs: number }
-  /** The attempts of the pass are used up. `wakeTurn` is used as in `endPass`. */
+  /** The pass has used up its attempts. `wakeTurn` is used as in `endPass`. */
   | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
 
 /**
- * @param job the worker's queue job. If the pass waits for summarization jobs, only their parent job may claim it
+ * @param job the worker's queue job. If the pass waits for summarization jobs, only their parent job may claim the pass
  * @param wakeTurn queue job, stored and returned if the pass fails now and a turn waited for it
  */
 const claimPassScript: ScriptDefinition<
@@ -116,7 +119,7 @@ const claimPassScript: ScriptDefinition<
   },
 };
 
-/** A turn whose wait timed out takes the pass over, even from a worker. `empty`: the pass has ended. */
+/** Takes a pass over, even from a worker, for a turn whose wait for the pass timed out. `empty`: the pass has ended. */
 const takeOverPassScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, passId: string],
   PassClaimResult
@@ -139,7 +142,7 @@ const heartbeatPassScript: ScriptDefinition<[lease: PassLease], { readonly statu
 export interface PassReasons {
   readonly status: 'current';
   readonly reasons: readonly Reason[];
-  /** The smallest of all requests. `calibration` is the largest. */
+  /** Smallest value of all requests. `calibration` is the largest value. */
   readonly refusedTokens?: number;
   readonly calibration?: number;
 }
@@ -161,7 +164,7 @@ const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | Pass
   },
 };
 
-/** The first plan restarts the count of attempts at 1. */
+/** Stores the plan of a pass. The first plan restarts the count of attempts at 1. */
 const recordPlanScript: ScriptDefinition<
   [lease: PassLease, plan: PassPlan],
   { readonly status: 'recorded' } | PassLost
@@ -181,7 +184,7 @@ const parkPassScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-/** Hands the pass back when its worker shuts down. The claim then is no attempt (I9). */
+/** Hands the pass back when its worker shuts down. The claim then does not count as an attempt (I9). */
 const releasePassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'released' } | PassLost> = {
   file: 'release-pass',
   args: ([{ passId, owner }]) => [passId, owner],

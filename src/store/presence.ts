@@ -6,7 +6,10 @@ import { callStore } from './records.ts';
 import { keySlot, nodeOf } from './redis/servers.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** A living worker whose connection ended connects again within these ms. Renewals are 0.5 s apart. */
+/**
+ * ms without a renewal after which a worker whose connection ended counts as gone. A living worker connects again
+ * within this time. Renewals are 0.5 s apart.
+ */
 const STALE_AFTER_MS = 1_000;
 const NEVER_RENEWED = Number.MAX_SAFE_INTEGER;
 
@@ -14,7 +17,7 @@ export function connectionName(worker: string): string {
   return `turnfold:${worker}`;
 }
 
-/** A renewal is one command. The key is written again only on a new connection. */
+/** List of running workers. A renewal is one command. The key is written again only on a new connection. */
 export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
   const own = new OwnConnection(redis, { slot: keySlot(keyspace.sharedTag), name: connectionName(worker) });
   const bind = scriptBinder(redis, keyspace);
@@ -27,7 +30,7 @@ export function openPresence(redis: Redis, keyspace: Keyspace, worker: string) {
   redis.on('ready', () => void redis.pexpire(key, LOST_AFTER_MS).catch(() => undefined));
   return {
     renewPresence: async (presence: WorkerPresence): Promise<boolean> => {
-      // First, because on a new connection the rest takes several round trips.
+      // The expiry is renewed first, because on a new connection the other commands take several round trips.
       const isKnown = (await callStore(() => redis.pexpire(key, LOST_AFTER_MS))) === 1;
       const connection = await callStore(() => own.read());
       const isSame = connection === written;
@@ -50,22 +53,28 @@ export type AgentFinder = Pick<Presence, 'findAgent'>;
 export interface WorkerPresence {
   readonly worker: string;
   readonly roles: readonly string[];
-  /** Absent for an older release, which did not record them. */
+  /** Names of the worker's agents. Absent for an older release, which did not record them. */
   readonly agents?: readonly string[];
-  /** ms since epoch. */
+  /** Start of the worker in ms since epoch. */
   readonly startedAt: number;
 }
 
 export interface ListedWorker extends WorkerPresence {
-  /** Last renewal, in ms since epoch. For a lost worker, whose key has expired, a time that makes it count as lost. */
+  /**
+   * Last renewal, in ms since epoch. For a lost worker, whose key has expired, this is a time that makes the worker
+   * count as lost.
+   */
   readonly seenAt: number;
 }
 
-/** So that a reader with a slightly earlier time also counts a worker as lost. */
+/** Margin so that a reader whose clock is slightly behind also counts a worker as lost. */
 const MARGIN_MS = 1_000;
 const MOST_WORKERS = 1_000;
 
-/** Includes lost workers that were not reported yet. @param now clock of Redis in ms since epoch */
+/**
+ * Lists the running workers, and lost workers that were not reported yet.
+ * @param now clock of Redis in ms since epoch
+ */
 export async function listWorkers(redis: Redis, keyspace: Keyspace, now: number): Promise<ListedWorker[]> {
   const workers = await readWorkers(redis, keyspace);
   const listed = workers.map(async (presence) => {
@@ -108,12 +117,13 @@ async function readWorkers(redis: Redis, keyspace: Keyspace): Promise<WorkerPres
 export interface SilentWorker extends WorkerPresence {
   /**
    * - `gone`: its connection has ended. The process has ended, or reconnects late.
-   * - `lost`: it has not renewed its key for `LOST_AFTER_MS`. It may be frozen, so each lease ends at its own time.
+   * - `lost`: it has not renewed its key for `LOST_AFTER_MS`. The worker may be frozen, so each of its leases ends at
+   *   its own time.
    */
   readonly state: 'gone' | 'lost';
 }
 
-/** Three commands, and one more for each key whose connection has ended. */
+/** Finds dead workers by three commands, and one more for each key whose connection has ended. */
 async function findSilent(redis: Redis, keyspace: Keyspace, own: OwnConnection): Promise<SilentWorker[]> {
   const workers = await readWorkers(redis, keyspace);
   if (workers.length === 0) return [];
@@ -148,7 +158,7 @@ function encode({ roles, startedAt, agents }: WorkerPresence): string {
   return [roles.join(','), startedAt, ...(agents === undefined ? [] : [agents.join(',')])].join('|');
 }
 
-/** An entry of unknown form is left out. */
+/** Decodes an entry. An entry of unknown form is left out. */
 function decode([worker, text]: [string, string]): WorkerPresence[] {
   const [roles, startedAt, agents] = text.split('|');
   if (!roles || !Number.isFinite(Number(startedAt))) return [];
@@ -156,13 +166,16 @@ function decode([worker, text]: [string, string]): WorkerPresence[] {
   return [{ worker, roles: roles.split(','), startedAt: Number(startedAt), ...served }];
 }
 
-/** Connection in the list of Redis. Ids repeat after a restart of Redis, so the name counts, too. */
+/** A connection in the list of Redis. Ids repeat after a restart of Redis, so the name counts, too. */
 interface ListedConnection {
   readonly id: number;
   readonly name: string;
 }
 
-/** The server is that of one hash slot. Each process connects under a name of its own. */
+/**
+ * Finds the connection of this process in the list of Redis. The server is that of one hash slot. Each process connects
+ * under its own name.
+ */
 class OwnConnection {
   readonly #redis: Redis;
   readonly #slot: number;
@@ -176,8 +189,8 @@ class OwnConnection {
   }
 
   /**
-   * The same object as long as it is the same connection. Undefined if another process could not find it: an ACL or a
-   * managed server forbids it, or a proxy hides its clients.
+   * Returns the same object as long as the connection is the same. Undefined if another process could not find this
+   * connection: an ACL or a managed server forbids it, or a proxy hides its clients.
    */
   async read(): Promise<ListedConnection | undefined> {
     const server = this.#findServer();
@@ -192,7 +205,7 @@ class OwnConnection {
     return await asked;
   }
 
-  /** Empty if the server does not show its connections. */
+  /** Returns those of the given connections that have ended. Empty if the server does not show its connections. */
   async findEnded<Connection extends ListedConnection>(
     connections: readonly Connection[],
   ): Promise<readonly Connection[]> {
@@ -230,7 +243,7 @@ async function listConnections(
   return new Set([...found].map(([, id, name = '']) => describe({ id: Number(id), name })));
 }
 
-/** Managed servers and proxies have many ways to refuse CLIENT. */
+/** Undefined for a refused command. Managed servers and proxies refuse CLIENT in many ways. */
 async function unlessRefused<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer;

@@ -34,7 +34,10 @@ export interface VersionProposal {
   readonly reviewMs: number;
 }
 
-/** Gives up the lease until a decision, the expiry of the proposal, or a hard reason that removes it. */
+/**
+ * Stores a proposed version, and gives up the lease until a decision, the expiry of the proposal, or a hard reason that
+ * removes it.
+ */
 export const proposeVersionScript: ScriptDefinition<
   [lease: PassLease, proposal: VersionProposal],
   VersionProposalResult
@@ -57,7 +60,10 @@ export const proposeVersionScript: ScriptDefinition<
   },
 };
 
-/** The proposal stays open, unless it was removed meanwhile: `dropped`. */
+/**
+ * Records that an approval could not be carried out. The proposal stays open, unless it was removed meanwhile:
+ * `dropped`.
+ */
 export const refuseApprovalScript: ScriptDefinition<
   [lease: PassLease, refusal: ApprovalRefusal],
   { readonly status: 'refused' | 'dropped' } | PassLost
@@ -94,7 +100,7 @@ type DecideReply =
 
 export interface Decision {
   readonly conversation: ConversationRef;
-  /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
   readonly proposal: string;
   readonly verdict: Verdict;
@@ -130,7 +136,7 @@ export const decideProposalScript: ScriptDefinition<[decision: Decision], Acknow
   },
 };
 
-/** undefined if the decision does not exist or is more than a day old */
+/** Reads the outcome of a decision. Undefined if the decision does not exist or is more than a day old. */
 const readDecisionScript: ScriptDefinition<
   [conversation: ConversationRef, operation: string],
   DecisionAnswer | undefined
@@ -150,7 +156,7 @@ const refusalSchema: z.ZodType<ApprovalRefusal> = z.object({
   message: z.string(),
 });
 
-/** How the pass ended and the live version, or a refusal as JSON. `lua/shared/review.lua` writes it. */
+/** Decodes how the pass ended and the live version, or a refusal as JSON. `lua/shared/review.lua` writes this text. */
 function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
   const [kind = '', ...rest] = text.split(' ');
   switch (kind) {
@@ -175,13 +181,13 @@ export interface WaitingProposal {
   readonly proposal: Proposal;
   readonly passId: string;
   readonly reasons: readonly Reason[];
-  /** ms since epoch, by the clock of Redis. */
+  /** Time of the proposal in ms since epoch, by the clock of Redis. */
   readonly proposedAt: number;
   readonly expiresAt: number;
   readonly isDecided: boolean;
 }
 
-/** Undefined if no proposal waits. */
+/** Reads the proposal of a conversation. Undefined if no proposal waits. */
 function bindReadProposal(
   redis: Redis,
   keyspace: Keyspace,

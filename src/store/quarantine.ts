@@ -16,7 +16,7 @@ export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], 
   decode: (reply) => reply === 1,
 };
 
-/** Sets a due entry aside whose records cannot be processed. Undefined if it no longer exists. */
+/** Quarantines a due entry whose records cannot be processed. Undefined if the entry no longer exists. */
 export function bindQuarantine(run: (entry: DueEntry, why: string) => Promise<boolean>, keyspace: Keyspace) {
   return async (entry: DueEntry, why: string): Promise<QuarantineEntry | undefined> => {
     const shard = keyspace.shardOf(entry.conversation);
@@ -53,9 +53,9 @@ export const quarantineRecordScript: ScriptDefinition<
 
 export interface QuarantinedRecord {
   readonly shard: number;
-  /** Redis set and member, or `key` and the name of a key. */
+  /** The quarantined record: a Redis set and its member, or `key` and the name of a key. */
   readonly name: string;
-  /** ms since epoch. Undefined if the note about it is corrupt. */
+  /** Time of the quarantine in ms since epoch. Undefined if the note about it is corrupt. */
   readonly at: number | undefined;
   readonly why: string;
 }
@@ -71,7 +71,7 @@ export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise
   return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
 }
 
-/** `<time> <score> <reason>` */
+/** Reads a note of the form `<time> <score> <reason>`. */
 function readNote(shard: number, name: string, note: string): QuarantinedRecord {
   const [, at, why] = /^(\d{1,15}) \S+ (.*)$/s.exec(note) ?? [];
   return { shard, name, at: at === undefined ? undefined : Number(at), why: why ?? note };
@@ -80,7 +80,7 @@ function readNote(shard: number, name: string, note: string): QuarantinedRecord 
 export interface Release {
   readonly shard: number;
   readonly name: string;
-  /** True: back into its set, due now. False: dropped. */
+  /** True: the record returns to its set and is due now. False: the record is dropped. */
   readonly isRestored: boolean;
 }
 

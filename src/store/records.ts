@@ -6,6 +6,7 @@ import { refuseJsonText, STORED_JSON_BOUNDS } from '../domain/json-text.ts';
 import { callRedis, callRedisOnce } from './redis/connection.ts';
 
 /**
+ * Error for a corrupt record.
  * @param field '' for the whole key
  * @param why reason without the value itself, which may be user content
  */
@@ -23,12 +24,12 @@ export const OTHER_TYPE = 'the key has the wrong type of Redis value';
 const NAMED = /^CORRUPT (\S+) ([^;]*);/;
 const MALFORMED = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
 
-/** Like `callRedis`. Errors about damaged records become `corrupt_record`. */
+/** Runs a call of the store like `callRedis`. Errors about damaged records become `corrupt_record`. */
 export async function callStore<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedis(call));
 }
 
-/** Never repeats the call, because it must not run on a new connection. */
+/** Runs a call like `callStore`, but never repeats it, because the call must not run on a new connection. */
 export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedisOnce(call));
 }
@@ -54,20 +55,20 @@ function findCorruption(cause: unknown): TurnfoldError | undefined {
     : undefined;
 }
 
-/** ioredis adds the failed command to the error. */
+/** Keys of the command that failed, which ioredis adds to the error. */
 function keysOf(cause: Error): string[] {
   const { name = '', args = [] } = (cause as { command?: { name?: string; args?: unknown[] } }).command ?? {};
   const isScript = name.startsWith('eval');
   return (isScript ? args.slice(2, 2 + Number(args[1])) : args.slice(0, 1)).map(String);
 }
 
-/** In the name of every key that `lua/shared/quarantine.lua` renamed. Ids contain no colon. */
+/** Part of the name of every key that `lua/shared/quarantine.lua` renamed. Ids contain no colon. */
 const SET_ASIDE = ':bad:';
 const MOST_NAMES = 10_000;
 
 /**
- * Finds the key of the wrong type after a script failed on one. The search starts with the conversation's own keys, in
- * the order of `Keyspace.conversation`. The keys that its index lists follow.
+ * Finds the key of the wrong type after a script failed on such a key. The search starts with the conversation's own
+ * keys, in the order of `Keyspace.conversation`. Then come the keys that the conversation's index lists.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'hash', 'stream', 'string', 'zset'];
@@ -79,7 +80,8 @@ export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]):
   const names = pairsOf(fields).flatMap(([name]) => {
     const [kind = '', ...rest] = name.split(':');
     const prefix = prefixes[kind];
-    // The quarantine renamed these keys, and the index lists the new names for an erase. Their type is still wrong.
+    // The quarantine has renamed these keys, and the index lists the new names so that an erase finds them. Their type
+    // is still wrong.
     return prefix === undefined || name.includes(SET_ASIDE) ? [] : [`${prefix}${rest.join(':')}`];
   });
   return await findOtherType(redis, names, (name) =>
@@ -100,10 +102,10 @@ export function pairsOf(flat: readonly string[]): [name: string, value: string][
   return Array.from({ length: flat.length >> 1 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
 }
 
-/** Largest valid seq (message number). A larger one means a corrupt record. */
+/** Largest valid seq (message number). A larger seq means a corrupt record. */
 export const MAX_SEQ = 1_000_000_000;
 
-/** Typed fields of one hash. A malformed field throws `corrupt_record` with the names of key and field. */
+/** Reads typed fields of one hash. A malformed field throws `corrupt_record` with the names of key and field. */
 export class RecordFields {
   readonly key: string;
   readonly #values: ReadonlyMap<string, string>;
@@ -113,7 +115,7 @@ export class RecordFields {
     this.#values = values;
   }
 
-  /** From names and values in turn, as HGETALL returns them inside Lua. */
+  /** Reads a list of alternating names and values, as HGETALL returns them inside Lua. */
   static ofList(key: string, flat: unknown): RecordFields {
     if (!Array.isArray(flat)) throw corruptRecord(key, '', 'the key must be a hash');
     return new RecordFields(key, new Map(pairsOf(flat.map(String))));
@@ -161,7 +163,7 @@ export class RecordFields {
     return this.id(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** The rest of each name that begins with the prefix, and its value. */
+  /** For each name that begins with the prefix, the rest of the name and the value. */
   withPrefix(prefix: string): [string, string][] {
     return [...this.#values]
       .filter(([name]) => name.startsWith(prefix))
@@ -178,7 +180,7 @@ export class RecordFields {
     );
   }
 
-  /** From 0 to 2^53 − 1. Undefined if the field is missing. */
+  /** Whole number from 0 to 2^53 − 1. Undefined if the field is missing. */
   count(field: string): number | undefined {
     const text = this.text(field);
     return text === undefined ? undefined : this.toCount(field, text);
@@ -188,7 +190,7 @@ export class RecordFields {
     return this.count(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** Integers separated by spaces. Empty if the field is missing. */
+  /** List of integers separated by spaces. Empty if the field is missing. */
   counts(field: string): number[] {
     return (this.text(field) ?? '')
       .split(' ')
@@ -225,13 +227,16 @@ export class RecordFields {
   }
 }
 
-/** Place of a value, for errors. */
+/** Key and field of a value, for errors. */
 export interface Place {
   readonly key: string;
   readonly field: string;
 }
 
-/** @throws corrupt_record if the text is not JSON or does not match the schema */
+/**
+ * Reads a record from JSON.
+ * @throws corrupt_record if the text is not JSON or does not match the schema
+ */
 export function readRecordJson<Value>(
   place: Place,
   text: string,
@@ -243,14 +248,17 @@ export function readRecordJson<Value>(
   return read.data;
 }
 
-/** @throws corrupt_record if the text is not JSON, or exceeds a bound */
+/**
+ * Parses the JSON of a record.
+ * @throws corrupt_record if the text is not JSON, or exceeds a bound
+ */
 export function parseRecordJson({ key, field }: Place, text: string, bounds = STORED_JSON_BOUNDS): unknown {
   const refusal = refuseJsonText(text, bounds);
   if (refusal !== undefined) throw corruptRecord(key, field, `the JSON ${REFUSED[refusal.code]}`);
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own error would quote user content.
+    // The cause is left out, because the parser's own error would quote user content.
     throw corruptRecord(key, field, 'the value is not valid JSON');
   }
 }

@@ -33,7 +33,7 @@ export type Argument = string | number | Buffer;
 
 export interface ScriptDefinition<Input extends readonly unknown[], Reply> {
   readonly file: string;
-  /** Default: all keys of the conversation in the first parameter. */
+  /** Keys of the script. Default: all keys of the conversation in the first parameter. */
   readonly keys?: (input: Input, keyspace: Keyspace) => string[];
   readonly args: (input: Input, keyspace: Keyspace) => readonly Argument[];
   readonly decode: (reply: unknown, input: Input, keyspace: Keyspace) => Reply;
@@ -45,7 +45,7 @@ export class Script<Input extends readonly unknown[], Reply> {
   readonly #definition: ScriptDefinition<Input, Reply>;
   readonly #keyspace: Keyspace;
 
-  /** Files are loaded when a store opens, not at import. */
+  /** Loads the file of the script. This happens when a store opens, not at import. */
   constructor(definition: ScriptDefinition<Input, Reply>, keyspace: Keyspace, lua = readLua(`${definition.file}.lua`)) {
     this.lua = lua;
     this.sha = createHash('sha1').update(lua).digest('hex');
@@ -53,7 +53,10 @@ export class Script<Input extends readonly unknown[], Reply> {
     this.#keyspace = keyspace;
   }
 
-  /** @throws corrupt_record if a record has a wrong type or the reply cannot be decoded */
+  /**
+   * Runs the script.
+   * @throws corrupt_record if a record has a wrong type or the reply cannot be decoded
+   */
   async run(redis: Redis, input: Input): Promise<Reply> {
     const args = this.encode(input);
     try {
@@ -70,7 +73,10 @@ export class Script<Input extends readonly unknown[], Reply> {
     return [keys.length, ...keys, ...this.#definition.args(input, this.#keyspace)];
   }
 
-  /** @throws corrupt_record for any error of a decoder. Decoders name the field if they know it. */
+  /**
+   * Decodes the reply.
+   * @throws corrupt_record for any error of a decoder. Decoders name the field if they know it.
+   */
   decode(reply: unknown, input: Input): Reply {
     try {
       return this.#definition.decode(reply, input, this.#keyspace);
@@ -132,7 +138,7 @@ export function encodePairs(pairs: readonly (readonly [string, string])[]): (str
   return [pairs.length, ...pairs.flat()];
 }
 
-/** By path. A process that opens many stores, as tests do, reads each file once. */
+/** Loaded files, by path. A process that opens many stores, as tests do, reads each file once. */
 const loaded = new Map<string, string>();
 
 /**

@@ -4,8 +4,8 @@
  * have already rescheduled. So each sweep returns the replies of one second. A silent shard is skipped until it
  * replies or fails, and a later sweep returns its reply.
  *
- * A new script after each timeout would be simpler. But a silent shard would run all of them late, on outdated
- * evidence.
+ * A new script after each timeout would be simpler. But a silent shard would run all of these scripts late, with
+ * outdated arguments.
  *
  * `sweepDue` asks first if a shard has anything due. In a quiet database that costs one or two commands for all shards
  * (`existing-keys.ts`). `sweep` looks at every given shard. `lapse` ends the leases of a dead worker.
@@ -31,16 +31,16 @@ export interface ShardSweepPorts {
 }
 
 const NOTHING: ShardSweep = { due: [], setAside: [] };
-/** Share of the shards whose idle conversations one sweep looks at. No caller waits for an erase. */
+/** Each sweep looks for idle conversations in one shard out of this many. No caller waits for an erase. */
 const IDLE_ROUNDS = 4;
-/** Share that is swept without due work, for the lists that only a sweep cleans up. */
+/** Each sweep also visits one shard out of this many without due work, for the lists that only a sweep cleans up. */
 const CLEAN_ROUNDS = 64;
 
 const SILENT_MS = 1_000;
 
 export interface Sweep {
   readonly quarantined: readonly QuarantineEntry[];
-  /** Includes late answers of shards to an earlier sweep. */
+  /** Due entries, including late answers of shards to an earlier sweep. */
   readonly due: readonly DueEntry[];
   readonly failure?: Error;
 }
@@ -49,7 +49,7 @@ export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
   readonly #silentMs: number;
   readonly #pending = new Set<number>();
-  /** Shards and workers whose `lapse` has no reply yet. A second script would run late. */
+  /** Pairs of shard and worker whose `lapse` has no reply yet. A second script would run late. */
   readonly #lapsing = new Set<string>();
   #round = 0;
   #due: DueEntry[] = [];
@@ -79,7 +79,7 @@ export class ShardSweeps {
     });
   }
 
-  /** A shard without an answer in time counts as failed. */
+  /** Ends the leases of a dead worker. A shard that does not answer in time counts as failed. */
   async lapse(shards: readonly number[], worker: string): Promise<Sweep> {
     const silence = outageBecause('a shard did not answer');
     const replies = await Promise.all(
@@ -107,7 +107,7 @@ export class ShardSweeps {
     const free = shards.filter((shard) => !this.#pending.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, sweep))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
-    // No failure while there are idle conversations to erase.
+    // No failure is reported while there are idle conversations to erase.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
     return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
@@ -117,7 +117,8 @@ export class ShardSweeps {
     this.#pending.add(shard);
     try {
       const { due, setAside } = await sweep(shard);
-      // `this.#due.push(...(await …))` would read `this.#due` before the await: a list that was already returned.
+      // `this.#due.push(...(await …))` would read `this.#due` before the await, and so push to a list that was already
+      // returned.
       this.#due.push(...due);
       this.#setAside.push(...setAside);
     } catch (error) {

@@ -9,7 +9,7 @@ export interface ShardPage<Row> {
 
 export type PageReply<Row> = readonly [last: string, examined: number, isEnd: number, ...rows: Row[]];
 
-/** A corrupt row is left out, so that the others are still listed. */
+/** Decodes the rows of a page. A corrupt row is left out, so that the others are still listed. */
 export function decodePage<Row extends readonly [name: string, ...unknown[]], Item>(
   [last, examined, isEnd, ...rows]: PageReply<Row>,
   decode: (row: Row) => Item,
@@ -27,20 +27,26 @@ export function decodePage<Row extends readonly [name: string, ...unknown[]], It
 
 interface ShardWalk<Row> {
   readonly shards: readonly number[];
-  /** First shard, and the name in it after which to start. Undefined: the first shard. */
+  /** Shard at which to start, and the name in it after which to start. Undefined: the first shard. */
   readonly from: { readonly shard: number; readonly name: string } | undefined;
   readonly limit: number;
   readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
 }
 
-/** Names that one script call reads. The call blocks Redis for about a millisecond. */
+/** Most names that one script call reads. The call blocks Redis for about a millisecond. */
 export const NAMES_PER_SCRIPT = 250;
-/** Names that one client call reads, even if none matches. */
+/** Most names that one client call reads, even if none of them matches. */
 const NAMES_PER_CALL = 2_000;
-/** In a small database most shards are empty, and reading one after the other would take long. */
+/**
+ * Most shards that are read in parallel. In a small database most shards are empty, and reading one after the other
+ * would take long.
+ */
 const MOST_AT_ONCE = 64;
 
-/** @returns rows in order, and the name to continue after, undefined after the last shard */
+/**
+ * Reads rows of all shards in order.
+ * @returns rows, and the name to continue after, undefined after the last shard
+ */
 export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
   readonly items: readonly Row[];
   readonly next?: string;
@@ -64,7 +70,8 @@ export async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<R
       const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
       if (hasMore && (items.length >= limit || examinedNames >= NAMES_PER_CALL)) return { items, next: after };
       if (isWholeShard) continue;
-      // The shard has more names than one call reads. Reading continues in it, and the later shards are read again.
+      // The shard has more names than one call reads. The next round continues in this shard, and reads the later
+      // shards again.
       start = { shard, name: last };
       rest.unshift(...wave.slice(at));
       width = 1;

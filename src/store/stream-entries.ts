@@ -1,11 +1,11 @@
 import { pairsOf } from './records.ts';
 /**
- * A piece of a model's answer. `at` counts the UTF-16 characters of the same kind before it in the call. By this count
- * a reader notices a piece that is missing or comes twice.
+ * A piece of a model's answer. `at` counts the UTF-16 characters of the same kind before it in the call. With `at`, a
+ * reader notices a piece that is missing or comes twice.
  */
 export type StreamPiece =
   | { readonly kind: 'text' | 'reasoning'; readonly at: number; readonly text: string }
-  /** `call` is the index of the tool call within the answer, from 0. */
+  /** Start of a tool call. `call` is the index of the tool call within the answer, from 0. */
   | { readonly kind: 'call'; readonly call: number; readonly name: string }
   | { readonly kind: 'arguments'; readonly call: number; readonly at: number; readonly text: string };
 
@@ -16,11 +16,11 @@ const LETTERS = { text: 't', reasoning: 'r', call: 'c', arguments: 'a' } as cons
 
 /** One call of a model. A later call for the same step has a larger epoch or attempt. */
 export interface ModelCallKey {
-  /** Seq that the message will have. */
+  /** Seq that the answer's message will have. */
   readonly seq: number;
   readonly step: number;
   readonly epoch: number;
-  /** Within the epoch, from 1. */
+  /** Number of the call within the epoch, from 1. */
   readonly attempt: number;
 }
 
@@ -31,9 +31,9 @@ export interface PieceBatch extends ModelCallKey {
 }
 
 /**
- * One field for each piece, named by a letter with numbers: `t<at>`, `r<at>`, `c<call>` or `a<call>.<at>`. The key of
- * the call stands before the first name only, because each further string of an entry makes a replay slower. The
- * tokens stand last, under the name `n`, for `lua/shared/stopped.lua`.
+ * Encodes a batch as one field for each piece. The name of a field is a letter with numbers: `t<at>`, `r<at>`,
+ * `c<call>` or `a<call>.<at>`. The key of the call stands before the first name only, because each further string of an
+ * entry makes a replay slower. The token count stands last, under the name `n`, for `lua/shared/stopped.lua`.
  */
 export function encodeBatch({ seq, step, epoch, attempt, pieces, textTokens }: PieceBatch): string[] {
   const fields = pieces.flatMap((piece, index) => {
@@ -66,8 +66,8 @@ export type StreamEntry = { readonly id: string } & (
 );
 
 /**
- * Entries that a later release wrote in another form are skipped. Neighbors share the key of their call, so it is
- * decoded once: the replay of a long answer has thousands of entries.
+ * Decodes stream entries. Entries that a later release wrote in another form are skipped. Neighboring entries share the
+ * key of their call, so the key is decoded once: the replay of a long answer has thousands of entries.
  */
 export function decodeEntries(entries: readonly Entry[]): StreamEntry[] {
   let known = '';
@@ -97,7 +97,10 @@ function decodeCallKey(text: string): ModelCallKey | undefined {
   return isKey ? { seq, step, epoch, attempt } : undefined;
 }
 
-/** place in the first field at which the name of its piece begins */
+/**
+ * Decodes the pieces of an entry.
+ * @param from position in the first field at which the name of its piece begins
+ */
 function decodePieces(fields: readonly string[], from: number): StreamPiece[] {
   const pieces: StreamPiece[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
@@ -131,7 +134,7 @@ function isIndex(number: number): boolean {
   return Number.isSafeInteger(number) && number >= 0;
 }
 
-/** A version that a restore or a rollback made is no compaction. */
+/** Decodes a compaction. A version that a restore or a rollback made does not count as a compaction. */
 function decodeCompaction(flat: readonly string[]): StreamedCompaction | undefined {
   const fields = new Map(pairsOf(flat));
   if (fields.get('cause') !== 'pass') return undefined;

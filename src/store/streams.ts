@@ -13,20 +13,22 @@ import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeEntries, type Entry, encodeBatch, type PieceBatch, type StreamEntry } from './stream-entries.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 
-/** A reply of 10,000 entries would block Redis. */
+/** Stream entries of one page. A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 1_000;
-/** Entries that the script itself returns. A reader that is up to date needs no second command. */
+/** Most entries that the script itself returns. A reader that is up to date needs no second command. */
 const FEW_ENTRIES = 16;
-/** A single log entry may have 1 MiB. */
+/** Bytes of one page. A single log entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
-/** Packed log entries of one page. They are sent to Redis, which knows which ones belong to a turn. */
+/**
+ * Most packed log entries of one page. They are sent to Redis, because the script knows which entries belong to a turn.
+ */
 const PACKED_AT_ONCE = 200;
 const PACKED_BYTES = 500_000;
 
 /**
- * Streams of turns that a client follows, for their workers. Pieces are a convenience of readers: the log is the
- * truth, and a reader completes each step from it (I18).
+ * Streams of turns that a client follows, for their workers. Pieces are only a convenience for readers: the log
+ * decides, and a reader completes each step from the log (I18).
  */
 export function openStreamWriter(redis: Redis, keyspace: Keyspace) {
   const existing = new ExistingKeys(redis);
@@ -54,7 +56,7 @@ export function openStreamNotices(subscriber: Subscriber, keyspace: Keyspace) {
     listen(conversation: ConversationRef, turn: string, notify: () => void): () => void {
       const channel = keyspace.stream(conversation, turn);
       const listener = (): void => notify();
-      // Not awaited: if the subscription fails, the reader polls.
+      // The subscription is not awaited. If it fails, the reader polls.
       subscriber.join(channel, listener).then(listener, () => undefined);
       return () => subscriber.leave(channel, listener);
     },
@@ -71,20 +73,26 @@ const followTurnScript: ScriptDefinition<[conversation: ConversationRef, turn: s
 
 export type AppendedPieces = { readonly status: 'appended' | 'not_followed' } | Lost;
 
-/** Beyond a limit the oldest pieces are removed. Readers then take the step from the log. */
+/** Limits of a turn's stream. Beyond a limit the oldest pieces are removed. Readers then take the step from the log. */
 export const STREAM_LIMITS = {
-  /** Batches that are always kept. Up to a hundred older ones may remain, because Redis trims roughly. */
+  /**
+   * Number of newest batches that are always kept. Up to a hundred older batches may remain, because Redis trims
+   * roughly.
+   */
   batches: 10_000,
-  /** The older half is removed. The text of any model answer fits in. */
+  /** Most bytes of a stream. Beyond this, the older half is removed. The text of any model answer fits in. */
   bytes: 2_097_152,
-  /** A browser that lost its connection comes back within 5 minutes after the settlement. */
+  /**
+   * ms for which the stream is kept after the settlement. A browser that lost its connection comes back within 5
+   * minutes.
+   */
   keptMs: 300_000,
 } as const;
 
-/** A repeated call may write the pieces twice. */
+/** Adds pieces to a stream. A repeated call may write the pieces twice. */
 const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch], AppendedPieces> = {
   file: 'append-pieces',
-  // Only the keys that the script uses: the names of all would take longer to encode than the pieces.
+  // Lists only the keys that the script uses: the names of all keys would take longer to encode than the pieces.
   keys: ([{ conversation, turn }], keyspace) => [
     keyspace.key(conversation, 'c'),
     keyspace.key(conversation, 'mb'),
@@ -102,24 +110,24 @@ const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch]
 /** Changes of a turn since a position, as of one moment. */
 export interface StreamPage {
   readonly state: TurnState;
-  /** Present if the turn waits. All waits of a step at the gate of its model are one. */
+  /** Start of the wait, if the turn waits. All waits of a step at the gate of its model count as one. */
   readonly waitingSince?: number;
-  /** The first turn of the mailbox, if that turn waits and this one is queued behind it. */
+  /** The first turn of the mailbox, if that turn waits and the turn of this page is queued behind it. */
   readonly behind?: { readonly turn: string; readonly since: number };
   readonly head: number;
-  /** The larger one of `afterSeq` and the seq of the turn's user message. */
+  /** Either `afterSeq` or the seq of the turn's user message, the larger one. */
   readonly start: number;
-  /** Messages behind `start` that the turn and those that steered it appended. */
+  /** Messages after `start` that this turn, or a turn that steered it, appended. */
   readonly log: readonly LogEntry[];
   readonly entries: readonly StreamEntry[];
-  /** Last stream entry that was read, also if it is not in `entries`. */
+  /** Id of the last stream entry that was read, even if `entries` leaves it out. */
   readonly position: string;
   readonly hasMoreLog: boolean;
   readonly hasMoreEntries: boolean;
 }
 
 type Progress = Omit<StreamPage, 'entries' | 'position' | 'hasMoreEntries'> & {
-  /** New entries of the stream, if they are few. `last` is the id of the last one if there are more. */
+  /** New entries of the stream, if they are few. If there are more, `last` is the id of the last entry. */
   readonly few: readonly Entry[];
   readonly last: string;
   /** True if the first log entry is not in the log, but possibly in a pack. */
@@ -134,8 +142,8 @@ export interface StreamQuery {
 }
 
 /**
- * If the stream has many new entries, they are read after the log, up to the end that the stream had then. Entries
- * never change, so the two reads show one moment.
+ * Reads a page of a turn. If the stream has many new entries, they are read after the log. That read ends where the
+ * stream ended when the log was read. Entries never change, so the two reads show one moment.
  */
 function bindReadStream(redis: Redis, keyspace: Keyspace): (query: StreamQuery) => Promise<StreamPage | undefined> {
   const readProgress = scriptBinder(redis, keyspace)(readProgressScript);
@@ -162,7 +170,7 @@ function bindReadStream(redis: Redis, keyspace: Keyspace): (query: StreamQuery) 
   };
 }
 
-/** As many of the first entries as fit, but at least one. */
+/** Takes as many of the first entries as fit into a page, but at least one. */
 function fitInPage(entries: readonly string[]): readonly string[] {
   let bytes = 0;
   const end = entries.findIndex((entry, at) => at > 0 && (bytes += Buffer.byteLength(entry)) > PACKED_BYTES);

@@ -10,13 +10,13 @@ import { callStore, readRecordJson } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
- * Summaries by the hash of their source, so that no pass pays for the same one twice. The hash covers the messages,
+ * Summaries by the hash of their source, so that no pass pays for the same summary twice. The hash covers the messages,
  * their tokens in the context, and the configured summarizer. Each summary has a key of its own that expires.
  */
 export function openSummaryStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
-    /** In the order of the hashes. Undefined where nothing is stored. */
+    /** Reads summaries, in the order of the hashes. Undefined where nothing is stored. */
     readSummaries: async (
       conversation: ConversationRef,
       hashes: readonly string[],
@@ -68,7 +68,7 @@ const claimSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash:
     },
   };
 
-/** Every 2 s. False if the claim is lost. */
+/** Renews a claim, every 2 s. False if the claim is lost. */
 const heartbeatSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], boolean> =
   {
     file: 'heartbeat-summary',
@@ -97,7 +97,7 @@ export interface SummaryLease {
 export type PaidRecord = SummaryRecord & { readonly usage?: TurnUsage };
 
 /**
- * Stores a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced. A job whose claim
+ * Stores a summary for 7 days, or a refusal for 1 day. The first stored summary is never replaced. A job whose claim
  * expired may still store its result while its pass is the latest, because the result is paid for. The usage is added
  * to the sums of conversation and tenant, once.
  */
@@ -119,10 +119,10 @@ const recordSummaryScript: ScriptDefinition<[lease: SummaryLease, record: PaidRe
   decode: (reply) => reply as SummaryRecorded,
 };
 
-/** Matches every existing record, so the first text of a part is never replaced. */
+/** Empty prefix, which matches every existing record, so that the first text of a part is never replaced. */
 const ANY_PREFIX = '';
 
-/** Summaries have hexadecimal hashes, so these names cannot collide with theirs. */
+/** Name of a part. Summaries have hexadecimal hashes, so these names cannot collide with theirs. */
 function partHash(key: string): string {
   return `part:${key}`;
 }
@@ -146,12 +146,12 @@ const recordPartScript: ScriptDefinition<[lease: SummaryLease, key: string, text
 const CLAIM_PREFIX = '{"status":"claimed"';
 const ACCEPTED_PREFIX = '{"status":"accepted"';
 
-/** All claims of one owner have the same text. */
+/** Text of a claim. All claims of one owner have the same text. */
 function encodeClaim(owner: string): string {
   return JSON.stringify({ status: 'claimed', owner });
 }
 
-/** First characters of the claims of a worker. */
+/** First characters of the claims of all jobs of a worker. */
 export function claimsOf(worker: string): string {
   return JSON.stringify({ status: 'claimed', owner: ownerPrefix(worker) }).slice(0, -2);
 }
@@ -167,7 +167,7 @@ const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
   z.object({ status: z.literal('refused'), why: z.string() }),
 ]);
 
-/** Undefined for a missing text or for a claim. */
+/** Decodes a stored summary. Undefined for a missing text or for a claim. */
 function decodeRecord(text: string | null | undefined, key: string): SummaryRecord | undefined {
   if (text === null || text === undefined || text.startsWith(CLAIM_PREFIX)) return undefined;
   return readRecordJson({ key, field: '' }, text, recordSchema);

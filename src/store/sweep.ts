@@ -28,9 +28,12 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
     shards: keyspace.shards,
     quarantine: bindQuarantine(bind(quarantineScript), keyspace),
     quarantineRecord: bind(quarantineRecordScript),
-    /** A returned entry becomes due again after 1 s, doubling up to 60 s. Ends within about a second. */
+    /**
+     * Claims due entries of shards. A returned entry becomes due again after 1 s, doubling up to 60 s. The call ends
+     * within about a second.
+     */
     sweepShards: (shards: readonly number[], limit: number) => sweeps.sweep(shards, limit),
-    /** As `sweepShards`, for the shards that have due work at the time `now`, and a few others. */
+    /** Works as `sweepShards`, for the shards that have due work at the time `now`, and a few others. */
     sweepDue: (now: number, limit: number) => sweeps.sweepDue(keyspace.shardNumbers(), now, limit),
     holdSweeping: bindHoldSweeping(redis, keyspace),
     /**
@@ -41,7 +44,10 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
     lapseLeases: (worker: string) => sweeps.lapse(keyspace.shardNumbers(), worker),
     inspectTurn: (conversation: ConversationRef) => inspect(conversation, 'turn'),
     inspectPass: (conversation: ConversationRef) => inspect(conversation, 'pass'),
-    /** Stores the id of the job that the sweeper is about to add. False if a worker has claimed the work meanwhile. */
+    /**
+     * Stores the id of the queue job that the sweeper is about to add. False if a worker has claimed the work
+     * meanwhile.
+     */
     recordWake: async ({ kind, conversation }: DueEntry, wake: string): Promise<boolean> =>
       (kind === 'turn' || kind === 'pass') && (await record(conversation, kind, wake)),
     promoteScheduled: bind(promoteScheduledScript),
@@ -55,9 +61,10 @@ export type SweepStore = ReturnType<typeof openSweepStore>;
 const LEASE_SILENT_MS = 300;
 
 /**
- * The lease of the one process that sweeps for all. While its server does not answer, every process gets it. The shard
- * claims then keep sweeps a second apart.
- * @returns Redis' time in ms if `owner` has the lease (Infinity while its server is away), or undefined
+ * Takes the lease of the one process that sweeps for all. While the server of the lease does not answer, every process
+ * gets it. The shard claims then keep sweeps a second apart.
+ * @returns Redis' time in ms if `owner` has the lease (Infinity while the server of the lease is unreachable), or
+ * undefined
  */
 function bindHoldSweeping(redis: Redis, keyspace: Keyspace): HoldLease {
   const hold = bindLease(redis, keyspace, keyspace.sweeping());
@@ -67,10 +74,10 @@ function bindHoldSweeping(redis: Redis, keyspace: Keyspace): HoldLease {
   };
 }
 
-/** For clock differences between the masters of a Cluster. */
+/** Margin for clock differences between the masters of a Cluster. */
 const CLOCK_MARGIN_MS = 1_000;
 
-/** Lists that are asked for together. In a busy database, most of them exist. */
+/** Number of lists that are asked for together. In a busy database, most of them exist. */
 const LISTS_AT_ONCE = 16;
 
 interface DueReader {
@@ -79,9 +86,9 @@ interface DueReader {
 }
 
 /**
- * The script of a shard runs ten commands. An idle shard has no list, and one or two commands find this out for all
- * shards. In a Cluster, no command reads the keys of several shards. An unreadable list counts as due: the script
- * reports it.
+ * True if a list of a shard has due work. The script of a shard runs ten commands. An idle shard has no list, and one
+ * or two commands find this out for all shards. In a Cluster, no command reads the keys of several shards. An
+ * unreadable list counts as due: the script reports it.
  */
 async function isDue({ redis, existing }: DueReader, list: string, now: number): Promise<boolean> {
   try {
@@ -129,7 +136,7 @@ function decodeSweep([due, texts]: SweepReply, shard: number): ShardSweep {
   return { due: due.map(decodeDueEntry), setAside: [...readSetAside(texts, shard)] };
 }
 
-/** Triples of set, name and reason. */
+/** Reads triples of set, name and reason. */
 function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantineEntry> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [setName, name = '', why = ''] = texts.slice(at, at + 3);

@@ -4,22 +4,22 @@ import type { Weight } from '../domain/message.ts';
 import { type AnswerKind, describeDecision, type RecordedDecision } from '../domain/turn.ts';
 import type { ScriptDefinition } from './script.ts';
 
-/** Tool result for an answer that was accepted but never used. */
+/** Tool result for the log, from an answer that was accepted but never used. */
 interface UnusedAnswer extends Weight {
-  /** JSON `{content, isError?}`. Absent: the result is the JSON of the answer itself. */
+  /** Result as JSON `{content, isError?}`. Absent: the result is the JSON of the answer itself. */
   readonly json?: string;
 }
 
 export interface StoredAnswer {
   readonly for: AnswerKind;
-  /** `approved`, `denied`, or a hash of a tool result. A later answer with another is refused. */
+  /** `approved`, `denied`, or the hash of a tool result. A later answer with another verdict is refused. */
   readonly verdict: string;
-  /** Hash of the call that the caller means (I21). Absent: the id alone names it. */
+  /** Hash of the call that the caller means (I21). Absent: the call is named by its id alone. */
   readonly hash?: string | undefined;
   readonly by?: string | undefined;
-  /** JSON: `{content, isError?}` for a tool result, or a person's decision. */
+  /** Answer as JSON: `{content, isError?}` for a tool result, or a person's decision. */
   readonly json: string;
-  /** For the log, if the turn ends before a worker uses the answer. */
+  /** Result for the log, if the turn ends before a worker uses the answer. */
   readonly unused: UnusedAnswer;
 }
 
@@ -31,15 +31,17 @@ type AnswerReply =
   | ['other_kind', string, StoredAnswer['for']];
 
 export type AnswerResult =
-  /** All calls of the wait have answers. The caller adds the queue job `wake`, if there is one. */
+  /** All calls of the wait have answers. The caller adds the queue job `wake`, if the reply has it. */
   | { readonly status: 'answered'; readonly wake?: string }
   | { readonly status: 'still_waiting' }
   | { readonly status: 'not_waiting'; readonly call: string }
   /** The call waits for another kind of answer, e.g. an approval. Nothing was written. */
   | { readonly status: 'other_kind'; readonly call: string; readonly for: StoredAnswer['for'] }
-  /** The hash is that of a call of an erased conversation. Nothing was written. */
+  /** The hash belongs to a call of an erased conversation. Nothing was written. */
   | { readonly status: 'other_call'; readonly call: string }
-  /** Created again after an erase: the id alone may mean an erased call. Nothing was written. */
+  /**
+   * The conversation was created again after an erase, so the id alone may mean an erased call. Nothing was written.
+   */
   | { readonly status: 'unnamed_call'; readonly call: string }
   | { readonly status: 'decided'; readonly call: string; readonly decision: RecordedDecision }
   | { readonly status: 'not_found' | 'gone' };
@@ -47,11 +49,11 @@ export type AnswerResult =
 export interface AnswerRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
-  /** By call. Either all are accepted or none. */
+  /** Answers by call id. Either all answers are accepted or none. */
   readonly answers: ReadonlyMap<string, StoredAnswer>;
-  /** Queue job to add once no call waits any more. */
+  /** Queue job to add once all calls of the wait have answers. */
   readonly wake: string;
-  /** Request that brings the answers, which the turn keeps. */
+  /** Id of the request that brings the answers, which the turn keeps. */
   readonly request?: string | undefined;
 }
 

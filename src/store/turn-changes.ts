@@ -8,7 +8,7 @@ import type { ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 import { versionArgs } from './version-record.ts';
 
-/** Appends the messages of turns that steer this one. Appends nothing while tool calls have no results. */
+/** Appends the messages of turns that steer the running turn. Appends nothing while tool calls have no results. */
 export const takeSteeringScript: ScriptDefinition<
   [lease: TurnLease],
   { readonly status: 'taken'; readonly conversation: ConversationState } | Lost
@@ -19,7 +19,10 @@ export const takeSteeringScript: ScriptDefinition<
 };
 
 interface TurnVersion {
-  /** Live version from which the new one was made. If another is live, nothing is written: `version_changed`. */
+  /**
+   * Live version from which the new version was made. If another version is live, nothing is written:
+   * `version_changed`.
+   */
   readonly expectedVersion: number;
   readonly version: Version;
   readonly keepVersions: number;
@@ -34,10 +37,15 @@ export interface TurnUndo extends TurnVersion {
   readonly backoff: Backoff;
 }
 
-/** `known`: nothing is left to undo, perhaps because an earlier attempt of this call did it. */
+/**
+ * Result of removing turns. `known`: nothing is left to undo, perhaps because an earlier attempt of this call did it.
+ */
 export type UndoResult = VersionResult<'undone' | 'known'>;
 
-/** The lease of the turn that was settled last is valid, too, while no other turn is open. */
+/**
+ * Removes turns from the context. While no other turn is open, the lease of the turn that was settled last is valid,
+ * too.
+ */
 export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo], UndoResult> = {
   file: 'undo-turns',
   args: ([lease, undo]) => {
@@ -48,11 +56,11 @@ export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo
   decode: (reply, [lease], keyspace) => decodeVersionChange(reply as VersionReply<'undone' | 'known'>, lease, keyspace),
 };
 
-/** A version in place of the live one, which a provider refused. */
+/** A version to replace the live version, which a provider refused. */
 export interface VersionRollback extends TurnVersion {
-  /** First version with the refused segments: the live one, or an older one that it copied. */
+  /** Number of the first version with the refused segments: the live version, or an older version that it copied. */
   readonly shownVersion: number;
-  /** No later pass commits segments with this hash. */
+  /** Hash of the refused segments. No later pass commits segments with this hash. */
   readonly refusedSegments: string;
 }
 

@@ -87,9 +87,10 @@ export const heartbeatTurnScript: ScriptDefinition<[lease: TurnLease], { readonl
 };
 
 /**
- * From now on the turn's process runs nothing else. Only then can a crash make the turn fail as poison (I10).
- * @param isWatched a parent process reports the crash by `reportDeath`. A crash that no process reports counts only
- * after `maxAttempts` more attempts, because the parent died at the same time
+ * Records that from now on the turn's process runs nothing else. Only then can a crash make the turn fail as poison
+ * (I10).
+ * @param isWatched true if a parent process reports a crash by `reportDeath`. A crash that no process reports counts
+ * only after `maxAttempts` more attempts, because then the parent died at the same time
  */
 export const startAloneScript: ScriptDefinition<
   [lease: TurnLease, isWatched?: boolean],
@@ -100,7 +101,10 @@ export const startAloneScript: ScriptDefinition<
   decode: decodeStatus,
 };
 
-/** The turn's process died. The next claim settles it as poison, unless it had made progress there. */
+/**
+ * Records that the turn's process died. The next claim settles the turn as poison, unless the turn had made progress in
+ * that process.
+ */
 export const reportDeathScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'recorded' } | Lost> = {
   file: 'report-death',
   args: ([lease]) => turnLeaseArgs(lease),

@@ -11,7 +11,7 @@ import { turnLeaseArgs } from './turn-claims.ts';
 import { type ClaimedTurn, closingArgs, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
 import { outcomeArgs, type StepOutcome } from './turn-steps.ts';
 
-/** The turn stays first in line. `exhausted`: the step was suspended too often. */
+/** Suspends a turn, which stays first in the mailbox. `exhausted`: the step was suspended too often. */
 export const suspendTurnScript: ScriptDefinition<
   [lease: TurnLease, wait: WaitRequest],
   { readonly status: 'suspended' | 'exhausted' } | Lost
@@ -35,9 +35,10 @@ export const suspendTurnScript: ScriptDefinition<
 };
 
 /**
- * Hands the turn back when its worker shuts down or cannot run it now. The claim then is no attempt (I9). The caller
- * adds the queue job `wake`.
- * @param delayMs ms until the turn is due (0). With a delay, the caller adds no job, and the sweeper wakes the turn
+ * Hands the turn back when its worker shuts down or cannot run it now. The claim then does not count as an attempt
+ * (I9). The caller adds the queue job `wake`.
+ * @param delayMs ms until the turn is due (default 0). With a delay, the caller adds no job, and the sweeper wakes the
+ * turn
  */
 export const releaseTurnScript: ScriptDefinition<
   [lease: TurnLease, wake: string, delayMs?: number],
@@ -68,7 +69,7 @@ interface CompletedTurn {
 }
 
 export type TurnSettlement = IdleTtl & {
-  /** Outcome of the last step, if it is not recorded yet: one write does both. */
+  /** Outcome of the last step, if it is not recorded yet. One write then records the step and ends the turn. */
   readonly step?: StepOutcome | undefined;
   readonly leaves?: Leaving | undefined;
 } & (CompletedTurn | { readonly state: 'failed'; readonly failure: TurnFailure });
@@ -84,13 +85,13 @@ export type SettleResult =
       readonly hasNext: boolean;
       readonly wake?: string;
       readonly conversation?: StepState;
-      /** The next turn, claimed with the same write. */
+      /** The next turn, if this write claimed it. */
       readonly next?: ClaimedTurn;
     }
   | Lost;
 
 /**
- * Ends the turn. `fenced` if its last step does not fit the log.
+ * Ends the turn. The reply is `fenced` if the turn's last step does not fit the log.
  * @param wake queue job, stored and returned if another turn follows. Undefined: the worker claims that turn at once
  */
 export const settleTurnScript: ScriptDefinition<
@@ -121,7 +122,8 @@ export const settleTurnScript: ScriptDefinition<
       status,
       hasNext: hasNext === 1,
       ...(needsWake === 1 && wake !== undefined && { wake }),
-      // `logEnd` replaces fields of the record, which counts the message of a claimed next turn, too.
+      // `logEnd` replaces fields of the record: the record also counts the message of the next turn, if that turn was
+      // claimed.
       ...(logEnd.length > 0 && {
         conversation: decodeStepState(RecordFields.ofList(key, [...record, ...logEnd])),
       }),

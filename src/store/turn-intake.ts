@@ -23,9 +23,12 @@ export type AcceptResult =
   | { readonly status: 'conflict' }
   | Forking
   | { readonly status: 'other_agent'; readonly agent: string }
-  /** `full`: the mailbox has reached its limit. `busy`: it is not empty, and the turn was to be refused then. */
+  /**
+   * `full`: the mailbox has reached its limit. `busy`: the mailbox is not empty, and the caller asked to refuse the
+   * turn in this case.
+   */
   | { readonly status: 'full' | 'busy'; readonly queued: number }
-  /** The turn to run again has not failed. Without `state`, it does not exist. */
+  /** The turn to run again has not failed. Without `state`, that turn does not exist. */
   | { readonly status: 'not_failed'; readonly state?: TurnState };
 
 export interface AcceptRequest {
@@ -33,20 +36,20 @@ export interface AcceptRequest {
   readonly turn: string;
   readonly agent: string;
   readonly input: WeighedMessage;
-  /** Another hash under the same turn id is a conflict. */
+  /** Hash of the payload. Another hash under the same turn id is a conflict. */
   readonly payloadHash: string;
-  /** Queue job to add if the answer has `needsWake`, new for each call. */
+  /** Queue job to add if the answer has `needsWake`. Each call has a new job id. */
   readonly wake: string;
-  /** ms for which the turn stays `scheduled`. Absent or 0: it is queued at once. */
+  /** ms for which the turn stays `scheduled`. Absent or 0: the turn is queued at once. */
   readonly delayMs?: number | undefined;
   readonly maxQueuedTurns: number;
   readonly traceParent?: TraceParent | undefined;
   readonly context?: string | undefined;
   /** Failed turn of this conversation whose input this turn repeats. */
   readonly redriveOf?: string;
-  /** If the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
+  /** Action if the mailbox is not empty. Absent: `enqueue`. A delayed turn is always enqueued. */
   readonly onBusy?: OnBusy | undefined;
-  /** Turn for which `onBusy` is meant. If another is first, the new turn is enqueued. Absent: any turn. */
+  /** Turn for which `onBusy` is meant. If another turn is first, the new turn is enqueued. Absent: any turn. */
   readonly busyTurn?: string | undefined;
   readonly caps?: TurnCaps | undefined;
   readonly metadata?: TurnMetadata | undefined;
@@ -113,7 +116,7 @@ export const cancelTurnScript: ScriptDefinition<
   },
 };
 
-/** User messages of turns that no worker has claimed. Others are left out. */
+/** Reads the user messages of turns that no worker has claimed. Other turns are left out. */
 export async function readInputs(
   redis: Redis,
   txt: string,
@@ -125,7 +128,7 @@ export async function readInputs(
     turns.flatMap((turn, index) => {
       const text = found[index] ?? undefined;
       if (text === undefined) return [];
-      // The first line is the weight of the message.
+      // The first line of the text is the weight of the message.
       const written = text.slice(text.indexOf('\n') + 1);
       return [[turn, decodeMessage({ key: txt, field: `i:${turn}` }, written).content] as const];
     }),

@@ -27,29 +27,32 @@ import type { RecordFields } from './records.ts';
 export interface ClaimedTurn {
   readonly lease: TurnLease;
   readonly agent: string;
-  /** Claims since the last progress. From `maxAttempts` on, the turn may only run alone in a process. */
+  /** Number of claims since the last progress. From `maxAttempts` on, the turn may only run alone in a process. */
   readonly attempt: number;
-  /** Also true if the first claim since the acceptance or the last suspension is repeated. */
+  /** True for the first claim since the acceptance or the last suspension, also if that claim is repeated. */
   readonly isFirstClaim: boolean;
   readonly acceptedAt: number;
   /** Time from which the turn was allowed to run, by the clock of Redis. */
   readonly dueAt: number;
   readonly caps: TurnCaps;
-  /** By the provider's count, or by ours if the provider reported none. */
+  /** Tokens used so far, by the provider's count, or by ours if the provider reported none. */
   readonly spentTokens: number;
   readonly traceParent?: TraceParent;
   readonly claimedAt: number;
   readonly inputSeq: number;
-  /** User message, if it is the last log entry. Workers that know the earlier log need not read it. */
+  /** User message, if it is the last log entry. Workers that know the log before it need not read the message. */
   readonly input?: Message;
-  /** Messages before `input`. Only for a short, unpacked log that is the whole context, and not after a settlement. */
+  /**
+   * Messages before `input`. Present only for a short, unpacked log that is the whole context, and not after a
+   * settlement.
+   */
   readonly earlier?: readonly Message[];
   readonly conversation: ConversationState;
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
-   * The wait that ends with this claim, and the steps when it started. `isFulfilled` is false if the wait timed out,
-   * or if compaction left the context too large (I13).
+   * The wait that ends with this claim, and the number of steps when the wait started. `isFulfilled` is false if the
+   * wait timed out, or if compaction left the context too large (I13).
    */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn' | 'isHeld'> & { readonly isFulfilled: boolean; readonly steps: number };
@@ -183,7 +186,7 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
-/** Note behind `answerSeq`, if the answer matches the schema of its agent. */
+/** Note behind `answerSeq` that says: the answer matches the schema of its agent. */
 export const STRUCTURED = 'json';
 
 const failureSchema = z.looseObject({
@@ -227,7 +230,10 @@ export const WAIT_FIELDS = [
 
 const asksSchema = boundedList(waitingCallSchema.omit({ until: true, decision: true }), MAX_CALLS);
 
-/** @param fields at least `WAIT_FIELDS` */
+/**
+ * Decodes what a turn waits for.
+ * @param fields at least `WAIT_FIELDS`
+ */
 export function decodeWaiting(fields: RecordFields): Waiting | undefined {
   if (!fields.has('waitFor')) return undefined;
   return {

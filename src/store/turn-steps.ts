@@ -29,21 +29,24 @@ export type StepResult = { readonly status: 'recorded' | 'known'; readonly conve
 export interface StepOutcome {
   readonly key: string;
   readonly messages: readonly WeighedMessage[];
-  /** If the log has grown since the worker chose ids of new calls: `fenced`. Absent for tool results. */
+  /**
+   * Last log entry that the worker knew. If the log has grown since the worker chose ids of new calls, the answer is
+   * `fenced`. Absent for tool results.
+   */
   readonly expectedHead?: number;
   readonly opens: readonly OpenCall[];
   readonly closes: readonly string[];
   /** Full texts of clipped messages, by hash. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: TurnUsage;
-  /** The provider's count of the whole request, and the version that was sent. Another may be live by now. */
+  /** The provider's count of the whole request, and the version that was sent. Another version may be live by now. */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
   readonly requestFacts?: RequestFacts;
-  /** Version that the model answered. From then on it is never rolled back. */
+  /** Version with which the model answered. From then on this version is never rolled back. */
   readonly answeredVersion?: number;
-  /** By our own count, stored with the turn. */
+  /** Tokens of the request by our own count, stored with the turn. */
   readonly requestTokens?: number;
-  /** Present for an incomplete answer, the first of `messages`. */
+  /** How the answer ended, if it is incomplete. It is then the first of `messages`. */
   readonly end?: AnswerEnd;
 }
 
@@ -63,7 +66,7 @@ export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: Step
   },
 };
 
-/** For `lua/shared/outcome.lua`: the outcome as JSON, its full texts, its messages. */
+/** Arguments for `lua/shared/outcome.lua`: the outcome as JSON, its full texts, its messages. */
 export function outcomeArgs(outcome: StepOutcome): Argument[] {
   const texts = [...(outcome.fullTexts ?? [])];
   return [encodeOutcome(outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
@@ -89,13 +92,18 @@ function encodeOutcome(outcome: StepOutcome, texts: number): string {
   });
 }
 
-/** Fields of `txt:<id>`. The last system prompt stands behind its turn's id and a line break. */
+/**
+ * Fields of `txt:<id>`: the context of a turn, and the last system prompt, which stands behind the id of its turn and a
+ * line break.
+ */
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
 export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
 
-/** If a prompt is already stored for the turn, that one stays and is returned. */
+/**
+ * Stores the system prompt of a turn. If a prompt is already stored for the turn, that prompt stays and is returned.
+ */
 export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: string], KeepSystemResult> = {
   file: 'keep-system',
   args: ([lease, system]) => [...turnLeaseArgs(lease), system],
@@ -111,7 +119,10 @@ export interface Briefing {
   readonly system?: string;
 }
 
-/** No script is needed, because only the turn at the head of the mailbox writes these texts. */
+/**
+ * Reads context and prompt of a turn. No script is needed, because only the turn at the head of the mailbox writes
+ * these texts.
+ */
 export async function readBriefing(
   redis: Redis,
   keyspace: Keyspace,

@@ -25,7 +25,7 @@ import {
 } from './turn-record.ts';
 import { keepSystemScript, readBriefing, recordStepScript, startStepsScript } from './turn-steps.ts';
 
-/** For workers. Every write checks the lease (I4) and has no effect when repeated (I5). */
+/** Turns, for workers. Every write checks the lease (I4) and has no effect when repeated (I5). */
 export function openTurnStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -48,7 +48,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace) {
 
 export type TurnStore = ReturnType<typeof openTurnStore>;
 
-/** For client calls. */
+/** Turns, for client calls. */
 export function openTurnIntake(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -105,7 +105,10 @@ const VIEW_FIELDS = [
   ...WAIT_FIELDS,
 ] as const;
 
-/** @param text content of the log entry at `readTextSeq`, if the turn has one */
+/**
+ * Decodes a turn for clients.
+ * @param text content of the log entry at `readTextSeq`, if the turn has such an entry
+ */
 function decodeTurnView(turn: string, fields: RecordFields, text = ''): TurnView {
   const { state, waiting } = viewWait(fields.oneOf('state', TURN_STATES), decodeWaiting(fields));
   const settledAt = fields.count('settledAt');
@@ -145,7 +148,7 @@ function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView
     : { seq, content, ...readEnd(fields, 'answerSeq', note) };
 }
 
-/** Seq of the answer, or of the text with which the turn was stopped. */
+/** Seq of the turn's answer, or of the text with which the turn was stopped. */
 function readTextSeq(fields: RecordFields): number | undefined {
   const field = fields.has('answerSeq') ? 'answerSeq' : 'stoppedSeq';
   const text = fields.text(field);
@@ -156,15 +159,15 @@ const PREFIX = 's:';
 const CLAIM_FIELDS = ['head', 'attempts', 'lease'] as const;
 
 export interface TurnClaim {
-  /** Since the last recorded step, this claim included. */
+  /** Number of claims since the last recorded step, this claim included. */
   readonly attempts: number;
-  /** ms since epoch, by the clock of Redis. Absent after the worker has handed the turn back. */
+  /** End of the lease in ms since epoch, by the clock of Redis. Absent after the worker has handed the turn back. */
   readonly leaseUntil?: number;
 }
 
 /** The records of a turn's steps, and the claim of its worker. */
 export interface RecordedSteps {
-  /** By the key of the step, markers of waits among them. */
+  /** Records by the key of the step. Marks of waits are among them. */
   readonly steps: ReadonlyMap<string, StepRecord>;
   /** Present while the turn is the first of its conversation and a worker has claimed it. */
   readonly claim?: TurnClaim;
@@ -177,7 +180,7 @@ async function readSteps(
   turn: string,
 ): Promise<RecordedSteps | undefined> {
   const key = keyspace.turn(conversation, turn);
-  // Answers of services lie in the same hash and may be large, so steps are read by their names.
+  // Answers of services lie in the same hash and may be large, so only the fields of steps are read, by their names.
   const names = await callStore(() => redis.hkeys(key));
   if (names.length === 0) return undefined;
   const [c, mb] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'mb')];

@@ -10,7 +10,7 @@ import { callStore, pairsOf, readRecordJson } from './records.ts';
 import { OPERATION_MS, type OtherPayload, type ScriptDefinition, scriptBinder } from './script.ts';
 import { type KeptTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
-/** Restores and forks. No call writes two conversations, because they may be on different Redis Cluster nodes. */
+/** Restores and forks. No call writes two conversations, because these may be on different Redis Cluster nodes. */
 export function openVersionStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -35,7 +35,7 @@ export type VersionReplacementResult =
   | { readonly status: 'replaced'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'known'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'changed'; readonly version: number; readonly head: number }
-  /** A turn is running. Or a turn or call waits, and the version would remove its messages. */
+  /** A turn is running, or a turn or call waits and the version would remove its messages. */
   | { readonly status: 'busy' }
   | { readonly status: 'text_gone' }
   | { readonly status: 'not_found' | 'gone' }
@@ -44,17 +44,19 @@ export type VersionReplacementResult =
 
 export interface VersionReplacement {
   readonly conversation: ConversationRef;
-  /** See `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
+  /** Name of the operation, see `nameOperation`. A repeated name writes nothing and gets the first answer (I5). */
   readonly operation: string;
-  /** Live version when the new one was made. If version or log have changed since, nothing is written: `changed`. */
+  /**
+   * Live version when the new version was made. If version or log have changed since, nothing is written: `changed`.
+   */
   readonly expectedVersion: number;
   readonly expectedHead: number;
   readonly version: Version;
   readonly backoff: Backoff;
-  /** True if a waiting turn and open calls keep all messages, so that they may continue. */
+  /** True if the version keeps all messages of a waiting turn and of open calls, so that they may continue. */
   readonly keepsNewer: boolean;
   readonly wakeTurn: string;
-  /** Older versions to keep besides restore points. */
+  /** Number of older versions to keep besides restore points. */
   readonly keepVersions: number;
 }
 
@@ -95,17 +97,19 @@ export const replaceVersionScript: ScriptDefinition<
   },
 };
 
-/** So that a conversation is not erased during a long read. Does nothing without an idle TTL. */
+/** Restarts the idle TTL, so that a conversation is not erased during a long read. Does nothing without an idle TTL. */
 const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void> = {
   file: 'start-idle-ttl',
   args: () => [],
   decode: () => undefined,
 };
 
-/** Texts that one HSCAN reads, roughly. Each may be as large as a message. */
+/** Approximate number of texts that one HSCAN reads. Each text may be as large as a message. */
 const BATCH = 10;
 
-/** From `cursor` on, first and last `0`. A text never changes, so no script is needed. */
+/**
+ * Reads texts from `cursor` on. The first and the last cursor are `0`. A text never changes, so no script is needed.
+ */
 function bindReadTexts(
   redis: Redis,
   keyspace: Keyspace,

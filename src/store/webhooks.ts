@@ -10,8 +10,8 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 /**
  * Webhooks, and the outbox: conversations with unsent events. The operation that writes an event adds it to the outbox
- * in the same step, so a crash loses no event. Its script reaches only its own slot. So each shard has an outbox and
- * the ids of each tenant's webhooks. Settings and health lie in one slot.
+ * in the same step, so a crash loses no event. A script reaches only the keys of one slot. So each shard has an outbox,
+ * and the ids of each tenant's webhooks. Settings and health lie in one slot.
  */
 export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
@@ -20,10 +20,10 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
   const shards = keyspace.shardNumbers();
   return {
     webhookShards: shards as readonly number[],
-    /** A new webhook receives the events that are written from now on. */
+    /** Adds a webhook. It receives the events that are written from now on. */
     addWebhook: async (webhook: StoredWebhook): Promise<void> => {
       const { id, tenant } = webhook;
-      // First, because a worker drops the outbox entries of an unknown webhook.
+      // The settings are written first, because a worker drops the outbox entries of an unknown webhook.
       await callStore(() => redis.hset(keyspace.webhooks(), id, JSON.stringify(webhook)));
       await callStore(() => Promise.all(shards.map((shard) => redis.sadd(keyspace.tenantWebhooks(shard, tenant), id))));
     },
@@ -37,17 +37,17 @@ export function openWebhookStore(redis: Redis, keyspace: Keyspace) {
       await callStore(() => redis.del(keyspace.webhookHealth(id)));
       return true;
     },
-    /** A webhook that was set aside is sent its events again. */
+    /** Clears the failures. A webhook that was set aside is then sent its events again. */
     clearFailures: async (id: string): Promise<void> => {
       const fields = ['failingSince', 'failures', 'lastFailure', 'deadAt'];
       await callStore(() => redis.hdel(keyspace.webhookHealth(id), ...fields));
     },
     recordFailure: bind(recordFailureScript),
-    /** Counts that events expired unsent. */
+    /** Records that events expired unsent. */
     recordLoss: async (id: string): Promise<void> => {
       await callStore(() => redis.hincrby(keyspace.webhookHealth(id), 'losses', 1));
     },
-    /** The lease of the one worker that delivers. With 0 ms it is given back. */
+    /** Takes the lease of the one worker that delivers. With 0 ms the lease is given back. */
     holdDelivering: async (owner: string, leaseMs: number): Promise<boolean> =>
       (await hold(owner, leaseMs)) !== undefined,
     claimDeliveries: bind(claimDeliveriesScript),
@@ -83,7 +83,10 @@ function decodeHealth(fields: RecordFields): WebhookStatus['health'] {
   return { ...Object.fromEntries(counts), ...(lastFailure !== undefined && { lastFailure }) };
 }
 
-/** True if this failure sets the webhook aside. @param isFinal the receiver wants no more requests */
+/**
+ * Records a failed request. True if this failure sets the webhook aside.
+ * @param isFinal true if the receiver wants no more requests
+ */
 const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: boolean], boolean> = {
   file: 'record-webhook-failure',
   keys: ([id], keyspace) => [keyspace.webhooks(), keyspace.webhookHealth(id)],
@@ -94,17 +97,17 @@ const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: b
 type EventReply = [id: string, fields: string[]];
 type DeliveryReply = [name: string, position: string, agent: string, claim: string, ...EventReply[]];
 
-/** Unsent events of one conversation for one webhook, which one worker at a time owns. */
+/** Unsent events of one conversation for one webhook. One worker at a time owns them. */
 export interface Delivery {
   readonly shard: number;
   readonly webhook: string;
   readonly conversation: ConversationRef;
   readonly agent?: string;
-  /** First event that was not sent. If `event` has another id, events have expired unsent. */
+  /** Id of the first event that was not sent. If `event` has another id, events have expired unsent. */
   readonly next: string;
   readonly attempts: number;
   readonly event?: ConversationEvent;
-  /** A later claim of another worker voids this token. */
+  /** Token of the claim. A later claim by another worker makes it invalid. */
   readonly claim: string;
 }
 
@@ -134,7 +137,10 @@ function toEvent([id, fields]: EventReply): ConversationEvent {
   return decodeEvent(id, Object.fromEntries(pairsOf(fields)));
 }
 
-/** @returns the next event's delivery, or undefined if none is left or another worker has the claim */
+/**
+ * Moves a delivery to the next event.
+ * @returns the delivery of that event, or undefined if no event is left or another worker has the claim
+ */
 const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | undefined> = {
   file: 'advance-delivery',
   keys: ([{ shard, conversation }], keyspace) => [

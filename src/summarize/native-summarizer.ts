@@ -10,7 +10,7 @@ import type { TokenCounter } from '../wire/tokens/token-counter.ts';
 import { hashTexts, timeCall } from './model/model-call.ts';
 
 export interface NativeSummarizerOptions {
-  /** The agent's own: no other model can read the compaction of its provider. */
+  /** Model of the agent, because no other model can read the compaction of its provider. */
   readonly model: Model & Required<Pick<Model, 'compact'>>;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
@@ -18,13 +18,13 @@ export interface NativeSummarizerOptions {
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
   readonly fallback: Summarizer;
-  /** Limit of a call without a stream. Default: derived from its size. */
+  /** Time limit of a call without a stream, in milliseconds. Default: derived from the size of the call. */
   readonly callTimeoutMs?: number;
 }
 
 /**
- * Uses the provider's own compaction, with which later requests to this model start. A text beside it is for people and
- * other models. Providers accept a compaction only at the start of the context, so other messages are refused.
+ * Uses the provider's own compaction, with which later requests to this model start. Its text is for people and other
+ * models. Providers accept a compaction only at the start of the context, so other messages are refused.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;
@@ -76,7 +76,7 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
   );
 }
 
-/** The provider's count of what it wrote, and ours of the messages that it kept. */
+/** Counts the provider's tokens for what it wrote, and turnfold's tokens for the messages that it kept. */
 async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
   const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
   const writtenTokens = checkUsage(usage)?.output ?? (await counter.count(JSON.stringify(written)));
@@ -87,7 +87,7 @@ function isWritten({ type }: RawItem): boolean {
   return type === 'compaction';
 }
 
-/** As the model last read them: earlier summaries in place of their messages. */
+/** Messages of the range as the model last read them, with earlier summaries instead of their messages. */
 function contextOf({ range, messages, earlier = [] }: SummaryRequest): Message[] {
   const context: Message[] = [];
   let next = range.from;

@@ -5,7 +5,7 @@ import { HTTP_METRICS } from './metric-catalogue.ts';
 import type { MetricsPage } from './metrics.ts';
 
 export interface HttpMetrics {
-  /** `operation` is undefined if no route matched. */
+  /** Records a request. `operation` is undefined if no route matched. */
   record(request: {
     readonly operation: string | undefined;
     readonly status: number;

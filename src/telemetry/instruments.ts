@@ -8,7 +8,7 @@ type InstrumentOf<Spec extends MetricSpec> = Spec['type'] extends 'counter'
   ? Counter<LabelOf<Spec>>
   : Histogram<LabelOf<Spec>>;
 
-/** Each metric of an application with a prefix has it as a label. */
+/** Opens a registry. Each metric of an application with a prefix has the prefix as a label. */
 export function openRegistry(prefix = DEFAULT_PREFIX): Registry {
   const registry = new Registry();
   if (prefix !== DEFAULT_PREFIX) registry.setDefaultLabels({ prefix });

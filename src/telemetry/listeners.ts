@@ -2,7 +2,8 @@ import type { ContentEvent, ContentListener } from '../domain/contents.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 /**
- * If one throws, the others receive `worker_failed`. Telemetry must not stop a turn, so without others it is dropped.
+ * Calls all listeners. If one listener throws, the others receive `worker_failed`. Telemetry must not stop a turn, so
+ * without other listeners the error is dropped.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {

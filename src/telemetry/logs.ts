@@ -15,7 +15,7 @@ export interface LoggerOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** If true, logs messages and stacks of errors that could quote texts of a conversation (default false). */
   readonly showsContent?: boolean;
-  /** Secrets to remove from lines, in addition to those that are recognized by their form. */
+  /** Secrets to remove from lines, in addition to secrets that are recognized by their form. */
   readonly secrets?: readonly string[];
   /** If true, writes lines for a terminal instead of JSON (default false). */
   readonly isPretty?: boolean;
@@ -40,14 +40,14 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       mixin: readSpanIds,
       serializers: { err: describe, error: describe },
-      // Control characters could change a terminal. The JSON values stay the same.
+      // Control characters could change a terminal, so they are escaped. JSON values stay the same.
       hooks: { streamWrite: (line) => escapeActing(redact(line)) },
     },
     isPretty ? prettyLines(destination) : destination,
   );
 }
 
-/** OpenTelemetry's names for log fields, by which trace viewers find the lines. */
+/** Reads the ids of the active span. The fields have OpenTelemetry's names, by which trace viewers find the lines. */
 function readSpanIds(): { readonly trace_id?: string; readonly span_id?: string } {
   const active = trace.getActiveSpan()?.spanContext();
   if (active === undefined || !isSpanContextValid(active)) return {};
@@ -79,7 +79,7 @@ interface Line extends Readonly<Record<string, unknown>> {
 /** Fields that the terminal format leaves out. */
 const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'event']);
 
-/** `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12` */
+/** Writes lines such as `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12`. */
 function prettyLines(destination: DestinationStream): DestinationStream {
   return { write: (line) => destination.write(`${escapeActing(formatLine(JSON.parse(line) as Line))}\n`) };
 }
@@ -96,16 +96,16 @@ function formatValue(value: unknown): string {
 }
 
 const MAX_CAUSES = 3;
-/** A stack begins with the error message, which may have megabytes. */
+/** Maximum characters of a stack. It begins with the error message, which may have megabytes. */
 const STACK_CHARACTERS = 16_000;
 const FIELD_CHARACTERS = 300;
-/** Details should hold only figures and ids, so larger ones are left out. */
+/** Maximum characters of details. They should hold only figures and ids, so larger details are left out. */
 const DETAILS_CHARACTERS = 4_000;
 
 /**
- * Describes any thrown value. Never throws.
- * Messages of errors with a turnfold code quote no conversation. Others may: `JSON.parse` quotes its input, a provider
- * the request. So only their name, code and place are logged.
+ * Describes any thrown value. Never throws. Messages of errors with a turnfold code quote no conversation. Other
+ * messages may: `JSON.parse` quotes its input, and a provider may quote the request. So only the name, code and place
+ * of other errors are logged.
  * @param isVerbose true if the operator allowed texts in logs: adds all messages and stacks
  */
 function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<string, unknown> {
@@ -138,13 +138,16 @@ function describeFault(error: object): Record<string, unknown> {
   };
 }
 
-/** The code of a system call (`ECONNREFUSED`), or of Redis (`READONLY`, the first word of its reply). */
+/**
+ * Chooses a code to log: the code of a system call (`ECONNREFUSED`), or of Redis (`READONLY`, the first word of its
+ * reply).
+ */
 function chooseCode({ name, message, code }: ThrownFacts): string | undefined {
   const given = name === 'ReplyError' ? message.split(' ', 1)[0] : code;
   return given !== undefined && /^[A-Z][A-Z0-9_]{1,63}$/.test(given) ? given : undefined;
 }
 
-/** The message before the frames may contain lines that look like frames. */
+/** Finds the first frame of a stack. The message before the frames may contain lines that look like frames. */
 function findPlace(error: object, stack: unknown): string | undefined {
   const message = readSafely(error, 'message');
   if (typeof message !== 'string' || typeof stack !== 'string') return undefined;

@@ -9,13 +9,13 @@ import { type SharedMeasurement, shareMeasurement } from './shared-measurement.t
 
 interface MeasureTerms {
   readonly deadlineMs: number;
-  /** Must not throw. */
+  /** Called for each measurement that failed. Must not throw. */
   readonly onFailure: (measure: keyof Measures, error: unknown) => void;
 }
 
 /**
- * Gauges are measured only when the metrics page is read, so an unread page costs Redis nothing. A gauge whose
- * measurement fails is missing from the page.
+ * Creates gauges that are measured only when the metrics page is read, so an unread page costs Redis nothing. A gauge
+ * whose measurement fails is missing from the page.
  */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
@@ -121,8 +121,9 @@ function from<Name extends keyof SharedMeasures>(
 }
 
 /**
- * A conversation with waiting turns has one wake job in the turn queue. Turns behind its first one do not count: no
- * other worker could take them, and counting would cost every accepted or settled turn a write.
+ * Counts turns that could run now. A conversation with waiting turns has one wake job in the turn queue. Its later
+ * turns do not count, because no other worker could take them. Counting them would cost every accepted or settled turn
+ * a write.
  */
 export function countWaitingTurns(counts: readonly JobCount[]): number {
   return counts
@@ -134,7 +135,7 @@ function one(value: number): Series[] {
   return [[{}, value]];
 }
 
-/** Measurements. Ages are in ms, 0 if nothing waits. Without a function, its gauges are missing. */
+/** Measurements of the gauges. Ages are in ms, 0 if nothing waits. If a function is absent, its gauges are missing. */
 export interface Measures extends SharedMeasures {
   /** True if this worker should measure the shared state. Absent: always. */
   readonly isMeasuring?: () => Promise<boolean>;
@@ -144,14 +145,14 @@ export interface Measures extends SharedMeasures {
 
 interface SharedMeasures {
   readonly countJobs?: () => Promise<readonly JobCount[]>;
-  /** Wait of the oldest job of each queue. */
+  /** Age of the oldest waiting job in each queue. */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
   readonly measureShards?: () => Promise<ShardMeasure>;
   /** Agents that have work and no running worker, and for how long. */
   readonly listMissingAgents?: () => Promise<readonly { readonly agent: string; readonly forMs: number }[]>;
-  /** Gates that hold calls, or did so within the last minute. */
+  /** Gates that hold calls, or held calls within the last minute. */
   readonly listGates?: () => Promise<readonly GateState[]>;
-  /** For each model, the provider's token count divided by ours. */
+  /** For each model, the provider's token count divided by turnfold's count. */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
   /** Undefined if Redis denies the command INFO. */
   readonly measureServers?: () => Promise<ServerFigures | undefined>;
@@ -165,7 +166,7 @@ export interface JobCount {
 
 interface ServerFigures {
   readonly usedBytes: number;
-  /** Absent if `maxmemory` is not set. */
+  /** Used share of `maxmemory`. Absent if `maxmemory` is not set. */
   readonly usedRatio?: number;
   readonly evictedKeys: number;
 }

@@ -6,13 +6,13 @@ import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
-/** Prometheus gives up on a page after 10 s. */
+/** Time limit of all measurements. Prometheus gives up on a page after 10 s. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
   /** Prefix of the application, which each metric has as a label. */
   readonly prefix?: string | undefined;
-  /** Parallel jobs by role. */
+  /** Number of parallel jobs by role. */
   readonly concurrency?: Readonly<Record<string, number>>;
   readonly measureDeadlineMs?: number;
   readonly onEvent?: EventListener;
@@ -25,7 +25,7 @@ export interface MetricsPage {
 
 export interface Metrics {
   readonly listener: EventListener;
-  /** A registry of its own: two workers in one process would collide in a shared one. */
+  /** Registry of this worker alone, because the metrics of two workers in one process would collide. */
   readonly registry: Registry;
   /** Connects the gauges. Call once, after Redis is connected. Events may arrive earlier. */
   measure(measures: Measures): void;
@@ -54,7 +54,9 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return { listener, registry, measure, render };
 }
 
-/** Concurrent scrapes share one rendering. Otherwise 500 scrapes at once would block the process for a second. */
+/**
+ * Concurrent scrapes share one rendering. Without sharing, 500 scrapes at once would block the process for a second.
+ */
 function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
   let rendering: Promise<MetricsPage> | undefined;
   return () => {

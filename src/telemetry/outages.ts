@@ -16,12 +16,15 @@ interface OutageOptions {
   readonly onDenied?: () => void;
 }
 
-/** A full Redis answers reads, so it may become unreachable meanwhile. */
+/** Kinds of outage. A full Redis still answers reads, so it may become unreachable during the outage. */
 type OutageKind = 'away' | 'full';
 
 const MS_A_SECOND = 1_000;
 
-/** Every connection reports an outage, but it is logged once. A ping detects its end, at most a second late. */
+/**
+ * Logs each outage once, although every connection reports it. A ping detects the end of an outage, at most a second
+ * late.
+ */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   const begun = new Set<OutageKind>();
   async function watch(event: Failure, kind: OutageKind): Promise<void> {

@@ -13,31 +13,33 @@ const SECRET_KEYS = [
 ] as const;
 
 /**
- * For pino's `redact`: the top of a line and two levels below, such as `provider.headers.cookie`. Costs about 20 µs a
- * line. At level `info` a turn writes one line.
+ * Paths for pino's `redact`: the top of a line and two levels below, such as `provider.headers.cookie`. The redaction
+ * takes about 20 µs per line. At level `info`, a turn writes one line.
  */
 export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const path = `["${key}"]`;
   return [path, `*${path}`, `*.*${path}`];
 });
 
-/** API keys of providers and well-known services, access keys of turnfold, and webhook secrets. */
+/** Forms of API keys of providers and well-known services, of turnfold's access keys, and of webhook secrets. */
 const SECRET_FORMS =
   /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|tfk_[0-9a-f]{16}_[\w-]{43}|whsec_[\w+/=]{24,})/g;
 
-/** May be JSON Web Tokens. */
+/** Text with dots that may be a JSON Web Token. */
 const DOTTED = /[\w.-]+/g;
 /** The first part of a JSON Web Token is the base64 form of `{"…`. */
 const TOKEN_HEAD = /(?<!\w)eyJ[\w-]{8}/;
 
 const NAMES = 'api[_-]?key|access[_-]?token|authorization|cookie|password|passwd|secret';
 /**
- * A value up to a quote, space or bracket. JSON literals and numbers are no secrets, and the line must stay valid JSON.
+ * Value of a secret, up to a quote, space or bracket. JSON literals and numbers are no secrets, and the line must stay
+ * valid JSON.
  */
 const VALUE = String.raw`(?!\[redacted|(?:true|false|null|\d+)[,}\]])[^\s\\"',;}\]]{3,}`;
 
 /**
- * `Bearer …`, and values under the name of a secret: `"password":"…"` (also with escaped quotes), `OPENAI_API_KEY=…`.
+ * Matches `Bearer …`, and values under the name of a secret: `"password":"…"` (also with escaped quotes),
+ * `OPENAI_API_KEY=…`.
  */
 const NAMED_SECRETS = new RegExp(
   [
@@ -48,7 +50,7 @@ const NAMED_SECRETS = new RegExp(
   'gi',
 );
 
-/** Shorter secrets would blank out ordinary words. */
+/** Minimum characters of a secret. Removing shorter secrets would remove ordinary words. */
 const MIN_SECRET_CHARS = 8;
 
 export type Redact = (text: string) => string;
@@ -72,7 +74,10 @@ function hideUrlCredentials(text: string): string {
   return text.replaceAll(/(?<=:\/\/)[^\s/"]+(?=@)/g, REDACTED);
 }
 
-/** One pattern for a whole token would rescan the text at each `eyJ`, which took 13 s for 60 KB of `eyJ-`. */
+/**
+ * Removes web tokens in two steps. One pattern for a whole token would search the text again at each `eyJ`, which took
+ * 13 s for 60 KB of `eyJ-`.
+ */
 function hideWebTokens(dotted: string): string {
   if (!dotted.includes('eyJ')) return dotted;
   const parts = dotted.split('.');

@@ -1,4 +1,7 @@
-/** OpenTelemetry's names for generative AI, which are still in development. Only this file changes with them. */
+/**
+ * Names of spans from OpenTelemetry's conventions for generative AI, which are still in development. If they change,
+ * only this file changes.
+ */
 export const SPAN_NAMES = {
   turn: 'invoke_agent',
   model_call: 'chat',
@@ -11,7 +14,7 @@ export const GEN_AI = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
   conversation: 'gen_ai.conversation.id',
-  /** Absent instead of false, because the convention has no false. */
+  /** Set only if true, because the convention has no false. */
   isCompacted: 'gen_ai.conversation.compacted',
   agent: 'gen_ai.agent.name',
   requestModel: 'gen_ai.request.model',
@@ -20,14 +23,14 @@ export const GEN_AI = {
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   cachedTokens: 'gen_ai.usage.cache_read.input_tokens',
-  /** In seconds. */
+  /** Time in seconds. */
   timeToFirstText: 'gen_ai.response.time_to_first_chunk',
   tool: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
   toolCall: 'gen_ai.tool.call.id',
 } as const;
 
-/** Sent only if the operator allowed texts in traces. */
+/** Names of attributes with texts, which are sent only if the operator allowed texts in traces. */
 export const GEN_AI_CONTENTS = {
   system: 'gen_ai.system_instructions',
   input: 'gen_ai.input.messages',
@@ -46,7 +49,7 @@ export const TURNFOLD = {
   attempt: 'turnfold.attempt',
   outcome: 'turnfold.outcome',
   waitsFor: 'turnfold.waits_for',
-  /** By turnfold's own token count. */
+  /** Tokens of the request, counted by turnfold. */
   requestTokens: 'turnfold.request.tokens',
   purpose: 'turnfold.request.purpose',
   reasons: 'turnfold.pass.reasons',

@@ -2,9 +2,9 @@ import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 import { type TraceParent, traceParentSchema } from '../domain/ids.ts';
 
 /**
- * The W3C `traceparent` of the active span, stored with requested work. The registered propagator is not used: it may
- * write other headers, and the reading worker may have another. `tracestate` is dropped: it may have 512 characters,
- * and a turn's record reserves 64.
+ * Reads the W3C `traceparent` of the active span, to be stored with requested work. The registered propagator is not
+ * used: it may write other headers, and the reading worker may have another propagator. `tracestate` is dropped,
+ * because it may have 512 characters, and a turn's record reserves 64.
  */
 export function readCurrentTrace(): TraceParent | undefined {
   const active = trace.getActiveSpan()?.spanContext();

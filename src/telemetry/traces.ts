@@ -28,7 +28,10 @@ interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
-  /** An event has set the status. An exception that follows says less, so it does not change the status. */
+  /**
+   * True once an event has set the status. A later exception says less than the event, so it does not change the
+   * status.
+   */
   hasEnded: boolean;
 }
 
@@ -41,7 +44,7 @@ interface TracesOptions {
 interface Traces {
   readonly tracing: Tracing;
   readonly listener: EventListener;
-  /** Connect only if the operator allowed texts in traces. */
+  /** Listener for message texts. Connect it only if the operator allowed texts in traces. */
   readonly contentListener: ContentListener;
 }
 
@@ -125,13 +128,13 @@ interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
-  /** Attributes that the span and all its child spans get. */
+  /** Attributes for the span and all its child spans. */
   readonly shared?: Attributes;
 }
 
 type Starts = { readonly [Kind in SpanSubject['kind']]: (about: TracedOf<Kind>) => SpanStart };
 
-/** A name never contains an id, so that trace viewers can group spans by name. */
+/** Start of each kind of span. A name never contains an id, so that trace viewers can group spans by name. */
 const STARTS: Starts = {
   turn: ({ conversation, turn, agent, attempt }) => ({
     name: `${SPAN_NAMES.turn} ${agent}`,
@@ -184,7 +187,7 @@ function describeConversation({ tenant, id }: TracedOf<'turn'>['conversation']):
   return { [GEN_AI.conversation]: id, [TURNFOLD.tenant]: tenant };
 }
 
-/** If the trace server is unreachable, a flush must not keep a stopping process alive. */
+/** Maximum milliseconds of a flush. An unreachable trace server must not keep a stopping process alive. */
 const DEADLINE_MS = 2_000;
 
 /**

@@ -7,7 +7,7 @@ import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../jobs
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 type JobHandlers = Pick<Handlers, 'turn' | 'compaction' | 'summarization'>;
 
-/** If another job works on the same source. */
+/** Delay of a job if another job works on the same source. */
 const IN_FLIGHT_MS = 1_000;
 
 /** A job queue in memory, which runs each job as soon as it is added. */
@@ -37,7 +37,7 @@ export class InProcessQueue implements WakeQueue {
     return Promise.resolve(false);
   }
 
-  /** Jobs leave nothing behind. */
+  /** Does nothing, because a job leaves nothing behind in this queue. */
   eraseJobs(): Promise<void> {
     return Promise.resolve();
   }

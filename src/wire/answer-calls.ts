@@ -3,7 +3,7 @@ import type { ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import { parseObject } from './calls.ts';
 
-/** For a call that came without a name. Its result is an error that lists the tools. */
+/** Tool name of a call that came without a name. Its result is an error that lists the tools. */
 const UNNAMED = 'unknown_tool';
 
 /** A tool call as a server sent it. Servers leave fields out, or send other types in them. */
@@ -13,7 +13,9 @@ interface ReceivedCall {
   readonly arguments?: unknown;
 }
 
-/** Gives each call of an answer an id. Local servers and gateways send none, empty ones, or one id for two calls. */
+/**
+ * Gives each call of an answer an id. Local servers and gateways may send no id, an empty id, or one id for two calls.
+ */
 export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
   const taken = new Set<string>();
   return received.map(({ id, name, arguments: given }) => {
@@ -25,7 +27,10 @@ export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
   });
 }
 
-/** Ollama and vLLM send an object, other servers null. Some gateways put `{}` in front, or serialize the text twice. */
+/**
+ * Returns arguments as a text. Ollama and vLLM send an object, other servers null. Some gateways put `{}` in front, or
+ * serialize the text twice.
+ */
 export function mendArguments(given: unknown): string {
   if (given === undefined || given === null) return '';
   if (typeof given !== 'string') return JSON.stringify(given);

@@ -1,16 +1,16 @@
 /**
- * From the log to a provider's request, in three steps:
+ * A provider's request is made from the log in three steps:
  * 1. This file arranges messages as every provider demands.
  * 2. The layout of a format (`<format>/layout.ts`) writes its roles and blocks. A provider gets its own answer back
  *    verbatim, with reasoning and signatures, unless the log's message was edited since.
  * 3. The renderer of a format (`<format>/render.ts`) adds tools, limits, cache breakpoints and thinking.
  *
- * Each block remembers the message of the log that it comes from (`Origin`). A finished body does not show that, but the
- * rules on order (X10) and on thinking (A8) are about the log.
+ * Each block remembers the message of the log that it comes from (`Origin`). The rules on order (X10) and on thinking
+ * (A8) need these messages, and a finished body does not show them.
  *
  * The start of a request never changes while messages are appended, because the provider's prompt cache and all thinking
- * hold only for an unchanged start. So a later system message stays in its place, an agent's tools are sent
- * as they are, and derived ids repeat.
+ * hold only for an unchanged start. So a later system message stays in its place, an agent's tools are sent unchanged,
+ * and a derived id is the same in each request.
  *
  * Every step yields in slices, because a context may have 100,000 messages.
  */
@@ -35,9 +35,9 @@ export interface ArrangedSystem {
 }
 
 export interface ArrangedRequest {
-  /** The agent's prompt, and then the system messages at the start. */
+  /** System texts: the agent's prompt, and then the system messages at the start. */
   readonly system: readonly ArrangedSystem[];
-  /** A placeholder, if the agent has none and the history has calls (wire rule X6). */
+  /** Tools of the agent, or a placeholder if the agent has none and the history has calls (wire rule X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
   readonly prefix: string;
@@ -146,12 +146,15 @@ function arrangeCall(call: ToolCall, ids: CallIds, toolNames: ReadonlySet<string
   return { id: ids.sentOf(call.id) ?? call.id, name: legalToolName(call.name, toolNames), ...readCallArguments(call) };
 }
 
-/** At the start, a later system message would void the prompt cache and all thinking (wire rule A8). */
+/**
+ * A later system message stays in its place. At the start, it would void the prompt cache and all thinking (wire rule
+ * A8).
+ */
 function writeAsUser({ origin, text }: Extract<ArrangedItem, { kind: 'system' }>): ArrangedItem {
   return { kind: 'user', origin, parts: [textPart(`<system_message>\n${text}\n</system_message>`)] };
 }
 
-/** Wire rule A1: Anthropic takes system messages between a user message or results and an answer, or at the end. */
+/** Wire rule A1: Anthropic accepts system messages between a user message or results and an answer, or at the end. */
 export function placeLaterSystem(items: readonly ArrangedItem[]): readonly ArrangedItem[] {
   const placed: ArrangedItem[] = [];
   for (let start = 0; start < items.length; ) {

@@ -4,22 +4,22 @@ import type { Message, ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { RawFormat } from '../domain/raw-items.ts';
 
-/** Wraps arguments that are not a JSON object, so that the model reads its own invalid text. */
+/** Key that wraps arguments which are not a JSON object, so that the model reads its own invalid text. */
 const INVALID_KEY = 'invalid_arguments';
 
-/** A surrogate, escaped or not. Text without a match holds no lone surrogate. */
+/** Matches a surrogate, escaped or not. Text without a match holds no lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
-/** JavaScript may not represent such digits or exponents exactly. */
+/** Digits or exponents that JavaScript may not represent exactly. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 interface CallArguments {
-  /** Numbers that JavaScript cannot represent exactly are strings. */
+  /** Arguments as an object. Numbers that JavaScript cannot represent exactly are strings. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;
 }
 
-/** Returns arguments as a JSON object with well-formed text (wire rules X7, X8). Only invalid ones change. */
+/** Returns arguments as a JSON object with well-formed text (wire rules X7, X8). Valid arguments do not change. */
 export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArguments {
   const text = call.arguments;
   const given = parseObject(text);
@@ -32,7 +32,7 @@ export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArgume
   return { input, arguments: isWellFormed && text.isWellFormed() ? text : JSON.stringify(input) };
 }
 
-/** True for a number that JavaScript would change: a changed 20-digit id would name a different thing. */
+/** True if JavaScript would change a number, because a changed 20-digit id would name a different thing. */
 export function hasBigNumber(text: string): boolean {
   return BIG_NUMBER.test(text) && parseObject(text) !== undefined && mendInput(text).hasBigNumber;
 }
@@ -58,7 +58,7 @@ function mendInput(text: string): MendedInput {
   return { input, ...found };
 }
 
-/** A rounded fraction does not count: a tool would round it in the same way. */
+/** False for a rounded fraction, because a tool would round it in the same way. */
 function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
@@ -69,7 +69,10 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   return isMapping(value) ? value : undefined;
 }
 
-/** Anthropic documents its pattern, which AI SDK models also get. OpenAI's come from experiments with servers. */
+/**
+ * Legal call ids of each format. Anthropic documents its pattern, which AI SDK models also get. The patterns of OpenAI
+ * come from experiments with servers.
+ */
 const LEGAL_IDS: Readonly<Record<RawFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
   'openai-chat': /^[\x21-\x7e]{1,40}$/,
@@ -77,14 +80,14 @@ const LEGAL_IDS: Readonly<Record<RawFormat, RegExp>> = {
   'ai-sdk': /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
-/** `nine`: nine letters or digits (Mistral). */
+/** Form of call ids that a provider requires. `nine`: nine letters or digits (Mistral). */
 export type CallIdForm = 'nine';
 
 const NINE = /^[a-zA-Z0-9]{9}$/;
 const NINE_LENGTH = 9;
 
 /**
- * Chooses the id under which each tool call is sent. The first of these that is legal and free is taken:
+ * Chooses the id under which each tool call is sent: the first of these ids that is legal and free.
  * 1. The provider's id, because signed items of the provider may refer to it.
  * 2. The id in the log.
  * 3. A new id derived from the id in the log.
@@ -94,7 +97,7 @@ export class CallIds {
   readonly #form: CallIdForm | undefined;
   readonly #taken = new Set<string>();
   readonly #sent = new Map<string, string>();
-  /** Last number of each stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
+  /** Last number of each id stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
   readonly #numbers = new Map<string, number>();
 
   constructor(messages: readonly Message[], format: RawFormat, form?: CallIdForm) {

@@ -4,7 +4,7 @@ import type { ModelAbilities } from '../domain/model-options.ts';
 import { type ContentPart, PDF, readParts } from '../domain/parts.ts';
 import { PICTURE_TYPES } from '../domain/picture-size.ts';
 
-/** In place of a blank text, which providers refuse (wire rule X3). */
+/** Text that is sent instead of a blank text, which providers refuse (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
 export type SentPart = Exclude<ContentPart, { kind: 'other' | 'reference' }>;
@@ -29,7 +29,7 @@ export function textPart(text: string): SentPart {
   return { kind: 'text', text };
 }
 
-/** The placeholder of a blank text counts as blank. */
+/** True if a sent text stands for the text of the log. The placeholder of a blank text counts as blank. */
 export function isTextOf(said: string, text: string): boolean {
   return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }
@@ -71,7 +71,10 @@ function sendPart(part: ContentPart, inputs: NonNullable<ModelAbilities['inputs'
 const UNREACHABLE_FILE = '(a file that is not on the web is not shown)';
 const UNREAD_PICTURE = '(a picture is not shown, because the model reads none)';
 
-/** A log may hold an unreadable part from an earlier release, or from `loadContent`. Every later request would fail. */
+/**
+ * False for an unreadable part, from an earlier release or from `loadContent`. With such a part, every later request
+ * would fail.
+ */
 function isSound(part: ContentPart): boolean {
   return findContentFlaw(part) === undefined;
 }
@@ -83,7 +86,7 @@ function sendPicture(part: Extract<ContentPart, { kind: 'image' }>): SentPart {
   return isSound(typed) ? typed : textPart('(a picture that cannot be read is not shown)');
 }
 
-/** Providers take only PDFs as files. Plain texts are sent as text. */
+/** Providers accept only PDFs as files. Plain texts are sent as text. */
 function sendFile(
   part: Extract<ContentPart, { kind: 'file' | 'file_url' }>,
   inputs: NonNullable<ModelAbilities['inputs']>,

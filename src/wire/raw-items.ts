@@ -2,7 +2,7 @@ import type { Message } from '../domain/message.ts';
 import { isThinking, type RawFormat, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
 import { isFilledText } from './parts.ts';
 
-/** Only Anthropic signs its thinking. */
+/** True for thinking with a signature. Only Anthropic signs thinking. */
 export function isSigned({ signature }: { readonly signature?: unknown }): boolean {
   return isFilledText(signature);
 }
@@ -38,7 +38,9 @@ function isOfModel({ format, model }: RawItems, binding: Binding): boolean {
   return format === binding.format && model === binding.model;
 }
 
-/** A property that was not recorded counts as unchanged, e.g. in an imported log. */
+/**
+ * True if recorded thinking may be sent. A property that was not recorded counts as unchanged, e.g. in an imported log.
+ */
 export function isThinkingValid(raw: RawItems, binding: Binding): boolean {
   const { version, prefix } = binding;
   if (!isOfModel(raw, binding)) return false;

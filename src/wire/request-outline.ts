@@ -1,6 +1,6 @@
 import { isMapping } from '../domain/parse.ts';
 
-/** Values of other fields may be contents of the conversation, so only their sizes are shown. */
+/** Fields whose values are shown. Other values may be contents of the conversation, so only their sizes are shown. */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -44,7 +44,7 @@ function formOf(value: unknown, key: string): unknown {
   if (typeof value === 'string') return FORM_KEYS.has(key) ? value : sizeOf(value);
   if (Array.isArray(value)) return value.map((item) => formOf(item, ''));
   if (!isMapping(value)) return value;
-  // Arguments and schemas are contents of the conversation, including their keys.
+  // Keys of arguments and schemas are contents of the conversation, like their values.
   if (key === 'input' || key === 'parameters' || key === 'input_schema') return sizeOf(value);
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, formOf(inner, name)]));
 }

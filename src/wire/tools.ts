@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Message } from '../domain/message.ts';
 import type { ToolDescription } from '../domain/model.ts';
 
-/** Refused by at least one provider. */
+/** Characters in a tool name that at least one provider refuses. */
 const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
-/** Tools of one request. No other provider has a smaller limit. */
+/** Maximum tools of one request to OpenAI. No other provider has a smaller limit. */
 export const OPENAI_MAX_TOOLS = 128;
 
-/** For an agent that has no tools any more, but calls in its history. */
+/** Placeholder for an agent that has no tools any more, but has calls in its history. */
 const NO_TOOLS: ToolDescription = {
   name: 'unknown_tool',
   description: 'Not available: earlier messages used tools that no longer exist. Do not call it.',
@@ -29,7 +29,10 @@ export function sendTools(
   return hasCalls ? [NO_TOOLS] : tools;
 }
 
-/** A name that the model invented gets legal characters. The name of a real tool never changes. */
+/**
+ * Returns a legal tool name. A name that the model invented gets legal characters. The name of a real tool never
+ * changes.
+ */
 export function legalToolName(name: string, tools: ReadonlySet<string>): string {
   return tools.has(name) ? name : name.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH);
 }

@@ -3,10 +3,12 @@ import type { ServingRole } from '../store/missing-agents.ts';
 import type { AgentFinder } from '../store/presence.ts';
 import type { PreparedAgents } from './prepared-agent.ts';
 
-/** Each delivery gets a random delay up to twice as long. */
+/** Least delay in ms of work that another worker can take. Each delivery gets a random delay of up to twice this. */
 const SERVED_MS = 100;
 const MISSING_MS = 2_000;
-/** Between two deliveries that this worker gives back. 5,000 turns without a worker then cost 50 claims a second. */
+/**
+ * Spacing in ms of work that this worker gives back. So 5,000 turns without a suitable worker cost 50 claims a second.
+ */
 const SPACING_MS = 20;
 const ANSWER_MS = 500;
 
@@ -14,9 +16,9 @@ interface ElsewhereOptions {
   readonly names: readonly string[];
   readonly presence: AgentFinder;
   readonly clock: Clock;
-  /** ms without any running worker that has an agent. After that, its work fails. */
+  /** ms for which no running worker has had an agent, after which the work of that agent fails. */
   readonly giveUpMs: number;
-  /** From 0 to 1. */
+  /** Random number from 0 to 1. */
   readonly random?: () => number;
 }
 
@@ -37,7 +39,10 @@ export class AgentsElsewhere {
     this.#options = options;
   }
 
-  /** ms until any worker may take the work. Undefined, and it fails, if none has had the agent for `giveUpMs`. */
+  /**
+   * ms until any worker may take the work. Undefined: the work fails, because no worker has had the agent for
+   * `giveUpMs`.
+   */
   async delayOf(agent: string, role: ServingRole): Promise<number | undefined> {
     const { clock, giveUpMs, random = Math.random } = this.#options;
     const found = await this.#find(agent, role);
@@ -62,7 +67,7 @@ export class AgentsElsewhere {
   }
 }
 
-/** Undefined if this worker has the agent, or if the work must fail. */
+/** Delay in ms of work that this worker cannot do. Undefined if this worker has the agent, or if the work must fail. */
 export async function delayIfUnserved(
   { agents, elsewhere }: { readonly agents: PreparedAgents; readonly elsewhere?: AgentsElsewhere | undefined },
   agent: string,

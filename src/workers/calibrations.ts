@@ -4,7 +4,10 @@ import { calibrationRatio } from '../domain/size.ts';
 import type { CalibrationStore } from '../store/calibrations.ts';
 import type { Timers } from './timers.ts';
 
-/** A factor changes slowly, so a worker reports a model's counts no more often. */
+/**
+ * Least ms between two reports of a model's counts by one worker. A factor changes slowly, so more reports would not
+ * help.
+ */
 const OBSERVE_EVERY_MS = 1_000;
 const REFRESH_EVERY_MS = 15_000;
 
@@ -14,7 +17,7 @@ interface CalibrationsOptions {
   readonly onEvent: EventListener;
 }
 
-/** One report may be wrong, so it changes a factor by at most this factor. */
+/** Largest ratio by which one report may change a factor, because a report may be wrong. */
 const MOST_CHANGE = 1.25;
 
 function limitChange(ratio: number | undefined, factor: number): number | undefined {
@@ -22,8 +25,8 @@ function limitChange(ratio: number | undefined, factor: number): number | undefi
 }
 
 /**
- * For each model, the tokens that its provider counts for each token that turnfold counts. Processes agree within
- * seconds. While Redis is down, each keeps its last factors.
+ * Calibration factors: for each model, the tokens that its provider counts for each token that turnfold counts.
+ * Processes agree within seconds. While Redis is down, each process keeps its last factors.
  */
 export class Calibrations {
   readonly #options: CalibrationsOptions;
@@ -42,7 +45,7 @@ export class Calibrations {
 
   /**
    * A chain of models (`a|b`) has the largest factor of its models, because a request must fit into each. A factor of
-   * the chain's own id is used only if none of them has one.
+   * the chain's own id is used only if none of its models has a factor.
    */
   factorOf(model: string, initial = 1): number {
     const known = model.split('|').map((id) => this.#factors.get(id));
@@ -61,7 +64,10 @@ export class Calibrations {
     this.#store = undefined;
   }
 
-  /** If the write fails, the factor stays. @param counted turnfold's own count of the request, uncorrected */
+  /**
+   * Reports a count of the provider. If the write fails, the factor stays.
+   * @param counted turnfold's own count of the request, uncorrected
+   */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {
     const store = this.#store;
     const ratio = limitChange(calibrationRatio(providerTokens, counted), this.factorOf(model));

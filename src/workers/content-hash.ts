@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { nameSegment } from '../compaction/segments.ts';
 import type { Segment } from '../domain/version.ts';
 
-/** For Redis keys. With 128 bits, two texts of one conversation do not collide. */
+/** Hash for Redis keys. With 128 bits, two texts of one conversation do not collide. */
 export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** Raw segments are left out: they grow with each appended message. */
+/** Hash of a version's compacted segments. Raw segments are left out, because they grow with each appended message. */
 export function hashSegments(segments: readonly Segment[]): string {
   const changes = segments
     .filter(({ kind }) => kind !== 'raw')

@@ -3,7 +3,7 @@ import type { EventListener } from '../domain/events.ts';
 import type { DatabaseWatch } from '../store/database-watch.ts';
 import type { Timers } from './timers.ts';
 
-/** Another database mostly comes with a new connection, which is checked at once. */
+/** ms between two checks. Another database mostly comes with a new connection, which is checked at once. */
 const CHECK_EVERY_MS = 15_000;
 
 interface DatabaseChecksOptions {
@@ -14,7 +14,10 @@ interface DatabaseChecksOptions {
   readonly onIncompatible: () => void;
 }
 
-/** Checks for a lost or other database every 15 s and after each new connection. The worker then uses what it found. */
+/**
+ * Checks every 15 s, and after each new connection, whether the database was lost or replaced. The worker then
+ * continues with the database that it found.
+ */
 export class DatabaseChecks {
   readonly #options: DatabaseChecksOptions;
   #repetition: { stop(): void } | undefined;
@@ -28,7 +31,7 @@ export class DatabaseChecks {
     this.#repetition = this.#options.timers.every(CHECK_EVERY_MS, () => this.checkNow());
   }
 
-  /** Never throws. */
+  /** Checks the database now. Never throws. */
   async checkNow(): Promise<void> {
     await this.#run(() => this.look());
   }
@@ -37,17 +40,23 @@ export class DatabaseChecks {
     this.#repetition?.stop();
   }
 
-  /** Raises the counter of the database, as a chore of the process that sweeps. Never throws. */
+  /** Raises the counter of the database. Called regularly in the process that sweeps. Never throws. */
   async tick(): Promise<void> {
     await this.#run(async () => this.#report(await this.#options.watch.tick()));
   }
 
-  /** @throws incompatible_store, or the error of a Redis that does not answer */
+  /**
+   * Checks the database.
+   * @throws incompatible_store, or the error of a Redis that does not answer
+   */
   async look(): Promise<void> {
     this.#report(await this.#options.watch.check());
   }
 
-  /** Also reads the loss that was noted last. @throws as `look` */
+  /**
+   * Checks the database, and reads the loss that was noted last.
+   * @throws as `look`
+   */
   async readLoss(): ReturnType<DatabaseWatch['readLoss']> {
     await this.look();
     return await this.#options.watch.readLoss();

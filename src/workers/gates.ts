@@ -7,33 +7,37 @@ import { readModelError } from '../domain/model-answer.ts';
 import type { GateReport, GateStore } from '../store/gates.ts';
 import type { Timers } from './timers.ts';
 
-/** A look at the gates that other workers found limited is used for so long. It is one small command. */
+/** ms for which this process uses its last reading of the limited gates. A reading is one small command. */
 const LOOK_MS = 1_000;
-/** If Redis does not answer a look for so long, the call passes. */
+/** ms after which a call stops waiting for that reading and passes. */
 const LOOK_ANSWERS_MS = 250;
 const HOLD_EVERY_MS = 20_000;
-/** A longer wait would take the worker's slot from calls of other models. */
+/** ms that a call may wait here. A longer wait would take the worker's slot from calls of other models. */
 const AT_GATE_MS = 1_000;
-/** A longer wait grows by up to this share, and up to this time. The gate itself spreads the calls that come back. */
+/**
+ * A call that waits longer leaves its worker. Its wait grows by up to this share, at most by this time. The gate itself
+ * spreads the calls that come back.
+ */
 const [JITTER, MOST_JITTER_MS] = [0.1, 1_000];
 
 interface GatesOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly onEvent: EventListener;
-  /** From 0 to 1. */
+  /** Random number from 0 to 1. */
   readonly random?: () => number;
 }
 
 /**
- * The gates of models, as this process knows them. Without limits and refusals, a process that makes calls costs one
- * small command a second, and an idle one nothing. After a refusal, or an answer that used up the account's calls,
- * every call asks the gate in Redis. Other processes learn of it within a second. While Redis is down, calls pass.
+ * The gates of models, as this process knows them. A gate is the shared pause and rate of one model, which every worker
+ * obeys. While nothing limits calls, a process that makes calls costs Redis one small command a second, and an idle
+ * process costs nothing. After a refusal, or an answer that used up the account's calls, every call asks the gate in
+ * Redis. Other processes learn of the limited gate within a second. While Redis is down, calls pass.
  */
 export class Gates {
   readonly #options: GatesOptions;
   readonly #limited = new Set<string>();
-  /** Callers by gate, whose places this process renews. */
+  /** Callers in a call, by gate. This process renews their places. */
   readonly #inside = new Map<string, Set<string>>();
   readonly #credit = new RefusalCredit();
   #store: GateStore | undefined;
@@ -55,9 +59,15 @@ export class Gates {
     this.#store = undefined;
   }
 
-  /** @param waiter the turn or summary that makes the calls, one at a time */
+  /**
+   * Gate for the calls of one turn or summary.
+   * @param waiter the turn or summary that makes the calls, one at a time
+   */
   gateFor(waiter: string): ModelGate {
-    /** Gates at which this caller has a place. A list of models leaves them when another of its models is called. */
+    /**
+     * Gates at which this caller has a place. If the agent has a list of models and calls another model, the caller
+     * leaves them.
+     */
     const held = new Set<string>();
     return {
       pass: async (model, request, call) => {
@@ -113,7 +123,7 @@ export class Gates {
       this.#reportAnswer(caller, clock.now() - startedAt, answer);
       return answer;
     } catch (error) {
-      // A model may be user code, whose times may be no numbers.
+      // A model may be user code, whose times may not be numbers.
       const read = isModelError(error, 'retry') ? readModelError(error, clock.now()) : undefined;
       if (read?.isLimit !== true) {
         if (this.#countsCalls(caller)) this.#report(caller, 'failed', clock.now() - startedAt);
@@ -153,7 +163,9 @@ export class Gates {
     return inside;
   }
 
-  /** An answer that used up the account's calls closes the gate before a call is refused. */
+  /**
+   * Reports an answer. An answer that used up the account's calls closes the gate before the provider refuses a call.
+   */
   #reportAnswer(caller: Caller, callMs: number, { nextCallAt = 0 }: GatedAnswer): void {
     const retryAfterMs = nextCallAt - this.#options.clock.now();
     const isUsedUp = retryAfterMs > 0;
@@ -185,7 +197,7 @@ export class Gates {
     signal.removeEventListener('abort', wake);
   }
 
-  /** Calls at the same time share one look. */
+  /** Reads which gates are limited. Calls at the same time share one reading. */
   async #refresh(): Promise<void> {
     const now = this.#options.clock.now();
     if (now - this.#lookedAt >= LOOK_MS) {
@@ -237,11 +249,11 @@ function hasLimits({ requestsPerMinute, tokensPerMinute, concurrent }: GateSetti
 const [CALL, REFUSED, MOST] = [1, 21, 60];
 
 /**
- * Tells the refusals of a limit from those of a busy moment. A healthy provider refuses some calls at random, without a
- * time. If more than 20 others were made for each, a refusal concerns its own call only. With a pause for each, 2 % of
- * refusals lower 100 calls a second to about 10.
+ * Distinguishes refusals by a rate limit from refusals at a busy moment. A healthy provider refuses some calls at
+ * random, and names no time for a retry. If more than 20 other calls were made for each refusal, a refusal concerns
+ * only its own call. If each refusal paused the gate, 2 % of refusals would lower 100 calls a second to about 10.
  *
- * Calls count when they begin: an answer may take minutes, a refusal comes at once.
+ * Calls count when they begin, because an answer may take minutes, whereas a refusal comes at once.
  */
 export class RefusalCredit {
   readonly #credits = new Map<string, number>();
@@ -251,7 +263,7 @@ export class RefusalCredit {
     if (credit < MOST) this.#credits.set(model, credit + CALL);
   }
 
-  /** @returns true if the refusal concerns its own call only */
+  /** @returns true if the refusal concerns only its own call */
   spend(model: string): boolean {
     const credit = this.#creditOf(model);
     if (credit < REFUSED) return false;

@@ -17,7 +17,7 @@ interface RequestPorts {
   readonly tracing: Pick<Tracing, 'current'>;
 }
 
-/** If a pass is open, adds the reasons to it. */
+/** Requests a pass. If a pass is open, adds the reasons to that pass. */
 export async function requestPass(
   { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
@@ -32,7 +32,7 @@ export async function requestPass(
   return { status: 'open', passId: result.passId };
 }
 
-/** A backoff prevented a pass for which there was a reason. */
+/** Reports that a backoff prevented a pass for which there was a reason. */
 export function reportBackoff(
   { onEvent }: Pick<RequestPorts, 'onEvent'>,
   conversation: ConversationRef,
@@ -42,8 +42,8 @@ export function reportBackoff(
 }
 
 /**
- * A model has sent thinking with tool calls, and no final answer yet. The provider ties the thinking to all messages
- * before it, so a change of the context would make it invalid.
+ * True if a model has sent thinking with tool calls, and no final answer yet. The provider ties the thinking to all
+ * messages before it, so a change of the context would make it invalid.
  */
 export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   const loop = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
@@ -52,7 +52,10 @@ export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   return loop.some((message) => readRawItems(message)?.items.some(isThinking) === true);
 }
 
-/** A pass without a hard reason waits for the model's answer. A turn that waits for the pass could never answer. */
+/**
+ * True if a pass must wait for the model's answer. A pass with a hard reason does not wait, because a turn that waits
+ * for the pass could never answer.
+ */
 export function waitsForAnswer(reasons: readonly Reason[], messages: readonly Message[]): boolean {
   return !hasHardReason(reasons) && isThinkingLoopOpen(messages);
 }

@@ -21,26 +21,26 @@ import { LineIndexes } from './recall/line-indexes.ts';
 import { Recall } from './recall/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-output.ts';
 
-/** An agent with what a worker computes once, when it starts. */
+/** An agent, with the values that a worker computes once when it starts. */
 export interface PreparedAgent {
   readonly agent: Agent;
   readonly policy: Policy;
-  /** System prompt and pins, as sent. If a function writes the prompt, only the pins. */
+  /** System prompt and pins, as sent. If a function writes the prompt, this text has only the pins. */
   readonly system: string;
   readonly limits: Limits;
   readonly overhead: RequestOverhead;
-  /** For readers that do not know the agent. */
+  /** Sizes and limits of the agent's requests, for readers that do not know the agent. */
   readonly facts: RequestFacts;
-  /** With the recall tool. */
+  /** Tools of the agent, and the recall tool. */
   readonly tools: readonly ToolDescription[];
   readonly recall?: Recall;
-  /** For a provider that holds its model to a schema. */
+  /** Schema of final answers, for a provider that forces its model to follow a schema. */
   readonly answerSchema?: ProviderSchema;
   readonly counter: TokenCounter;
   readonly hashes: FixedTexts['hashes'] & { readonly policy: string };
   readonly texts: FixedTexts['byHash'];
   weigh(message: Message): Promise<WeighedMessage>;
-  /** Without waiting, for messages of up to some thousand tokens. */
+  /** Counts a message without waiting. For messages of up to some thousand tokens. */
   weighNow(message: Message): Weight;
   withSystem(prompt: string): Promise<PreparedAgent>;
 }
@@ -53,26 +53,26 @@ export type FactorOf = (model: string, initial?: number) => number;
 
 export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
-  /** Default: `initial`. */
+  /** Calibration factor of a model. Default: `initial`. */
   readonly factorOf?: FactorOf;
-  /** Shared by all agents of a process. Default: the agent has its own. */
+  /** Indexes for recall, which all agents of a process share. Default: the agent has its own. */
   readonly lineIndexes?: LineIndexes;
 }
 
 interface FixedTexts {
   readonly system: string;
-  /** As JSON. Empty if the agent has no tools. */
+  /** Tools as JSON. Empty if the agent has no tools. */
   readonly tools: string;
   readonly hashes: Readonly<Record<'system' | 'tools' | 'pins', string>>;
-  /** Old versions refer to their texts by hash, so that a person can still read them. */
+  /** Texts by hash. Old versions refer to these texts by hash, so that a person can still read them. */
   readonly byHash: ReadonlyMap<string, string>;
 }
 
-/** Prompts of an agent whose counts are cached. Counting 10,000 tokens takes about 5 ms. */
+/** Number of prompts of an agent whose counts are cached. Counting 10,000 tokens takes about 5 ms. */
 const KEPT_PROMPTS = 32;
 
 /**
- * @param agent with its `policy` and `basePolicy` as `readPolicy` returns them
+ * Prepares an agent.\n@param agent with its `policy` and `basePolicy` as `readPolicy` returns them
  * @throws invalid_policy if the policy cannot work with the model, system prompt and tools. invalid_config for invalid
  * tools.
  */
@@ -101,7 +101,7 @@ export async function prepareAgent(
     if (prompts.size > KEPT_PROMPTS && oldest !== undefined) prompts.delete(oldest);
     return await fixed;
   };
-  // A prompt that a function writes is unknown before a turn.
+  // If a function writes the prompt, it is unknown before a turn, so an empty text is counted.
   const { prepared, tokens } = await fixAgent(parts, typeof agent.system === 'string' ? agent.system : '', withSystem);
   checkLimits(policy, limits, tokens);
   return prepared;
@@ -110,11 +110,14 @@ export async function prepareAgent(
 interface AgentParts
   extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' | 'tools' | 'counter' | 'recall' | 'answerSchema'> {
   readonly factorOf: FactorOf;
-  /** Asks for the schema of the final answers, at the end of the system prompt. */
+  /** Instruction that asks for the schema of the final answers, at the end of the system prompt. */
   readonly instruction?: string;
 }
 
-/** A model learns the schema of the final answers by its provider's own means, or else by the system prompt. */
+/**
+ * Decides how a model learns the schema of the final answers: by its provider's own means, or else by the system
+ * prompt.
+ */
 function prepareAnswers(agent: Agent): Pick<AgentParts, 'answerSchema' | 'instruction'> {
   const schema = describeAnswer(agent);
   if (schema === undefined) return {};
@@ -183,7 +186,8 @@ function writeList(items: readonly unknown[]): string {
 }
 
 /**
- * A pass belongs to no turn, so it has the last turn's prompt. Before the first turn, a prompt of a function is empty.
+ * Prepares the agent of a pass. A pass belongs to no turn, so it uses the last turn's prompt. If a function writes the
+ * prompt, the prompt is empty before the first turn.
  */
 export async function prepareAsLastTurn(
   contexts: Pick<ContextReader, 'readSystem'>,
@@ -201,7 +205,7 @@ const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const NOT_AT_THE_TOP = ['oneOf', 'anyOf', 'allOf', 'not', 'enum'];
 
 /**
- * Names are sent unchanged, because the model calls a tool by its name.
+ * Checks names and number of the tools. Names are sent unchanged, because the model calls a tool by its name.
  * @throws invalid_config for an illegal or duplicate name, and for more tools than the provider accepts
  */
 function checkTools({ name: agent, tools, recall, model }: Agent): void {
@@ -235,7 +239,10 @@ function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: bool
   return LEGAL_NAME.test(name) ? undefined : "a tool's name must match [a-zA-Z0-9_-]{1,64}";
 }
 
-/** @throws invalid_config if the JSON Schema of an input is not that of one object, which providers require */
+/**
+ * Describes the agent's tools for its model.
+ * @throws invalid_config if the JSON Schema of an input does not describe one object, which providers require
+ */
 function describeAgentTools(
   agent: string,
   tools: readonly Pick<Tool, 'name' | 'description' | 'input'>[],
@@ -248,7 +255,10 @@ function describeAgentTools(
   });
 }
 
-/** @throws invalid_config if the schema is not that of one object, or has no JSON form */
+/**
+ * Describes the schema of final answers.
+ * @throws invalid_config if the schema does not describe one object, or has no JSON form
+ */
 function describeAnswer({ name, answer }: Agent): ToolDescription['parameters'] | undefined {
   if (answer === undefined) return undefined;
   const field = `agents.${name}.answer`;

@@ -5,13 +5,19 @@ import type { PresenceStore, SilentWorker, WorkerPresence } from '../store/prese
 import type { Timers } from './timers.ts';
 
 const RENEW_EVERY_MS = 500;
-/** A worker that renewed nothing for so long was frozen, or had no connection. */
+/** A worker that renewed nothing for this time was frozen, or had no connection. */
 const INTERRUPTED_AFTER_MS = 3 * RENEW_EVERY_MS;
-/** ms of contact before this process may find others gone. After an outage, all try to connect once a second. */
+/**
+ * ms of contact with Redis before this process may report other workers as gone. After an outage, all workers try to
+ * connect once a second.
+ */
 const CONTACT_MS = 2_000;
-/** Enough after a short interruption: others connect again within 0.4 s and renew their keys at once. */
+/** The same time after a short interruption: other workers connect again within 0.4 s and renew their keys at once. */
 const SHORT_CONTACT_MS = 1_000;
-/** If Redis does not answer for so long, another worker reports this one as lost. */
+/**
+ * ms for which a stop waits to remove the entry. If Redis does not answer within this time, another worker reports this
+ * worker as lost.
+ */
 const END_WITHIN_MS = 1_000;
 
 interface PresenceOptions {
@@ -39,13 +45,16 @@ export class Presence {
     this.#options = options;
   }
 
-  /** Retries if Redis fails: a worker must work even without its entry. */
+  /** Writes the entry, and retries if Redis fails: a worker must work even without its entry. */
   async start(): Promise<void> {
     await this.#renew();
     this.#renewal = this.#options.timers.every(RENEW_EVERY_MS, () => this.#renew());
   }
 
-  /** Failures do not delay each other. Must not throw. @param endLeases after a failure, a later call tries again */
+  /**
+   * Handles dead workers. A failure for one worker does not delay the others. Must not throw.
+   * @param endLeases ends the leases of a dead worker. After a failure, a later call tries again
+   */
   async watch(endLeases: (worker: string) => Promise<void>): Promise<void> {
     try {
       const silent = (await this.#options.store.findSilent()).filter((found) => this.#mayJudge(found));
@@ -89,12 +98,12 @@ export class Presence {
   }
 
   #beginContact(now: number, contactMs: number): void {
-    // A cut soon after an outage does not shorten the time that the outage needs.
+    // An interruption soon after an outage must not shorten the time that the outage needs.
     this.#judgesFrom = Math.max(this.#judgesFrom, now + contactMs);
     this.#inContactSince = now;
   }
 
-  /** After an outage of Redis, the entries of all workers are outdated for some time. */
+  /** False for some time after an outage of Redis, because the entries of all workers are outdated then. */
   #mayJudge({ state }: SilentWorker): boolean {
     const now = this.#options.clock.now();
     if (now - this.#renewedAt > INTERRUPTED_AFTER_MS) return false;

@@ -17,9 +17,9 @@ export interface QuarantinePorts {
 }
 
 /**
- * Sets an unreadable record aside (I12). If workers cannot create it again, its conversation's entry of due work is set
- * aside. Otherwise every sweep would wake a worker that can only fail. The operator who repairs the record puts it
- * back.
+ * Sets an unreadable record aside (I12). If workers cannot create the record again, its conversation's entry of due
+ * work is set aside as well. Otherwise every sweep would wake a worker that can only fail. The operator who repairs the
+ * record puts the entry back.
  * @returns true if `error` reports an unreadable record
  */
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
@@ -30,7 +30,10 @@ export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry,
   return true;
 }
 
-/** Only a pass or a summary can be created again. @returns true if the record no longer blocks its conversation */
+/**
+ * Sets the record itself aside. Only a pass or a summary can be created again.
+ * @returns true if the record no longer blocks its conversation
+ */
 async function quarantineRecord(
   ports: QuarantinePorts,
   conversation: ConversationRef,
@@ -59,7 +62,10 @@ function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown
   return `corrupt ${`${String(key)} ${String(field)}`.trim()}`;
 }
 
-/** Accepted turns are kept. @param entryOf the entry of due work by which the sweeper adds the job again */
+/**
+ * Adds the quarantine to a delivery handler. Accepted turns are kept.
+ * @param entryOf the entry of due work by which the sweeper adds the job again
+ */
 export function withQuarantine<Delivery, Result>(
   ports: QuarantinePorts,
   entryOf: (delivery: Delivery) => DueEntry,
@@ -70,7 +76,7 @@ export function withQuarantine<Delivery, Result>(
       return await handle(delivery);
     } catch (error) {
       const cause = error instanceof BrokenDelivery ? error.cause : error;
-      // If this fails, the next sweep finds the record again.
+      // If setting the record aside fails, the next sweep finds the record again.
       await quarantineCorrupt(ports, entryOf(delivery), cause).catch(() => false);
       throw error;
     }

@@ -1,6 +1,6 @@
 import type { Timers } from './timers.ts';
 
-/** Thrown into work that is interrupted because its worker stops. Its lease is handed back. */
+/** Thrown into work that is interrupted because its worker stops. The lease of the work is handed back. */
 export class StoppedWork extends Error {
   constructor() {
     super('the work was interrupted because its worker stops');
@@ -8,24 +8,27 @@ export class StoppedWork extends Error {
   }
 }
 
-/** Part of the deadline that is reserved for handing leases back. */
+/** Share of the shutdown deadline that is reserved for handing leases back. */
 const HAND_BACK_SHARE = 0.25;
 const HAND_BACK_MAX_MS = 2_000;
 
-/** Stops a worker in three phases: start no work, abort calls, hand leases back. An aborted call is paid for twice. */
+/**
+ * Stops a worker in three phases: start no work, abort calls, hand leases back. An aborted call is repeated later, and
+ * so paid for twice.
+ */
 export class Shutdown {
   readonly #begun = new AbortController();
   readonly #callsEnd = new AbortController();
   readonly #workEnds = new AbortController();
-  /** The worker starts no delivery and no step any more. */
+  /** Aborts when the stop begins. From then on the worker starts no delivery and no step. */
   readonly begun: AbortSignal = this.#begun.signal;
-  /** The worker aborts its model and tool calls. An answer that still arrives is recorded. */
+  /** Aborts when the worker aborts its model and tool calls. An answer that still arrives is recorded. */
   readonly callsEnd: AbortSignal = this.#callsEnd.signal;
-  /** All leases are handed back, even those of work that still runs. */
+  /** Aborts when all leases are handed back, even the leases of work that still runs. */
   readonly workEnds: AbortSignal = this.#workEnds.signal;
   #cutOff = 0;
 
-  /** Turns and passes that the deadline interrupted within a step. */
+  /** Number of turns and passes that the deadline interrupted within a step. */
   get cutOff(): number {
     return this.#cutOff;
   }
@@ -44,7 +47,8 @@ export class Shutdown {
 }
 
 /**
- * After an abort, the work continues unattended and its outcome is ignored.
+ * Runs the work until it ends or the signal aborts. After an abort, the work continues unattended and its outcome is
+ * ignored.
  * @throws the signal's reason after an abort, and every error of the work
  */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {

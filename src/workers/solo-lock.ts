@@ -3,9 +3,9 @@ import type { Shutdown } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
 export interface SoloHold {
-  /** A second call does nothing. */
+  /** Ends the hold. A second call does nothing. */
   release(): void;
-  /** Makes an exclusive hold a shared one, without other work in between. */
+  /** Changes an exclusive hold into a shared hold, without other work in between. */
   admitOthers(): void;
 }
 
@@ -23,17 +23,17 @@ export class SoloLock {
   readonly #solos = new Set<Grant>();
   readonly #others = new Set<Grant>();
 
-  /** A turn waits to be alone. Work in progress then ends at its next step. */
+  /** True if a turn waits to be alone. Work in progress then ends at its next step. */
   get isWanted(): boolean {
     return !this.#isAlone && this.#solos.size > 0;
   }
 
-  /** Undefined if `signal` aborts first. */
+  /** Takes a shared hold. Undefined if `signal` aborts first. */
   share(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(false, signal);
   }
 
-  /** Undefined if `signal` aborts first. */
+  /** Takes an exclusive hold. Undefined if `signal` aborts first. */
   alone(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(true, signal);
   }
@@ -110,21 +110,25 @@ interface WorkPlace {
   readonly timers: Timers;
 }
 
-/** After that, another process may take the job. */
+/** ms that a job waits for a shared hold. After that, another process may take the job. */
 const ENTER_WAIT_MS = 1_000;
 const POSTPONE_MS = 1_000;
 
-/** Undefined if a turn stays alone in the process for longer, or if the process stops. */
+/**
+ * Takes a shared hold for a job. Undefined if a turn stays alone in the process for longer, or if the process stops.
+ */
 export async function enterSharedSlot({ shutdown, solo, timers }: WorkPlace): Promise<SoloHold | undefined> {
   return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
 }
 
-/** The delivery could not start. The queue delivers the job again later. */
+/** Result of a delivery that could not start. The queue delivers the job again later. */
 export function postpone({ shutdown }: Pick<WorkPlace, 'shutdown'>): Postponed {
   return { status: 'postponed', delayMs: shutdown.begun.aborted ? 0 : POSTPONE_MS };
 }
 
-/** Each delivery shares the process, or is postponed while a turn is alone in it. */
+/**
+ * Wraps a delivery handler. Each delivery takes a shared hold, or is postponed while a turn is alone in the process.
+ */
 export function withSharedSlot<Delivery, Result>(
   place: WorkPlace,
   handler: (delivery: Delivery) => Promise<Result>,
@@ -146,7 +150,7 @@ interface LimitedWait {
   readonly ends: readonly AbortSignal[];
 }
 
-/** The signal aborts after `waitMs`, or with one of `ends`. */
+/** Runs `wait` with a signal that aborts after `waitMs`, or with one of `ends`. */
 export async function waitWithin<T>(
   { timers, waitMs, ends }: LimitedWait,
   wait: (signal: AbortSignal) => Promise<T>,

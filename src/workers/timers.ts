@@ -1,11 +1,11 @@
-/** A port, so that tests advance a clock by hand. */
+/** Timers as a port, so that tests advance a clock by hand. */
 export interface Timers {
-  /** Calls again `ms` after the last call has ended, also if it failed. */
+  /** Calls again `ms` after the last call has ended, even if that call failed. */
   every(ms: number, call: () => Promise<void>): { stop(): void };
   after(ms: number, call: () => void): { stop(): void };
 }
 
-/** Unreferenced: a pending timer does not keep the process alive. */
+/** Timers of Node, unreferenced: a pending timer does not keep the process alive. */
 export const systemTimers: Timers = {
   every(ms, call) {
     let timer: NodeJS.Timeout | undefined;
@@ -13,7 +13,7 @@ export const systemTimers: Timers = {
     const schedule = (): void => {
       if (isStopped) return;
       timer = setTimeout(() => {
-        // A lease outlives several failed heartbeats.
+        // A failed heartbeat is followed by the next one, because a lease outlives several failed heartbeats.
         call().then(schedule, schedule);
       }, ms);
       timer.unref();

@@ -12,22 +12,22 @@ import type { PreparedAgents } from './prepared-agent.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
-/** Each kind of work adds its own stores and queues. */
+/** Ports of all workers. Each kind of work adds its own stores and queues. */
 export interface WorkerPorts {
   readonly agents: PreparedAgents;
   readonly clock: Clock;
   readonly ids: IdSource;
-  /** Ids of owners of leases, which begin with `ownerPrefix` of the worker. */
+  /** Source of ids for owners of leases. The ids begin with `ownerPrefix` of the worker. */
   readonly owners: IdSource;
   readonly timers: Timers;
-  /** Undefined: no block of the event loop is noticed. */
+  /** Monitor of the event loop. Undefined: no block of the event loop is noticed. */
   readonly loop?: EventLoop | undefined;
   readonly onEvent: EventListener;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
-  /** Undefined: work of agents that this worker lacks fails at once. */
+  /** Decides about agents of other workers. Undefined: work of agents that this worker lacks fails at once. */
   readonly elsewhere?: AgentsElsewhere | undefined;
-  /** Undefined: every call is made at once. */
+  /** Shared limits of models. Undefined: every call is made at once. */
   readonly gates?: Gates | undefined;
 }
 
@@ -37,6 +37,6 @@ export interface SummarizationPorts extends WorkerPorts {
     SummaryStore,
     'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
   >;
-  /** In the order in which they are tried. The structural summarizer, which needs no model, is the last. */
+  /** Summarizers in the order in which they are tried. The last one, the structural summarizer, needs no model. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
 }

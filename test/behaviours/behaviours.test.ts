@@ -4,11 +4,11 @@ import { BEHAVIOURS } from './table.ts';
 
 it.each(
   BEHAVIOURS.flatMap(({ behaviours }) => behaviours).map((one) => [one.id, one.provider, one.does, one] as const),
-)('turnfold handles the behaviour %s: %s %s', async (_id, _provider, _does, behaviour) => {
+)('turnfold handles the provider behaviour %s: %s %s', async (_id, _provider, _does, behaviour) => {
   await expect(playBehaviour(behaviour)).resolves.toBeUndefined();
 });
 
-it('the table has at least 120 behaviours, each with its own id', () => {
+it('the table of provider behaviours has at least 120 entries, each with its own id', () => {
   const ids = BEHAVIOURS.flatMap(({ behaviours }) => behaviours).map(({ id }) => id);
   expect(ids.length).toBeGreaterThanOrEqual(120);
   expect(new Set(ids).size).toBe(ids.length);

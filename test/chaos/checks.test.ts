@@ -92,7 +92,7 @@ test.each<readonly [defect: string, rule: string, change: Partial<StoredConversa
   expect(listBroken({ ...healthy, ...change })).toContain(rule);
 });
 
-test('the final checks of the chaos test report a worker that lost its lease although it alone settled the turn', () => {
+test('the final checks of the chaos test report a worker that lost its lease although only this worker settled the turn', () => {
   const reports = new WorkerReports();
   reports.add(1, { type: 'turn_claimed', at: 1, key: 'c1/t1' });
   reports.add(1, { type: 'lease_lost', at: 2, key: 'c1/t1', why: 'fenced' });

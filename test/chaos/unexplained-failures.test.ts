@@ -31,7 +31,7 @@ test.each<readonly [end: string, report: Pick<WorkerReport, 'type' | 'why'> | un
   ['a lost lease', { type: 'lease_lost', why: 'fenced' }, 0],
   ['nothing that was reported or injected', undefined, 1],
 ])(
-  'the chaos test reports a turn that failed as poison unless injected faults ended all three attempts: the first ended by %s',
+  'the chaos test reports a turn that failed as poison, unless injected faults ended all three attempts: the first ended by %s',
   (_, report, findings) => {
     const found = find({ code: 'poison', message: '' }, { reports: claimThrice(report) });
     expect(found.map(({ rule }) => rule)).toEqual(Array.from({ length: findings }, () => UNEXPLAINED));
@@ -57,7 +57,7 @@ test('the chaos test does not excuse an unexpected error by a later death of the
   expect(find({ code: 'poison', message: '' }, { reports })).toHaveLength(1);
 });
 
-test('the chaos test does not excuse a claim by a fault that came after the next claim', () => {
+test('the chaos test does not blame a fault for the end of a claim if the fault came after the next claim', () => {
   const reports = new WorkerReports();
   for (const worker of [1, 2]) reports.add(worker, { type: 'turn_claimed', at: worker, key: 'c1/t1' });
   reports.add(2, { type: 'lease_returned', at: 3, key: 'c1/t1' });
@@ -65,7 +65,7 @@ test('the chaos test does not excuse a claim by a fault that came after the next
   expect(find({ code: 'poison', message: '' }, { reports })).toHaveLength(1);
 });
 
-test('the chaos test measures no recovery for the turns that a killed worker gave back before', () => {
+test('the chaos test measures no recovery time for turns that a killed worker had already given back', () => {
   const reports = new WorkerReports();
   reports.add(1, { type: 'turn_claimed', at: 1, key: 'c1/t1' });
   reports.add(1, { type: 'lease_returned', at: 2, key: 'c1/t1' });
@@ -74,7 +74,7 @@ test('the chaos test measures no recovery for the turns that a killed worker gav
   expect(reports.recoveries.count).toBe(0);
 });
 
-test('the chaos test ends the older of two claims of one worker when the worker reports a lost lease', () => {
+test('the chaos test treats the older of two claims of one worker as ended when the worker reports a lost lease', () => {
   const reports = claimThrice();
   reports.add(1, { type: 'turn_claimed', at: 4, key: 'c1/t1' });
   reports.add(1, { type: 'lease_lost', at: 5, key: 'c1/t1', why: 'fenced' });
@@ -82,7 +82,7 @@ test('the chaos test ends the older of two claims of one worker when the worker 
   expect(reports.describeClaims('c1/t1')).toBe('worker 1 lost, worker 2 killed, worker 3 killed, worker 1 killed');
 });
 
-test('the chaos test accepts an outage as the end of a claim, as no worker reports it', () => {
+test('the chaos test accepts an outage as the end of a claim, because no worker reports an outage', () => {
   const reports = claimThrice();
   reports.noteFault(3, 4);
   expect(find({ code: 'poison', message: '' }, { reports })).toHaveLength(1);

@@ -55,7 +55,7 @@ describe.skipIf(chromium === undefined || !existsSync(PAGE_FOLDER))('repairs', (
     expect(log).toHaveLength(2);
   });
 
-  test('the page takes no second question before it knows whether the first has arrived (skipped without chromium and the built page)', async () => {
+  test('the page accepts no second question before it knows whether the first has arrived (skipped without chromium and the built page)', async () => {
     const { client, page, url } = await openPage();
     const [asked, checked, answered] = [0, 1, 2].map(() => Promise.withResolvers<void>());
     await page.route('**/v1/chat', async (route) => {
@@ -83,7 +83,7 @@ describe.skipIf(chromium === undefined || !existsSync(PAGE_FOLDER))('repairs', (
     expect((await client.log('twice')).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
   });
 
-  test('the page takes another question after the server refused a repeated one (skipped without chromium and the built page)', async () => {
+  test('the page accepts another question after the server refused a repeated question (skipped without chromium and the built page)', async () => {
     const { page, url } = await openPage();
     const refusal = { status: 403, json: { status: 403, code: 'access_denied', detail: 'this key may not enqueue' } };
     await page.route('**/v1/chat', (route) => route.fulfill(refusal));

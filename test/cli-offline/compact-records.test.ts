@@ -29,7 +29,7 @@ const invoices: readonly SourceRecord[] = Array.from({ length: 44 }, (_, at) => 
 }));
 
 test.each([500, 800, 1_200])(
-  'a context of %i tokens says nothing false of 44 invoices in one line of JSON',
+  'a compacted context of %i tokens contains no false statement about 44 invoices in one line of JSON',
   async (maxTokens) => {
     const content = JSON.stringify(
       invoices.map(({ id, fields }) => ({ id, ...fields, note: `Delivery ${id} to the north` })),
@@ -50,7 +50,7 @@ test.each([500, 800, 1_200])(
   },
 );
 
-test('a context fills at least 70 % of its budget with results that say the same of different things', async () => {
+test('a compacted context of similar results about different hotels fills at least 70 % of its budget', async () => {
   const hotels = ['Linden', 'Maple', 'Cedar', 'Birch', 'Aspen', 'Rowan'].flatMap((name) => [
     `${name} Hotel`,
     `${name} Hotel Annex`,
@@ -71,21 +71,24 @@ test('a context fills at least 70 % of its budget with results that say the same
   expect(summaryOf(line)).toMatch(/Hotel(?: Annex)?: pets are (?:not )?allowed, (?:eight|twenty) minutes on foot/);
 });
 
-test.each([1.1, 1.25, 1.4])('a table of %d times its budget fills at least 70 %% of that budget', async (excess) => {
-  const rows = Array.from({ length: 60 }, (_, at) => `INV-${1_000 + at},Customer ${at},${(at * 37) % 900}.50,open`);
-  const messages = [
-    user('List the invoices.'),
-    calls('c1'),
-    result('c1', rows.join('\n')),
-    says('Here they are.'),
-    user('Thanks. Which one is overdue?'),
-  ];
-  const whole = await compact(messages, 'token_threshold: 9000\nmax_tokens: 8000');
-  const budget = Math.floor(whole.report.tokensBefore / excess);
-  const { report } = await compact(messages, `token_threshold: ${budget}\nmax_tokens: ${budget}`);
-  expect(report.tokensAfter / budget).toBeGreaterThanOrEqual(0.7);
-  expect(report.tokensAfter).toBeLessThanOrEqual(budget);
-});
+test.each([1.1, 1.25, 1.4])(
+  'compacting a table of %d times the budget leaves a context that fills at least 70 %% of this budget',
+  async (excess) => {
+    const rows = Array.from({ length: 60 }, (_, at) => `INV-${1_000 + at},Customer ${at},${(at * 37) % 900}.50,open`);
+    const messages = [
+      user('List the invoices.'),
+      calls('c1'),
+      result('c1', rows.join('\n')),
+      says('Here they are.'),
+      user('Thanks. Which one is overdue?'),
+    ];
+    const whole = await compact(messages, 'token_threshold: 9000\nmax_tokens: 8000');
+    const budget = Math.floor(whole.report.tokensBefore / excess);
+    const { report } = await compact(messages, `token_threshold: ${budget}\nmax_tokens: ${budget}`);
+    expect(report.tokensAfter / budget).toBeGreaterThanOrEqual(0.7);
+    expect(report.tokensAfter).toBeLessThanOrEqual(budget);
+  },
+);
 
 const script = (at: number): string => `sed -n '1,200p' truck${at}.ts`;
 const code = (at: number): string =>
@@ -102,22 +105,25 @@ test.each([
     given: (at: number) => ({ command: script(at) }),
     written: (at: number) => JSON.stringify({ output: code(at), metadata: { exit_code: 0 } }),
   },
-])('each call of a shell is one command line, and no line has escapes: $name', async ({ given, written }) => {
-  const rounds = Array.from({ length: 20 }, (_, at) => [
-    calls(`c${at}`, given(at)),
-    result(`c${at}`, written(at)),
-  ]).flat();
-  const messages = [
-    user('Review the whole code base first.'),
-    ...rounds,
-    says('I have read all of it.'),
-    user('Go on.'),
-  ];
-  const summary = summaryOf(await compact(messages, 'token_threshold: 6000\nmax_tokens: 3000'));
-  const lines = summary.split('\n').filter((line) => line.startsWith('→ '));
-  expect(lines.length).toBeGreaterThan(5);
-  for (const line of lines) expect(line).toMatch(/sed -n '1,200p' truck\d+\.ts/);
-  expect(summary).toMatch(/import \{ crane\d+x\d+ \} from ".\/truck\/crane\d+";/);
-  expect(summary).not.toMatch(/\\n|\\"/);
-  expect(summary.split('\n').filter((line) => /^\W+$/.test(line))).toEqual([]);
-});
+])(
+  'a compacted context shows each shell call as one command line without escape sequences: $name',
+  async ({ given, written }) => {
+    const rounds = Array.from({ length: 20 }, (_, at) => [
+      calls(`c${at}`, given(at)),
+      result(`c${at}`, written(at)),
+    ]).flat();
+    const messages = [
+      user('Review the whole code base first.'),
+      ...rounds,
+      says('I have read all of it.'),
+      user('Go on.'),
+    ];
+    const summary = summaryOf(await compact(messages, 'token_threshold: 6000\nmax_tokens: 3000'));
+    const lines = summary.split('\n').filter((line) => line.startsWith('→ '));
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) expect(line).toMatch(/sed -n '1,200p' truck\d+\.ts/);
+    expect(summary).toMatch(/import \{ crane\d+x\d+ \} from ".\/truck\/crane\d+";/);
+    expect(summary).not.toMatch(/\\n|\\"/);
+    expect(summary.split('\n').filter((line) => /^\W+$/.test(line))).toEqual([]);
+  },
+);

@@ -30,7 +30,7 @@ async function compactOne(messages: readonly unknown[], policy: string): Promise
 }
 
 describe('a compacted conversation in JSON', () => {
-  test('compact replaces runs of messages by summaries and reports the token figures', async () => {
+  test('turnfold compact replaces runs of messages by summaries and reports the token figures', async () => {
     const { id, messages, report } = await compactOne(
       [system, ...toolTurns(6)],
       'max_tokens: 2200\nretention_window: 2',
@@ -60,7 +60,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(messages)).toStrictEqual([]);
   });
 
-  test('compact keeps fewer and fewer recent messages until the budget is met, and never cuts pinned messages', async () => {
+  test('turnfold compact keeps fewer and fewer recent messages until the budget is met, and never cuts pinned messages', async () => {
     const pinned = {
       ...user(`remember: ${'ten words of what must never be lost by anyone. '.repeat(10)}`),
       pinned: true,
@@ -77,7 +77,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('compact prints messages as providers accept them: a user message first, no empty text, results after their call', async () => {
+  test('turnfold compact prints messages as providers accept them: a user message first, no empty text, results after their call', async () => {
     const messages = [
       says('hello'),
       user(''),
@@ -102,20 +102,20 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('compact keeps the reasoning of answers that stay', async () => {
+  test('turnfold compact keeps the reasoning of answers that stay', async () => {
     const answer = { role: 'assistant', content: '5', reasoning_content: '2 + 3 = 5' };
     const { messages } = await compactOne([user('Add 2 and 3.'), answer, user('Double?')], 'max_tokens: 2200');
     expect(messages[1]).toMatchObject({ content: '5', raw: { items: [{ reasoning_content: '2 + 3 = 5' }] } });
   });
 
-  test('compact with the policy `enabled: false` changes nothing and reports the kind `none`', async () => {
+  test('turnfold compact with the policy `enabled: false` changes nothing and reports the kind `none`', async () => {
     const line = await compactOne([system, ...toolTurns(3)], 'enabled: false\nmax_tokens: 100');
     expect(line.messages).toHaveLength(13);
     expect(line.report).toMatchObject({ kind: 'none', reasons: [], archived: 0, steps: [] });
     expect(line.report.tokensAfter).toBe(line.report.tokensBefore);
   });
 
-  test('compact prints the same line for the same conversation', async () => {
+  test('turnfold compact prints the same line for the same conversation', async () => {
     const talk = { id: 'talk', messages: [system, ...toolTurns(8)] };
     const { stdout } = await compact([talk, talk], 'max_tokens: 700', '--json');
     const [first, second] = stdout.trim().split('\n');
@@ -124,7 +124,7 @@ describe('a compacted conversation in JSON', () => {
 });
 
 describe('refused input', () => {
-  test('compact reports the token count and a remedy if a conversation cannot become small enough, and compacts the other conversations', async () => {
+  test('turnfold compact reports the token count and a remedy if a conversation cannot become small enough, and compacts the other conversations', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');
@@ -142,13 +142,13 @@ describe('refused input', () => {
     expect(done).toMatchObject({ id: 'small', report: { kind: 'none' } });
   });
 
-  test('compact refuses a conversation with a tool result whose call is missing', async () => {
+  test('turnfold compact refuses a conversation with a tool result whose call is missing', async () => {
     const { code, stdout } = await compact([{ id: 'odd', messages: [result('none')] }], '', '--json');
     expect(code).toBe(1);
     expect(readJsonLines(stdout)[0]).toMatchObject({ id: 'odd', error: { code: 'orphan_result' } });
   });
 
-  test('compact refuses an unknown --summarizer', async () => {
+  test('turnfold compact refuses an unknown --summarizer', async () => {
     const run = await compact([], '', '--summarizer', 'magic');
     expect(run).toMatchObject({
       code: 1,
@@ -157,7 +157,7 @@ describe('refused input', () => {
   });
 });
 
-test('compact --summarizer structural needs no API key, whatever summarizer the policy names', async () => {
+test('turnfold compact --summarizer structural needs no API key, whatever summarizer the policy names', async () => {
   const policy = 'max_tokens: 2000\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]';
   const talk = { id: 'talk', messages: [system, ...toolTurns(4)] };
   expect(await compact([talk], policy)).toMatchObject({ code: 1 });
@@ -173,7 +173,7 @@ function byteLength({ content, toolCalls = [] }: Message): number {
   return Buffer.byteLength(content + called + widened);
 }
 
-test('compact puts the pinned texts of the policy first, byte for byte, and counts their tokens', async () => {
+test('turnfold compact puts the pinned texts of the policy first, byte for byte, and counts their tokens', async () => {
   const pin = 'Answer in French.\n"Always".';
   const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200\nretention_window: 2');
   const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);

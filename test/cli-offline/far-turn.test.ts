@@ -4,6 +4,6 @@ import { describeOpen } from '../../src/cli/turn-text.ts';
 
 const scheduled = (dueAt: number): OpenTurn => ({ turn: 't1', state: 'scheduled', acceptedAt: 1, dueAt });
 
-test('lists a scheduled turn with its due time', () => {
+test('the line of a scheduled turn in `turnfold turns` has its due time', () => {
   expect(describeOpen(scheduled(86_400_000))).toMatch(/ {2}for 1970-01-02T00:00:00\.000Z$/);
 });

@@ -27,7 +27,7 @@ async function print(parts: readonly TurnPart[], options: { wait?: number; json?
   return { ...printed, code, requested };
 }
 
-test('enqueue --stream prints each step on its own lines and the answer only once', async () => {
+test('turnfold enqueue --stream prints each step on its own lines and the answer only once', async () => {
   expect(
     await print([text('Let me '), text('see.'), text('It is', 2), text(' blue.', 2), answered('It is blue.')]),
   ).toEqual({
@@ -38,12 +38,12 @@ test('enqueue --stream prints each step on its own lines and the answer only onc
   });
 });
 
-test('enqueue --stream prints the whole answer if its text was not printed piece by piece', async () => {
+test('turnfold enqueue --stream prints the whole answer if its text was not printed piece by piece', async () => {
   expect(await print([text('It is'), answered('It is blue.')])).toMatchObject({ stdout: 'It is\nIt is blue.\n' });
   expect(await print([answered('It is blue.')])).toMatchObject({ stdout: 'It is blue.\n' });
 });
 
-test('enqueue --stream notes that a step starts again', async () => {
+test('turnfold enqueue --stream notes that a step starts again', async () => {
   const again = [
     text('It is bl'),
     { type: 'restart', id: '1-0-0', step: 1 } as const,
@@ -56,7 +56,7 @@ test('enqueue --stream notes that a step starts again', async () => {
   });
 });
 
-test('enqueue --stream prints why there is no answer and exits with 1', async () => {
+test('turnfold enqueue --stream prints why there is no answer and exits with 1', async () => {
   const failure = { code: 'model_failed', message: 'no' };
   expect(await print([text('It '), result({ state: 'failed', failure })])).toMatchObject({
     stdout: 'It \nt1  failed  model_failed: no\n',
@@ -72,7 +72,7 @@ test('enqueue --stream prints why there is no answer and exits with 1', async ()
   });
 });
 
-test('enqueue --stream and --wait print the awaited calls and the command that answers as soon as the turn waits', async () => {
+test('turnfold enqueue --stream and --wait print the awaited calls and the command that answers as soon as the turn waits', async () => {
   const until = Date.UTC(2026, 10, 29);
   const calls = [{ id: 'c2_0', name: 'refund', arguments: '{"order":"o-1"}', until }];
   const waiting = { for: 'approval', step: 'model-1', since: 1, until, calls } as const;
@@ -88,7 +88,7 @@ test('enqueue --stream and --wait print the awaited calls and the command that a
   expect(quiet, 'with --wait alone, too').toMatchObject({ stdout: 'paid back\n', stderr });
 });
 
-test('enqueue --stream --json prints each part and the result as a line of JSON', async () => {
+test('turnfold enqueue --stream --json prints each part and the result as a line of JSON', async () => {
   const parts = [text('It is "x"\n'), answered('It is "x"\n')];
   const { stdout } = await print(parts, { json: true });
   expect(readJsonLines(stdout)).toEqual(parts);

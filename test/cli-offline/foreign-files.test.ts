@@ -31,7 +31,7 @@ function resultOf(stdout: string): {
   return JSON.parse(stdout) as never;
 }
 
-test('compact reads a session of Claude Code, and closes a call without a result with a note', async () => {
+test('turnfold compact reads a session of Claude Code, and closes a call without a result with a note', async () => {
   const path = await write('session.jsonl', ...SESSION);
   const { code, stdout, stderr } = await runTurnfold(['compact', '--json', path]);
   expect(stderr).toBe('');
@@ -42,23 +42,29 @@ test('compact reads a session of Claude Code, and closes a call without a result
   expect(notes).toMatchObject([{ at: 'line 2', kind: 'repaired' }]);
 });
 
-test.each(['plan', 'compact', 'replay'])('%s refuses with --strict what it would repair', async (command) => {
-  const path = await write('session.jsonl', ...SESSION);
-  const { code, stderr } = await runTurnfold([command, '--strict', path]);
-  expect(code).toBe(1);
-  expect(stderr).toContain('s-1: invalid_input: line 2: not valid: a call without a result');
-});
+test.each(['plan', 'compact', 'replay'])(
+  'turnfold %s --strict refuses a file that the command would otherwise repair',
+  async (command) => {
+    const path = await write('session.jsonl', ...SESSION);
+    const { code, stderr } = await runTurnfold([command, '--strict', path]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('s-1: invalid_input: line 2: refused, because `strict` is set: a call without a result');
+  },
+);
 
-test.each(['plan', 'compact', 'replay'])('%s names the format that a file looks like', async (command) => {
-  const path = await write('session.jsonl', ...SESSION);
-  const { code, stderr } = await runTurnfold([command, '--from', 'codex', path]);
-  expect(code).toBe(1);
-  expect(stderr).toBe(
-    `turnfold: invalid_input: ${path}: this looks like a Claude Code session: use --from claude-code\n`,
-  );
-});
+test.each(['plan', 'compact', 'replay'])(
+  'turnfold %s with a wrong --from suggests the format that the file seems to have',
+  async (command) => {
+    const path = await write('session.jsonl', ...SESSION);
+    const { code, stderr } = await runTurnfold([command, '--from', 'codex', path]);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `turnfold: invalid_input: ${path}: this looks like a Claude Code session: use --from claude-code\n`,
+    );
+  },
+);
 
-test('names the known formats for a file in none of them, and for a format that does not exist', async () => {
+test('turnfold plan lists the known formats for a file of unknown format, and for an unknown --from', async () => {
   const path = await write('notes.txt', 'Dear diary');
   const { stderr } = await runTurnfold(['plan', path]);
   expect(stderr).toMatch(/notes\.txt: in no known format\. Known formats: .*claude-code, codex, .*openai-chat\n$/);
@@ -66,7 +72,7 @@ test('names the known formats for a file in none of them, and for a format that 
   expect(wrong.stderr).toMatch(/--from: expected turnfold, claude-code, /);
 });
 
-test('prints equal notes once, with their count and their first place', async () => {
+test('turnfold plan prints equal notes about a file once, with their count and their first line', async () => {
   const progress = Array.from({ length: 500 }, (_, index) => ({
     type: 'progress',
     uuid: `p${index}`,
@@ -79,20 +85,20 @@ test('prints equal notes once, with their count and their first place', async ()
   ]);
 });
 
-test('leaves out a last line that was not finished, with a note', async () => {
+test('turnfold compact leaves out an unfinished last line of a file with a note', async () => {
   const path = await write('session.jsonl', ...SESSION, '{"type":"assi');
   const { code, stdout } = await runTurnfold(['compact', '--json', path]);
   expect(code).toBe(0);
   expect(resultOf(stdout).notes).toMatchObject([{ at: 'line 4', kind: 'repaired' }, { at: 'line 2' }]);
 });
 
-test('reads one document over many lines, and names its conversation like its file', async () => {
+test('turnfold compact reads one JSON document over several lines, and names its conversation after the file', async () => {
   const path = await write('my chat.json', JSON.stringify([{ role: 'user', content: 'Hi' }], undefined, 2));
   const { stdout } = await runTurnfold(['compact', '--json', path]);
   expect(resultOf(stdout)).toMatchObject({ id: 'my-chat', messages: [{ role: 'user', content: 'Hi' }] });
 });
 
-test('reads a foreign file from standard input, with its blank lines', async () => {
+test('turnfold compact reads a foreign file with blank lines from standard input', async () => {
   const input = '\n# aider chat started at 2026-01-02 03:04:05\n\n#### Hi  \n\nOne.\n\nTwo.\n\n> Tokens: 1\n';
   const { code, stdout } = await runTurnfold(['compact', '--json', '-'], { input });
   expect(code).toBe(0);

@@ -23,7 +23,7 @@ test.each<[string, object, string]>([
     'line 2: nested more than 200 levels deep',
   ],
 ])(
-  'import writes nothing of a conversation that has %s among the messages of its second batch',
+  'turnfold import writes nothing of a conversation that has %s among the messages of its second batch',
   async (_, wrong, why) => {
     const path = await writeTemporary('talks.jsonl', [
       { id: 'good', messages: many },
@@ -39,7 +39,7 @@ test.each<[string, object, string]>([
   },
 );
 
-test('import reports a file that holds no conversations once, not line by line', async () => {
+test('turnfold import reports a file that holds no conversations once, not line by line', async () => {
   const path = await writeTemporary('package.json', '{\n  "name": "x",\n  "version": "1"\n}\n');
   const { store } = await openEmbeddedStore();
   const { output, printed } = collectOutput();

@@ -25,7 +25,7 @@ async function open(tokenThreshold: number) {
   return passes;
 }
 
-describe('the state after an evaluated pass', () => {
+describe('the state after an offline compaction pass', () => {
   it('an offline compaction pass leaves the backoff (pause of compaction) and its counts unchanged while a model thinks across tool calls', async () => {
     const passes = await open(300);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });

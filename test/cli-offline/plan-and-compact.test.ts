@@ -52,7 +52,7 @@ const TALKS = fc
   .map((messages, index) => ({ id: `talk-${index}`, messages }));
 
 test.each([60, 250, 1_000, 3_000])(
-  'compact fits what plan plans, and refuses what plan calls infeasible, at %i tokens',
+  'at %i tokens, compact fits each conversation that plan can fit, and refuses each one that plan calls infeasible',
   async (budget) => {
     const file = await writeTemporary('talks.jsonl', TALKS);
     const policy = await writeTemporary(

@@ -16,7 +16,7 @@ async function planOne(messages: readonly unknown[], policy: string) {
 }
 
 describe('a plan in JSON', () => {
-  test('plan summarizes sequences and names them by 0-based, inclusive indexes of the messages', async () => {
+  test('turnfold plan summarizes sequences and names them by 0-based, inclusive indexes of the messages', async () => {
     const messages = [system, ...toolTurns(4)];
     const planned = await planOne(messages, 'token_threshold: 2000\nmax_tokens: 1900');
     expect(planned).toStrictEqual({
@@ -45,7 +45,7 @@ describe('a plan in JSON', () => {
     expect(Object.values(parts).reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(budget);
   });
 
-  test('plan evicts messages if there is nothing to summarize', async () => {
+  test('turnfold plan evicts messages if there is nothing to summarize', async () => {
     const messages = [
       system,
       ...Array.from({ length: 20 }, (_, index) => [user(`q${index}`), says(`a${index}`)]).flat(),
@@ -58,7 +58,7 @@ describe('a plan in JSON', () => {
     expect(messages[(range?.to ?? 0) + 1]).toMatchObject({ role: 'user' });
   });
 
-  test('plan of a small conversation has the strategy `none` and the same JSON keys as other plans', async () => {
+  test('turnfold plan of a small conversation has the strategy `none` and the same JSON keys as other plans', async () => {
     expect(await planOne([user('hi'), says('hello')], '')).toStrictEqual({
       id: 'talk',
       kind: 'none',
@@ -74,12 +74,12 @@ describe('a plan in JSON', () => {
     });
   });
 
-  test('plan reports `infeasible` if max_tokens is smaller than the messages that the policy must keep', async () => {
+  test('turnfold plan reports `infeasible` if max_tokens is smaller than the messages that the policy must keep', async () => {
     const planned = await planOne([user('much '.repeat(500))], 'token_threshold: 10\nmax_tokens: 5');
     expect(planned).toMatchObject({ kind: 'infeasible', reasons: ['token_threshold'], evict: [], protected: [0] });
   });
 
-  test('plan keeps a pinned message together with its tool calls and results', async () => {
+  test('turnfold plan keeps a pinned message together with its tool calls and results', async () => {
     const messages = [system, ...toolTurns(4)];
     messages[3] = { ...(messages[3] as object), pinned: true };
     const planned = await planOne(messages, 'token_threshold: 2400\nmax_tokens: 2300');
@@ -88,7 +88,7 @@ describe('a plan in JSON', () => {
   });
 });
 
-test('plan reads messages in the chat format of OpenAI', async () => {
+test('turnfold plan reads messages in the chat format of OpenAI', async () => {
   const messages = [
     { role: 'developer', content: 'Be brief.' },
     { role: 'user', content: [{ type: 'text', text: 'Which files?' }] },
@@ -102,7 +102,7 @@ test('plan reads messages in the chat format of OpenAI', async () => {
   expect(await planOne(messages, '')).toMatchObject({ messages: 4, turns: 1, protected: [0, 1, 2, 3] });
 });
 
-test('plan reports each conversation that it refuses and plans the others', async () => {
+test('turnfold plan reports each conversation that it refuses and plans the others', async () => {
   const talk = { id: 'good', messages: [user('hi')] };
   const orphan = { id: 'orphan', messages: [user('hi'), result('nobody')] };
   const malformed = { id: 'malformed', messages: [{ role: 'robot', content: '' }] };
@@ -119,7 +119,7 @@ test('plan reports each conversation that it refuses and plans the others', asyn
   expect(stderr).toContain('turnfold: orphan: orphan_result: messages[1].toolCallId:');
 });
 
-test('plan without --json prints one line per conversation, and errors to standard error', async () => {
+test('turnfold plan without --json prints one line per conversation, and errors to standard error', async () => {
   const lines = [{ id: 'talk', messages: toolTurns(4) }, 5];
   const { code, stdout, stderr } = await plan(lines, 'token_threshold: 1000\nmax_tokens: 800');
   expect(code).toBe(1);
@@ -179,14 +179,17 @@ describe('a policy', () => {
   );
 });
 
-test.each(['plan', 'compact', 'replay'])('%s says that an empty file has no conversations', async (command) => {
-  const file = await writeTemporary('talks.jsonl', []);
-  const { code, stdout, stderr } = await runTurnfold([command, file]);
-  expect({ code, stdout }).toStrictEqual({ code: 0, stdout: '' });
-  expect(stderr).toMatch(/^turnfold: \S*talks\.jsonl has no conversations$/m);
-});
+test.each(['plan', 'compact', 'replay'])(
+  'turnfold %s reports that an empty file contains no conversations',
+  async (command) => {
+    const file = await writeTemporary('talks.jsonl', []);
+    const { code, stdout, stderr } = await runTurnfold([command, file]);
+    expect({ code, stdout }).toStrictEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(/^turnfold: \S*talks\.jsonl has no conversations$/m);
+  },
+);
 
-test('plan reports an unreadable file in one line without a stack', async () => {
+test('turnfold plan reports an unreadable file in one line without a stack', async () => {
   const file = await writeTemporary('talks.jsonl', [{ messages: [] }]);
   for (const args of [
     ['plan', '/nowhere/talks.jsonl'],

@@ -45,7 +45,7 @@ it.each([120, 60, 30, 12])(
   },
 );
 
-it('replay prints no progress without a terminal', async () => {
+it('turnfold replay prints no progress without a terminal', async () => {
   const { written, stream } = openTerminal();
   const progress = await openProgress(FILE, stream);
   progress.advance(500, 10);

@@ -33,7 +33,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
   }));
 
   test.each(files)(
-    'replay of $name at $maxTokens tokens: requests fit and are valid, large ones are compacted, and no fewer values stay than in a plain window',
+    'turnfold replay of $name at $maxTokens tokens keeps requests valid and within the limit, and keeps no fewer values than a plain window',
     async ({ conversations, maxTokens }) => {
       const replay = await replayUnder(maxTokens);
       const known = { compacted: 0, window: 0 };

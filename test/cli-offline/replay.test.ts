@@ -25,7 +25,7 @@ async function replayOne(messages: readonly unknown[], policy: string, ...args: 
 }
 
 describe('a replay in JSON', () => {
-  test('replay reports the requests, which stay within the window', async () => {
+  test('turnfold replay reports the requests, which stay within the window', async () => {
     const line = await replayOne([system, ...toolTurns(12)], POLICY);
     expect(line).toStrictEqual({
       id: 'talk',
@@ -49,7 +49,7 @@ describe('a replay in JSON', () => {
     expect(line['tokensSent']).toBeLessThan(24 * 3000);
   });
 
-  test('replay with enabled: false sends everything and counts the requests over the window', async () => {
+  test('turnfold replay with enabled: false sends everything and counts the requests over the window', async () => {
     const policy = `${POLICY}\nenabled: false`;
     const line = await replayOne([system, ...toolTurns(12)], policy, '--window', '3000');
     expect(line).toMatchObject({ compactions: 0 });
@@ -57,13 +57,13 @@ describe('a replay in JSON', () => {
     expect(line['tokensPeak']).toBeGreaterThan(7000);
   });
 
-  test('replay closes a tool call without a result, says so, and counts no request as invalid', async () => {
+  test('turnfold replay closes a tool call without a result, says so, and counts no request as invalid', async () => {
     const messages = [user('go'), calls('lost'), user('well?'), says('sorry'), user('again'), says('no')];
     const notes = [{ at: 'messages[1]', kind: 'repaired' }];
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 0, compactions: 0, notes });
   });
 
-  test('replay counts assistant messages in a row as the answer to one request', async () => {
+  test('turnfold replay counts assistant messages in a row as the answer to one request', async () => {
     const messages = [
       user('go'),
       says('first'),
@@ -76,7 +76,7 @@ describe('a replay in JSON', () => {
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 4, invalid: 0 });
   });
 
-  test('replay measures what the agent uses after a compaction, which the compacted context holds and a plain window of equal size lost', async () => {
+  test('turnfold replay measures how much of what the agent later uses is in the compacted context, compared with a plain window', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
       system,
@@ -96,7 +96,7 @@ describe('a replay in JSON', () => {
     expect(recall.needles).toBeGreaterThan(0);
   });
 
-  test('replay --against replays a second policy in the same window', async () => {
+  test('turnfold replay --against replays a second policy in the same window', async () => {
     const against = await writeTemporary('other.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
     const line = await replayOne([system, ...toolTurns(12)], POLICY, '--against', against);
     const other = line['against'] as Record<string, number>;
@@ -105,7 +105,7 @@ describe('a replay in JSON', () => {
     expect(other['compactions']).toBeLessThan(line['compactions'] as number);
   });
 
-  test('replay --model reports a lower cost with the prompt cache of the provider', async () => {
+  test('turnfold replay --model reports a lower cost with the prompt cache of the provider', async () => {
     const line = await replayOne([system, ...toolTurns(12)], POLICY, '--model', 'anthropic/claude-haiku-4-5');
     const { withCache, withoutCache } = line['cost'] as Record<string, number>;
     expect(withCache).toBeGreaterThan(0);
@@ -114,14 +114,14 @@ describe('a replay in JSON', () => {
     expect(withoutCache).toBeGreaterThan(((line['tokensSent'] as number) * 1) / 1_000_000);
   });
 
-  test('replay refuses a line without a conversation and replays the others', async () => {
+  test('turnfold replay refuses a line without a conversation and replays the others', async () => {
     const { code, stdout } = await replay([{ id: 'odd' }, { id: 'talk', messages: toolTurns(1) }], POLICY, '--json');
     expect(code).toBe(1);
     expect(readJsonLines(stdout)).toMatchObject([{ id: 'odd', error: { code: 'invalid_input' } }, { requests: 2 }]);
   });
 });
 
-test('replay without --json prints a table with a sum and a plot for each policy, and no progress bar on a pipe', async () => {
+test('turnfold replay without --json prints a table with a sum and a plot for each policy, and no progress bar on a pipe', async () => {
   const against = await writeTemporary('other.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
   const talks = ['one', 'two'].map((id) => ({ id, messages: [system, ...toolTurns(12)] }));
   const { code, stdout, stderr } = await replay(talks, POLICY, '--against', against);
@@ -131,7 +131,7 @@ test('replay without --json prints a table with a sum and a plot for each policy
   expect(stdout.match(/^ +0 [┤┼]/gm)).toHaveLength(2);
 });
 
-test('replay warns that it writes all summaries without a model', async () => {
+test('turnfold replay warns that it writes all summaries without a model', async () => {
   const policy = `${POLICY}\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]`;
   const { code, stderr } = await replay([{ id: 'talk', messages: toolTurns(1) }], policy, '--json');
   expect(code).toBe(0);
@@ -139,7 +139,7 @@ test('replay warns that it writes all summaries without a model', async () => {
 });
 
 test.skipIf(!existsSync(tracePath('tau_airline')))(
-  'replay keeps recorded conversations valid within a tight budget (skipped without ../shared/traces)',
+  'turnfold replay keeps recorded conversations valid within a tight budget (skipped without ../shared/traces)',
   async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
     const { stdout } = await runTurnfold(['replay', tracePath('tau_airline'), '--policy', policy, '--json']);

@@ -28,7 +28,7 @@ interface ReplayLine extends Record<string, unknown> {
   readonly prefix: { readonly kept: number; readonly cheapest: number };
 }
 
-test('replay --html writes the figures of the JSON lines and a mark for each compaction', async () => {
+test('turnfold replay --html writes the figures of the JSON lines and a mark for each compaction', async () => {
   const talks = [
     { id: HOSTILE, messages: [system, ...toolTurns(12)] },
     { id: 'short', messages: toolTurns(2) },
@@ -54,7 +54,7 @@ test('replay --html writes the figures of the JSON lines and a mark for each com
   expect(listElements(document, 'script')).toEqual([]);
 });
 
-test('replay --html has a title for each request with the size that the JSON peak and sum come from', async () => {
+test('turnfold replay --html has a title with the size of each request, and these sizes match the peak and the sum in the JSON', async () => {
   const { stdout, document } = await report('replay', [{ id: 'talk', messages: toolTurns(8) }], '--json');
   const [line] = readJsonLines(stdout) as unknown as { tokensPeak: number; tokensSent: number }[];
   const sizes = listTexts(document, 'title').flatMap((title) => {
@@ -65,14 +65,14 @@ test('replay --html has a title for each request with the size that the JSON pea
   expect(sizes.reduce((sum, tokens) => sum + tokens, 0)).toBe(line?.tokensSent);
 });
 
-test('replay --html --against draws each conversation under both policies, and still prints the tables', async () => {
+test('turnfold replay --html --against draws each conversation under both policies, and still prints the tables', async () => {
   const against = await writeTemporary('other.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
   const { stdout, document } = await report('replay', [{ id: 'talk', messages: toolTurns(12) }], '--against', against);
   expect(stdout.match(/^conversation +requests/gm)).toHaveLength(2);
   expect(listElements(document, 'svg')).toHaveLength(2);
 });
 
-test('plan --html writes the plans of the JSON lines, with the ranges that change', async () => {
+test('turnfold plan --html writes the plans of the JSON lines, with the ranges that change', async () => {
   const talks = [
     { id: 'talk', messages: [system, ...toolTurns(8)] },
     { id: 'small', messages: [user('hello')] },
@@ -95,7 +95,7 @@ test('plan --html writes the plans of the JSON lines, with the ranges that chang
   expect(listTexts(document, 'title')).toEqual(expect.arrayContaining(named));
 });
 
-test('a report that cannot be written is refused before anything is computed', async () => {
+test('turnfold plan and replay fail before any computation if the report file cannot be written', async () => {
   const file = await writeTemporary('talks.jsonl', [{ id: 'talk', messages: toolTurns(1) }]);
   for (const command of ['plan', 'replay']) {
     const html = join(tmpdir(), 'turnfold-no-such-folder', 'report.html');

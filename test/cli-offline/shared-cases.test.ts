@@ -38,9 +38,9 @@ async function replay(name: string, policy: string): Promise<string> {
   return stdout;
 }
 
-describe.skipIf(!existsSync(folder))('cases from use (skipped without ../shared/cases/context)', () => {
+describe.skipIf(!existsSync(folder))('conversations from practice (skipped without ../shared/cases/context)', () => {
   test.each(['01-anthropic-tool-blocks.jsonl', '01b-anthropic-server-tools.jsonl'])(
-    '%s keeps every call and result',
+    'turnfold compact keeps every call and result of %s',
     async (name) => {
       const line = await compact(name);
       const given = readCase(name).match(/"type":"(?:server_)?tool_use"/g) ?? [];
@@ -51,7 +51,7 @@ describe.skipIf(!existsSync(folder))('cases from use (skipped without ../shared/
     },
   );
 
-  test('02: reminders of the system go first, and a user message, a summary and a tail stay', async () => {
+  test('case 02: compact puts system reminders first, and keeps user messages, a summary and a tail', async () => {
     const line = await compact('02-system-reminders.jsonl', '02-policy.yaml');
     expect(line.report).toMatchObject({ kind: 'summarize' });
     expect(line.report.tokensAfter).toBeLessThanOrEqual(3_000);
@@ -62,13 +62,13 @@ describe.skipIf(!existsSync(folder))('cases from use (skipped without ../shared/
     expect(replayed).toMatchObject({ overLimit: 0, invalid: 0 });
   });
 
-  test('02b: a later developer message stays in its place', async () => {
+  test('case 02b: compact keeps a later developer message in its place', async () => {
     expect(rolesOf(await compact('02b-developer-mid.jsonl'))).toEqual(
       'system user assistant system user assistant system user'.split(' '),
     );
   });
 
-  test('05: a refusal is classified by the meaning of its words', () => {
+  test('case 05: a provider’s refusal is classified by the meaning of its words', () => {
     type Named = readonly [string, { readonly message: string }];
     const cases = JSON.parse(readCase('05-overflow-texts.json')) as Record<'overflow' | 'setting' | 'invalid', Named[]>;
     const told = (list: readonly Named[]) =>
@@ -78,22 +78,25 @@ describe.skipIf(!existsSync(folder))('cases from use (skipped without ../shared/
     expect(told(cases.invalid)).toEqual(cases.invalid.map(() => [false, false]));
   });
 
-  test.each([500, 800, 1_200])('06: at %i tokens, nothing false is said of a record', async (maxTokens) => {
-    const invoices = JSON.parse(readCase('06-truth.json')) as Readonly<Record<string, unknown>>[];
-    const records = invoices.map(
-      ({ id, ...fields }): SourceRecord => ({
-        id: String(id),
-        // The reader of statements takes the integer part of a number.
-        fields: Object.fromEntries(
-          Object.entries(fields).map(([key, value]) => [key, String(value).replace(/\.\d+$/, '')]),
-        ),
-      }),
-    );
-    const line = await compact('06-splice-json.jsonl', `token_threshold: ${2 * maxTokens}\nmax_tokens: ${maxTokens}`);
-    const statements = readStatements(textOf(line));
-    expect(statements.length).toBeGreaterThan(10);
-    expect(statements.filter((one) => !isTrue(one, records))).toEqual([]);
-  });
+  test.each([500, 800, 1_200])(
+    'case 06: at %i tokens, compact states nothing false about a record',
+    async (maxTokens) => {
+      const invoices = JSON.parse(readCase('06-truth.json')) as Readonly<Record<string, unknown>>[];
+      const records = invoices.map(
+        ({ id, ...fields }): SourceRecord => ({
+          id: String(id),
+          // The reader of statements takes the integer part of a number.
+          fields: Object.fromEntries(
+            Object.entries(fields).map(([key, value]) => [key, String(value).replace(/\.\d+$/, '')]),
+          ),
+        }),
+      );
+      const line = await compact('06-splice-json.jsonl', `token_threshold: ${2 * maxTokens}\nmax_tokens: ${maxTokens}`);
+      const statements = readStatements(textOf(line));
+      expect(statements.length).toBeGreaterThan(10);
+      expect(statements.filter((one) => !isTrue(one, records))).toEqual([]);
+    },
+  );
 
   test.each([
     ['08-responses-custom-tool.json', ['apply_patch', 'src/m3.rs']],
@@ -102,7 +105,7 @@ describe.skipIf(!existsSync(folder))('cases from use (skipped without ../shared/
       ['get_issue', 'broken since 3f2a91c', 'cargo test -p alpha-7', 'E0502 borrow in loop'],
     ],
     ['08c-responses-computer.json', ['picture']],
-  ])('%s is compacted with its calls', async (name, named) => {
+  ])('the HTTP route for compaction keeps the calls of %s', async (name, named) => {
     const app = compactApp({ authenticate: 'none' });
     const body = JSON.stringify({ ...(JSON.parse(readCase(name)) as object), max_tokens: 200 });
     const headers = { 'content-type': 'application/json' };
@@ -114,28 +117,34 @@ describe.skipIf(!existsSync(folder))('cases from use (skipped without ../shared/
     for (const one of named) expect(text).toContain(one);
   });
 
-  test.each(['09-refusal-field.jsonl', '09b-refusal-part.jsonl'])('%s keeps the text of the refusal', async (name) => {
-    expect(textOf(await compact(name))).toContain('I will not write malware');
-  });
+  test.each(['09-refusal-field.jsonl', '09b-refusal-part.jsonl'])(
+    'turnfold compact keeps the text of the refusal in %s',
+    async (name) => {
+      expect(textOf(await compact(name))).toContain('I will not write malware');
+    },
+  );
 
-  test('11: reasoning and names of users are kept', async () => {
+  test('case 11: compact keeps reasoning and the names of users', async () => {
     expect(JSON.stringify(await compact('11-reasoning-content.jsonl'))).toContain('2+3=5');
     const named = JSON.stringify(await compact('11b-user-name.jsonl'));
     for (const name of ['Ines', 'Tomas']) expect(named).toContain(name);
   });
 
-  test.each(['12-hotel-en.jsonl', '12b-hotel-zh.jsonl'])('%s fills its budget', async (name) => {
-    expect((await compact(name, '12-policy.yaml')).report.tokensAfter).toBeGreaterThanOrEqual(1_050);
-  });
+  test.each(['12-hotel-en.jsonl', '12b-hotel-zh.jsonl'])(
+    'turnfold compact fills the budget with the conversation %s',
+    async (name) => {
+      expect((await compact(name, '12-policy.yaml')).report.tokensAfter).toBeGreaterThanOrEqual(1_050);
+    },
+  );
 
-  test('14: a call without a result is closed', async () => {
+  test('case 14: compact and replay accept a call without a result, and count no request as invalid', async () => {
     const line = await compact('14-dangling-one.jsonl', '14-policy.yaml');
     expect(line.report.tokensAfter).toBeLessThanOrEqual(1_500);
     const [replayed] = readJsonLines(await replay('14-dangling-one.jsonl', '14-policy.yaml'));
     expect(replayed).toMatchObject({ overLimit: 0, invalid: 0 });
   });
 
-  test('15: a call is a command line, and a result of JSON is read before it is cut', async () => {
+  test('case 15: compact shows a call as a command line, and decodes JSON results before it shortens them', async () => {
     const argv = textOf(await compact('15-codex-argv.jsonl', '15-policy.yaml'));
     expect(argv).not.toMatch(/shell command: bash,?$/m);
     const whole = readCase('15b-json-output.jsonl');
@@ -157,7 +166,7 @@ describe.skipIf(!existsSync(folder))('cases from use (skipped without ../shared/
     'g1-result-before-call',
     'g1-same-ids-parallel',
     'g1-tool-null-content',
-  ])('%s is read, with its calls', async (name) => {
+  ])('turnfold compact reads %s with all its calls', async (name) => {
     const line = await compact(`${name}.jsonl`);
     const ids = callsOf(line);
     expect(new Set(ids).size).toBe(ids.length);

@@ -4,7 +4,7 @@ import { type Output, openOutput } from '../../src/cli/output.ts';
 import { formatTable } from '../../src/cli/table.ts';
 
 describe('a table', () => {
-  it('a table keeps each row on one line if the row fits', () => {
+  it('a table of a command keeps each row on one line if the row fits the width', () => {
     expect(
       formatTable([
         ['name', 'state'],
@@ -13,7 +13,7 @@ describe('a table', () => {
     ).toEqual(['name  state', 'a     idle']);
   });
 
-  it('a table over 100 columns wraps its widest column between words', () => {
+  it('a table of a command wraps its widest column between words if the table is wider than 100 columns', () => {
     const reasons = Array.from({ length: 12 }, (_, at) => `reason_${at},`).join(' ');
     const lines = formatTable([
       ['version', 'reasons', 'notes'],
@@ -25,7 +25,7 @@ describe('a table', () => {
     expect(lines.join(' ').split(/ +/)).toEqual(expect.arrayContaining(reasons.split(' ')));
   });
 
-  it('a table never cuts a word, and stays within 100 columns if its words allow it', () => {
+  it('a table of a command never cuts a word, and stays within 100 columns if its words allow it', () => {
     const cell = fc.array(fc.stringMatching(/^[a-z_]{1,12}$/), { maxLength: 20 }).map((words) => words.join(' '));
     const table = fc.array(fc.tuple(cell, cell, cell, cell), { minLength: 1, maxLength: 5 });
     fc.assert(
@@ -56,7 +56,7 @@ describe('colours', () => {
     return { output: openOutput(stream, stream), read: () => written };
   };
 
-  it('colours are printed on a terminal with colours, around escaped text', () => {
+  it('colours are printed on a terminal that supports colours, around escaped text', () => {
     const { output, read } = openTest(true);
     output.line('bad \u001B[2J', 'wrong');
     expect(read()).toBe('\u001B[31mbad \\u001b[2J\u001B[39m\n');

@@ -75,7 +75,7 @@ test.each(HOSTILE_THROWN)('reportError prints a line and returns 70 for %s', (_,
   }
 });
 
-test.each([false, true])('show prints messages escaped (--json: %s)', async (json) => {
+test.each([false, true])('turnfold show prints messages escaped (--json: %s)', async (json) => {
   const { output, written } = openTest();
   const message = { role: 'user', content: HOSTILE };
   const view = {

@@ -7,20 +7,23 @@ import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.
 
 const TEXT = 'Two words, 数える, 🧵 and <|endoftext|>\n';
 
-test.each(['o200k_base', 'cl100k_base'] as const)('tokens counts a file in %s as tiktoken does', async (encoding) => {
-  const file = await writeTemporary('text.txt', TEXT);
-  const expected = getEncoding(encoding).encode(TEXT, [], []).length;
-  const { code, stdout } = await runTurnfold(['tokens', file, '--encoding', encoding, '--json']);
-  expect(code).toBe(0);
-  expect(readJsonLines(stdout)).toStrictEqual([{ tokens: expected }]);
-});
+test.each(['o200k_base', 'cl100k_base'] as const)(
+  'the command tokens counts a file in %s as tiktoken does',
+  async (encoding) => {
+    const file = await writeTemporary('text.txt', TEXT);
+    const expected = getEncoding(encoding).encode(TEXT, [], []).length;
+    const { code, stdout } = await runTurnfold(['tokens', file, '--encoding', encoding, '--json']);
+    expect(code).toBe(0);
+    expect(readJsonLines(stdout)).toStrictEqual([{ tokens: expected }]);
+  },
+);
 
-test('tokens without --json prints the count and the default encoding', async () => {
+test('the command tokens without --json prints the count and the default encoding', async () => {
   const file = await writeTemporary('text.txt', '');
   expect(await runTurnfold(['tokens', file])).toMatchObject({ code: 0, stdout: '0 tokens (o200k_base)\n' });
 });
 
-test('tokens refuses an unknown --encoding', async () => {
+test('the command tokens refuses an unknown --encoding', async () => {
   const file = await writeTemporary('text.txt', TEXT);
   const { code, stdout, stderr } = await runTurnfold(['tokens', file, '--encoding', 'p50k_base']);
   expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
@@ -70,7 +73,7 @@ test.each([
   expect(stderr).toMatch(words);
 });
 
-test('a reader that closes the pipe early causes no error', async () => {
+test('a command whose output pipe is closed early exits without an error', async () => {
   const talks = Array.from({ length: 3_000 }, (_, index) => ({ id: `talk-${index}`, messages: [] }));
   const file = await writeTemporary('talks.jsonl', talks);
   const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));

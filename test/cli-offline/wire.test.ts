@@ -22,7 +22,7 @@ async function validate(body: unknown, ...args: string[]) {
 }
 
 describe('render', () => {
-  test('render prints the request body of each conversation in order', async () => {
+  test('turnfold render prints the request body of each conversation in order', async () => {
     const talks = [
       { id: 'one', messages },
       { id: 'two', messages: [{ role: 'user', content: 'Hi.' }] },
@@ -57,7 +57,7 @@ describe('render', () => {
     expect(two).toMatchObject({ messages: [{ content: [{ text: 'Hi.' }] }] });
   });
 
-  test('render includes a provider-specific item only in a request to the model that wrote it', async () => {
+  test('turnfold render includes a provider-specific item only in a request to the model that wrote it', async () => {
     const raw = {
       format: 'anthropic',
       model: 'claude',
@@ -74,7 +74,7 @@ describe('render', () => {
     expect(other.stdout).not.toContain('signature');
   });
 
-  test('render reports the id of a conversation that it refuses and renders the others', async () => {
+  test('turnfold render reports the id of a conversation that it refuses and renders the others', async () => {
     const talks = [
       { id: 'bad', messages: [messages[4]] },
       { id: 'good', messages: [messages[1]] },
@@ -88,20 +88,20 @@ describe('render', () => {
   test.each([
     [['--format', 'gemini'], /^turnfold: invalid_input: --format: .*anthropic/],
     [[], /'--format <name>' not specified/],
-  ])('render refuses the options %j', async (args, words) => {
+  ])('turnfold render refuses the options %j', async (args, words) => {
     const { code, stdout, stderr } = await render([{ messages }], ...args);
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(words);
   });
 
-  test('render reads standard input for - and ignores a byte order mark', async () => {
+  test('turnfold render reads standard input for - and ignores a byte order mark', async () => {
     const input = `\uFEFF${JSON.stringify({ messages: [messages[1]] })}\n\n${JSON.stringify({ messages })}`;
     const { code, stdout, stderr } = await runTurnfold(['render', '-', '--format', 'openai-chat'], { input });
     expect({ code, stderr }).toStrictEqual({ code: 0, stderr: `line-3: ${MOVED}\n` });
     expect(readJsonLines(stdout)).toMatchObject([{ messages: [{ content: 'Read it.' }] }, { tools: [{}] }]);
   });
 
-  test('render reports a missing file', async () => {
+  test('turnfold render reports a missing file', async () => {
     const run = await runTurnfold(['render', '/nowhere.jsonl', '--format', 'anthropic']);
     expect(run).toMatchObject({
       code: 1,
@@ -112,7 +112,7 @@ describe('render', () => {
 });
 
 describe('validate', () => {
-  test.each(WIRE_FORMATS)('validate accepts the %s request that render prints', async (format) => {
+  test.each(WIRE_FORMATS)('turnfold validate accepts the %s request that render prints', async (format) => {
     const { stdout } = await render([{ messages }], '--format', format);
     expect(await validate(stdout, '--format', format)).toStrictEqual({
       code: 0,
@@ -129,7 +129,7 @@ describe('validate', () => {
 
   const broken = { messages: [{ role: 'user', content: ' ' }, { role: 'robot' }] };
 
-  test('validate names each broken rule with its path and exits with 1', async () => {
+  test('turnfold validate names each broken rule with its path and exits with 1', async () => {
     expect(await validate(broken, '--format', 'openai-chat')).toStrictEqual({
       code: 1,
       stdout:
@@ -141,7 +141,7 @@ describe('validate', () => {
     );
   });
 
-  test('validate --json prints the broken rules as JSON', async () => {
+  test('turnfold validate --json prints the broken rules as JSON', async () => {
     const { code, stdout, stderr } = await validate(broken, '--format', 'openai-chat', '--json');
     expect({ code, stderr }).toStrictEqual({ code: 1, stderr: '' });
     expect(readJsonLines(stdout)).toStrictEqual([
@@ -161,7 +161,7 @@ describe('validate', () => {
       /^turnfold: invalid_input: .*request\.json: not JSON, expected one request body\n$/,
     ],
     ['{}', 'gemini', /^turnfold: invalid_input: --format: /],
-  ])('validate exits with 2 for the unusable input %s as %s', async (text, format, words) => {
+  ])('turnfold validate exits with 2 for the unusable input %s as %s', async (text, format, words) => {
     const { code, stdout, stderr } = await validate(text, '--format', format);
     expect({ code, stdout }).toStrictEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(words);
@@ -170,7 +170,7 @@ describe('validate', () => {
     expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code: 'invalid_input' } }]);
   });
 
-  test('validate reads standard input for -, so that a pipe from render works', async () => {
+  test('turnfold validate reads standard input for -, so that a pipe from render works', async () => {
     const { stdout: input } = await render([{ messages }], '--format', 'anthropic');
     const run = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input });
     expect(run).toStrictEqual({ code: 0, stdout: 'valid anthropic request\n', stderr: '' });
@@ -178,7 +178,7 @@ describe('validate', () => {
     expect(refused).toMatchObject({ code: 1, stderr: '', stdout: expect.stringContaining('X5 ') as string });
   });
 
-  test('validate refuses several bodies on standard input', async () => {
+  test('turnfold validate refuses several bodies on standard input', async () => {
     const { stdout: input } = await render([{ messages }, { messages }], '--format', 'anthropic');
     const run = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input });
     expect(run).toStrictEqual({
@@ -188,7 +188,7 @@ describe('validate', () => {
     });
   });
 
-  test('validate exits with 2 for a missing file', async () => {
+  test('turnfold validate exits with 2 for a missing file', async () => {
     const run = await runTurnfold(['validate', '/nowhere.json', '--format', 'anthropic']);
     expect(run).toMatchObject({ code: 2, stderr: expect.stringMatching(/^turnfold: not_found: /) as string });
   });

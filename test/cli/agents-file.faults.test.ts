@@ -63,7 +63,7 @@ test('a command exits with 1 if its agents file ends the process at import', asy
   });
 });
 
-test('config check names the agents whose properties throw', async () => {
+test('turnfold config check reports the agents whose properties throw when they are read', async () => {
   const proxy = 'new Proxy({}, { get() { throw 1; }, getOwnPropertyDescriptor() { throw 1; } })';
   for (const agents of [`[${proxy}]`, '[{ name: "a", get model() { throw 1; } }]']) {
     const { code, stdout } = await check(`export const agents = ${agents};`);

@@ -18,22 +18,28 @@ async function openShared(agent: string) {
   return { url, client, run };
 }
 
-test.each([[['demo']], [['dev']]])('%j refuses to start on a Redis that has turns of unknown agents', async (args) => {
-  const { client, run } = await openShared('support');
-  const ended = await run(...args);
-  expect(ended).toMatchObject({ code: 1, state: 'queued' });
-  expect(ended.stderr).toContain('invalid_config: REDIS_URL: the database has turns for support.');
-  expect(ended.stderr).toContain('To see what waits, run: turnfold describe c1');
-  await client.close();
-});
+test.each([[['demo']], [['dev']]])(
+  'the command %j refuses to start on a Redis that has turns of unknown agents',
+  async (args) => {
+    const { client, run } = await openShared('support');
+    const ended = await run(...args);
+    expect(ended).toMatchObject({ code: 1, state: 'queued' });
+    expect(ended.stderr).toContain('invalid_config: REDIS_URL: the database has turns for support.');
+    expect(ended.stderr).toContain('To see what waits, run: turnfold describe c1');
+    await client.close();
+  },
+);
 
-test.each([[['demo', '--json']], [['dev']]])('%j ignores the turns of an interrupted demo', async (args) => {
-  const { client, run } = await openShared(`${DEMO_PREFIX}x`);
-  expect(await run(...args)).toMatchObject({ code: 0 });
-  await client.close();
-});
+test.each([[['demo', '--json']], [['dev']]])(
+  'the command %j ignores the turns of an interrupted demo',
+  async (args) => {
+    const { client, run } = await openShared(`${DEMO_PREFIX}x`);
+    expect(await run(...args)).toMatchObject({ code: 0 });
+    await client.close();
+  },
+);
 
-test('dev refuses a database with other turn workers, and runs open turns of its own agents otherwise', async () => {
+test('turnfold dev refuses a database with other turn workers, and runs open turns of its own agents otherwise', async () => {
   const { url, client, run } = await openShared('workspace');
   expect(await run('dev')).toMatchObject({ code: 0 });
   const agents = [createWorkspaceAgent(process.cwd())];

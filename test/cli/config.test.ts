@@ -22,7 +22,7 @@ async function writeAgents(...policies: readonly object[]): Promise<string> {
 }
 
 describe('config check', () => {
-  test('config check reports valid settings and files, and warns about a missing REDIS_URL', async () => {
+  test('turnfold config check reports valid settings and files, and warns about a missing REDIS_URL', async () => {
     const policy = await writeTemporary('policy.yaml', 'retention_window: 4');
     const args = ['config', 'check', '--policy', policy, '--agents', AGENTS];
     const ok = `ok       valid: the environment, ${policy}, ${AGENTS}\n`;
@@ -33,7 +33,7 @@ describe('config check', () => {
     expect(elsewhere).toMatchObject({ code: 0, stdout: `warning  REDIS_URL: not set, but a worker needs it\n${ok}` });
   });
 
-  test('config check warns of models that are retired soon', async () => {
+  test('turnfold config check warns about models that will soon be retired', async () => {
     const agents = await writeTemporary(
       'agents.ts',
       `import { scriptedModel } from '${SOURCE}/providers/scripted.ts';
@@ -46,7 +46,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
     expect(run.stdout).toContain(`warning  ${agents}: model old was retired on 2020-01-31`);
   });
 
-  test('config check does not check agents under a policy that cannot be read', async () => {
+  test('turnfold config check does not check agents under a policy that cannot be read', async () => {
     const agents = await writeAgents({ tokenThreshold: 7_000 });
     const good = 'max_tokens: 5000';
     const check = async (live: string, tried: string): Promise<string[]> => {
@@ -60,7 +60,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
     expect(await check(good, `${good}\nstrategey: eviction`)).toEqual(['strategey']);
   });
 
-  test('config check reports the problems of all settings and files without their values', async () => {
+  test('turnfold config check reports the problems of all settings and files without their values', async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: s3cret\nhard_ratio: 3\ntokens: 1\ntransforms: []');
     const agents = await writeAgents({ typo: 1 }, {});
     const env = { REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret', TURNFOLD_SHADRS: '5' };
@@ -79,7 +79,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
     expect(warnings).toEqual(['TURNFOLD_SHADRS: unknown setting', expect.stringContaining('`transforms` is retired')]);
   });
 
-  test('config check validates the policies of agents like a policy file', async () => {
+  test('turnfold config check validates the policies of agents like a policy file', async () => {
     const wrong = { max_tokens: 1_000, thresholdRatio: 85, retention_window: -3, strategy: 'foo', typo: 1 };
     const agents = await writeAgents(wrong, { transforms: [] }, { max_tokens: 200, token_threshold: 20 });
     const run = await runTurnfold(['config', 'check', '--json', '--agents', agents], { env: SET });
@@ -94,7 +94,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
     expect(warnings).toEqual([expect.stringContaining('agents.agent-1.policy: `transforms` is retired')]);
   });
 
-  test('config check names file and line of an invalid setting', async () => {
+  test('turnfold config check names file and line of an invalid setting', async () => {
     const policy = await writeTemporary('policy.yaml', 'strategey: none\ntransforms: []');
     const shadow = await writeTemporary('shadow.yaml', 'tokens: 1');
     const run = await runTurnfold(['config', 'check', '--policy', policy, '--shadow', shadow]);
@@ -107,7 +107,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
   });
 
   test.each(['--policy', '--shadow'])(
-    'config check without agents checks whether the limits in the policy file of %s can work',
+    'turnfold config check without agents checks whether the limits in the policy file of %s can work',
     async (option) => {
       const file = await writeTemporary('policy.yaml', 'token_threshold: 100\nmax_tokens: 6000');
       const run = await runTurnfold(['config', 'check', option, file]);
@@ -119,7 +119,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
     },
   );
 
-  test('config check reports what keeps a worker from starting, with the error text of the worker', async () => {
+  test('turnfold config check reports what keeps a worker from starting, with the error text of the worker', async () => {
     const wrong = [{ summarizer: { models: ['anthropic/claude-haiku-5-5'] } }, { summarizer: 'native' }, {}];
     const agents = await writeAgents(...wrong);
     const shadow = await writeTemporary('shadow.yaml', 'token_threshold: 30000\nmax_tokens: 20000');
@@ -152,13 +152,13 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
   test.each([
     ['a missing policy file', ['--policy', '/nowhere/policy.yaml'], 'not_found: /nowhere/policy.yaml'],
     ['a missing agents module', ['--agents', '/nowhere/agents.ts'], 'invalid_config: --agents'],
-  ])('config check reports %s as a problem', async (_, args, says) => {
+  ])('turnfold config check reports %s as a problem', async (_, args, says) => {
     const run = await runTurnfold(['config', 'check', ...args]);
     expect(run.code).toBe(1);
     expect(run.stdout).toContain(`wrong    ${says}`);
   });
 
-  test('config check names --agents if the module exports no list of agents', async () => {
+  test('turnfold config check names --agents if the module exports no list of agents', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = 5;');
     const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
     expect(run.stdout).toBe(
@@ -167,7 +167,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
   });
 
   test.each(["import 'node:fs';", ''])(
-    'config check explains how to load an agents module in a CommonJS package: %j',
+    'turnfold config check explains how to load an agents module in a CommonJS package: %j',
     async (first) => {
       const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
       await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
@@ -176,7 +176,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
     },
   );
 
-  test('config check reports all problems of an agents module', async () => {
+  test('turnfold config check reports all problems of an agents module', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = [{ name: 5 }, { system: 5 }];');
     const run = await runTurnfold(['config', 'check', '--agents', agents]);
     for (const field of ['agents[0].name', 'agents[0].model', 'agents[1].system', 'agents[1].policy']) {
@@ -185,7 +185,7 @@ export const agents = [{ name: 'agent', system: '', tools: [], policy: {}, model
   });
 });
 
-test('config print shows the value and origin of each setting, and no secret', async () => {
+test('turnfold config print shows the value and origin of each setting, and no secret', async () => {
   const file = await writeTemporary('redis', 'redis://:s3cret@redis/1\n');
   const env = { REDIS_URL_FILE: file, OPENAI_API_KEY: 's3cret', TURNFOLD_METRICS_PORT: '' };
   const run = await runTurnfold(['config', 'print'], { env });
@@ -205,13 +205,13 @@ test.each([
   [['schema'], 'Environment of turnfold'],
   [['schema', 'settings'], 'Environment of turnfold'],
   [['schema', 'policy'], 'Policy of turnfold'],
-])('config %j prints a JSON Schema', async (args, title) => {
+])('turnfold config %j prints a JSON Schema', async (args, title) => {
   const run = await runTurnfold(['config', ...args]);
   expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(run.stdout)).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', title });
 });
 
-test('config schema refuses an unknown schema', async () => {
+test('turnfold config schema refuses an unknown schema', async () => {
   const run = await runTurnfold(['config', 'schema', 'agents']);
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toContain("invalid_input: schema: expected settings or policy, got 'agents'");

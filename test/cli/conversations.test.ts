@@ -31,7 +31,7 @@ async function readOne(...args: string[]): Promise<Record<string, unknown>> {
 }
 
 describe('enqueue', () => {
-  test('enqueue accepts a turn once by its id, and refuses another text under that id', async () => {
+  test('turnfold enqueue accepts a turn once by its id, and refuses another text under that id', async () => {
     const args = ['enqueue', 'e1', 'hello', '--agent', 'workspace', '--turn', 't1'];
     expect(await readOne(...args)).toMatchObject({ conversation: 'e1', turn: 't1', isNew: true });
     expect(await readOne(...args)).toMatchObject({ turn: 't1', isNew: false });
@@ -40,13 +40,13 @@ describe('enqueue', () => {
     expect(conflict.stderr).toMatch(/^turnfold: turn_conflict: --turn: t1 /);
   });
 
-  test('enqueue --wait prints the answer', async () => {
+  test('turnfold enqueue --wait prints the answer', async () => {
     const run = await turnfold('enqueue', 'e2', 'list src/jobs', '--agent', 'workspace', '--wait', '20');
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('queues.ts');
   });
 
-  test('enqueue --stream prints the text of each step and the answer once', async () => {
+  test('turnfold enqueue --stream prints the text of each step and the answer once', async () => {
     const args = ['enqueue', 'e5', 'list src/jobs', '--agent', 'workspace', '--stream'];
     const { code, stdout } = await turnfold(...args);
     expect(code).toBe(0);
@@ -57,18 +57,18 @@ describe('enqueue', () => {
     expect(parts.slice(0, -1).map(({ type }) => type)).not.toContain('end');
   });
 
-  test('enqueue --stream prints the failure of a turn and exits with 1', async () => {
+  test('turnfold enqueue --stream prints the failure of a turn and exits with 1', async () => {
     const run = await turnfold('enqueue', 'e6', 'hello', '--agent', 'nobody', '--stream');
     expect(run).toMatchObject({ code: 1, stdout: expect.stringMatching(/failed {2}unknown_agent: /) as string });
   });
 
-  test('enqueue --wait exits with 1 if the turn fails', async () => {
+  test('turnfold enqueue --wait exits with 1 if the turn fails', async () => {
     const run = await turnfold('enqueue', 'e3', 'hello', '--agent', 'nobody', '--wait', '20');
     expect(run.code).toBe(1);
     expect(run.stdout).toMatch(/failed {2}unknown_agent: /);
   });
 
-  test('enqueue --json names the invalid argument', async () => {
+  test('turnfold enqueue --json names the invalid argument', async () => {
     const { code, stderr } = await turnfold('enqueue', 'a:b', 'hello', '--agent', 'workspace', '--json');
     expect(code).toBe(1);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'invalid_input', field: 'conversation' } });
@@ -84,7 +84,7 @@ describe('import and export', () => {
     { role: 'assistant', content: 'One: README.md', pinned: true },
   ];
 
-  test('export returns the imported messages with new call ids', async () => {
+  test('turnfold export returns the imported messages with new call ids', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i1', messages: messages('mine') }]);
     expect(await readOne('import', file, '--agent', 'workspace')).toStrictEqual({ id: 'i1', messages: 5 });
     const exported = await readOne('export', 'i1');
@@ -96,7 +96,7 @@ describe('import and export', () => {
     expect(exported).toStrictEqual({ id: 'i1', messages: expected });
   });
 
-  test('export --to writes the conversation in the format of another program, which import reads', async () => {
+  test('turnfold export --to writes the conversation in the format of another program, which import reads', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i9', messages: messages('mine') }]);
     await readOne('import', file, '--agent', 'workspace');
     const written = await readOne('export', 'i9', '--to', 'anthropic');
@@ -109,7 +109,7 @@ describe('import and export', () => {
     expect(await turnfold('export', 'i9', '--to', 'word')).toMatchObject({ code: 1 });
   });
 
-  test('import of a file changes nothing when it is repeated, and import refuses other messages under the same conversation id', async () => {
+  test('a repeated turnfold import changes nothing, and turnfold import refuses other messages under the same conversation id', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine') }]);
     for (const _ of [1, 2]) expect(await turnfold('import', file, '--agent', 'workspace')).toMatchObject({ code: 0 });
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
@@ -126,7 +126,7 @@ describe('import and export', () => {
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
   });
 
-  test('import reports that another writer appended during a long import', async () => {
+  test('turnfold import reports that another writer appended during a long import', async () => {
     const { client } = own;
     const one: Message = { role: 'user', content: 'And?' };
     const file = await writeTemporary('long.jsonl', [{ id: 'i5', messages: Array.from({ length: 501 }, () => one) }]);
@@ -146,7 +146,7 @@ describe('import and export', () => {
     );
   });
 
-  test('import of a file with some invalid conversations creates the valid ones', async () => {
+  test('turnfold import of a file with some invalid conversations creates the valid ones', async () => {
     const orphan = { id: 'i3', messages: [{ role: 'tool', content: 'x', toolCallId: 'nobody' }] };
     const empty = { id: 'i9', messages: [] };
     const file = await writeTemporary('talks.jsonl', [orphan, empty, { id: 'i4', messages: messages('mine') }]);
@@ -157,7 +157,7 @@ describe('import and export', () => {
     expect((await turnfold('show', 'i3')).stderr).toMatch(/^turnfold: not_found: conversation: no conversation i3/);
   });
 
-  test('import --tenant creates a conversation apart from the same id of another tenant', async () => {
+  test('turnfold import --tenant creates a conversation apart from the same id of another tenant', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i1', messages: messages('mine').slice(0, 2) }]);
     expect(await turnfold('import', file, '--agent', 'workspace', '--tenant', 'acme')).toMatchObject({ code: 0 });
     expect(await readOne('show', 'i1', '--tenant', 'acme')).toMatchObject({ head: 2 });
@@ -165,7 +165,7 @@ describe('import and export', () => {
   });
 
   test.for(['coding_sweagent', 'tau2_retail', 'coding_pi'])(
-    'import and export keep the messages and calls of the recorded conversations %s',
+    'turnfold import and turnfold export keep the messages and calls of the recorded conversations %s',
     async (name, { skip }) => {
       const path = tracePath(name);
       if (!existsSync(path)) skip(`${path} is not here`);
@@ -282,7 +282,7 @@ describe('restore, rollback and fork', () => {
     expect(JSON.parse(run.stderr)).toMatchObject({ error: { code, field } });
   });
 
-  test('restore --agents refuses a context over the hard limit of the agent', async () => {
+  test('turnfold restore --agents refuses a context over the hard limit of the agent', async () => {
     const talk = [{ role: 'user', content: 'so much '.repeat(40_000) }];
     const file = await writeTemporary('talk.jsonl', [{ id: 'r3', messages: talk }]);
     await turnfold('import', file, '--agent', 'workspace');

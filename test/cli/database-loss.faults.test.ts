@@ -62,7 +62,7 @@ async function answers({ client, model }: Started, conversation: string): Promis
 const lossesOf = ({ worker }: Started): unknown[] =>
   worker.lines.filter(({ event }) => event === 'database_lost').map(({ level, found }) => [level, found]);
 
-test('a worker whose Redis is emptied names the loss once, writes the database record again, and works on', async () => {
+test('a worker whose Redis is emptied reports the loss once, writes the database record again, and continues to work', async () => {
   const started = await start();
   const { server, worker, client, model, errors, ready } = started;
   const { redis } = server;
@@ -95,7 +95,7 @@ test('a worker whose Redis is emptied names the loss once, writes the database r
   expect(doctor.stdout).toMatch(/warning +database +the database is empty/);
 });
 
-test('a worker whose Redis comes back with an older backup says how much is missing', async () => {
+test('a worker whose Redis comes back with an older backup reports how much is missing', async () => {
   const started = await start();
   const { server, worker } = started;
   await answers(started, 'c1');

@@ -78,7 +78,7 @@ const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
 
 describe('dev at a terminal', () => {
-  test('dev shows an answer, lists its slash commands and ends at Ctrl-D', async () => {
+  test('turnfold dev shows an answer, lists its slash commands and ends at Ctrl-D', async () => {
     const { type, press, sees, over, seen } = openTerminal();
     type('hello');
     await sees('you said: hello');
@@ -92,7 +92,7 @@ describe('dev at a terminal', () => {
     expect(seen()).not.toContain('turnfold:');
   });
 
-  test('dev shows a call that needs approval and asks until the user types y or n', async () => {
+  test('turnfold dev shows a call that needs approval and asks until the user types y or n', async () => {
     const { type, sees, seen } = openTerminal();
     type('refund');
     await sees('Allow this call? y/n');
@@ -103,7 +103,7 @@ describe('dev at a terminal', () => {
     await sees('heard: paid back');
   });
 
-  test('dev asks for the calls of another turn, which the message waits behind', async () => {
+  test('turnfold dev asks for decisions on the calls of an earlier turn that the typed message waits behind', async () => {
     const terminal = openTerminal();
     terminal.type('hang');
     await expect.poll(() => fixture.client.openTurns(terminal.conversation).catch(() => undefined), LONG).toBeDefined();
@@ -119,7 +119,7 @@ describe('dev at a terminal', () => {
     await terminal.sees('you said: hello');
   });
 
-  test('dev denies the call if the user types n', async () => {
+  test('turnfold dev denies the call if the user types n', async () => {
     const { type, sees, seen } = openTerminal();
     type('refund');
     await sees('Allow this call? y/n');
@@ -128,7 +128,7 @@ describe('dev at a terminal', () => {
     expect(seen()).not.toContain('paid back');
   });
 
-  test('dev asks for the result of a tool that runs outside turnfold', async () => {
+  test('turnfold dev asks for the result of a tool that runs outside turnfold', async () => {
     const { type, sees, seen } = openTerminal();
     type('ask');
     await sees('Result of this call?');
@@ -137,7 +137,7 @@ describe('dev at a terminal', () => {
     await sees('heard: blue');
   });
 
-  test('dev ignores text that was typed before the approval question', async () => {
+  test('turnfold dev ignores text that was typed before the approval question', async () => {
     const { type, sees, seen } = openTerminal();
     type('refund');
     type('y');
@@ -184,7 +184,7 @@ describe('dev at a terminal', () => {
     for (const { seen } of [idle, busy]) expect(seen()).not.toContain('turnfold:');
   });
 
-  test('dev ends if its input ends at a question, and the next dev asks that question again', async () => {
+  test('turnfold dev ends if its input ends at a question, and the next dev asks that question again', async () => {
     const first = openTerminal();
     first.type('refund');
     await first.sees('Allow this call? y/n');
@@ -199,7 +199,7 @@ describe('dev at a terminal', () => {
   });
 });
 
-test('dev with input from a pipe uses the next line as the answer to a question, and ends with its input', async () => {
+test('turnfold dev with input from a pipe uses the next line as the answer to a question, and ends with its input', async () => {
   const lines = new PassThrough();
   lines.end('refund\ny\nask\ngreen\n');
   let shown = '';

@@ -42,7 +42,7 @@ function openRedis(url: string): Redis {
   return redis;
 }
 
-test('doctor reports only ok on a healthy machine with a worker, and writes nothing to Redis', async () => {
+test('turnfold doctor reports only ok on a healthy machine with a worker, and writes nothing to Redis', async () => {
   const { url } = await openOwnRedis('--maxmemory', '100mb');
   const redis = openRedis(url);
   const before = await examine({ REDIS_URL: url });
@@ -65,7 +65,7 @@ test('doctor reports only ok on a healthy machine with a worker, and writes noth
   for (const { name } of checks) expect(stdout).toMatch(new RegExp(`^ok +${name} `, 'm'));
 });
 
-test('doctor reports every problem at once, each with its remedy', async () => {
+test('turnfold doctor reports every problem at once, each with its remedy', async () => {
   const args = ['--maxmemory-policy', 'volatile-lru', '--appendonly', 'no', '--notify-keyspace-events', 'KEA'];
   const { url } = await openOwnRedis(...args);
   const redis = openRedis(url);
@@ -100,14 +100,14 @@ test('doctor reports every problem at once, each with its remedy', async () => {
   for (const { state, remedy } of examination.checks) expect(remedy === undefined).toBe(state === 'ok');
 });
 
-test('doctor checks whether the Redis server knows WAITAOF before it accepts TURNFOLD_DURABLE_FSYNC', async () => {
+test('turnfold doctor checks whether the Redis server knows WAITAOF before it accepts TURNFOLD_DURABLE_FSYNC', async () => {
   const { url } = await openOwnRedis();
   const knows = ((await openRedis(url).call('command', 'info', 'waitaof')) as unknown[])[0] !== null;
   const { checks } = await examine({ REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
   expect(checks).toContainEqual(expect.objectContaining({ name: 'waiting for disks', state: knows ? 'ok' : 'wrong' }));
 });
 
-test('doctor runs the other checks for a Redis user without INFO, CONFIG and CLIENT LIST', async () => {
+test('turnfold doctor runs the other checks for a Redis user without INFO, CONFIG and CLIENT LIST', async () => {
   const { url } = await openOwnRedis();
   const redis = openRedis(url);
   await redis.call('ACL', 'SETUSER', 'small', 'on', '>s3cret', '~*', '&*', '+@all', '-info', '-config', '-client|list');
@@ -122,7 +122,7 @@ test('doctor runs the other checks for a Redis user without INFO, CONFIG and CLI
 });
 
 describe('doctor at a problem that blocks further checks', () => {
-  test('doctor reports an unreachable Redis as wrong and still checks the machine', async () => {
+  test('turnfold doctor reports an unreachable Redis as wrong and still checks the machine', async () => {
     const port = await findClosedPort();
     const passwordFile = await writeTemporary('redis', `redis://:s3cret@127.0.0.1:${port}\n`);
     const examination = await examine({ REDIS_URL_FILE: passwordFile });
@@ -131,7 +131,7 @@ describe('doctor at a problem that blocks further checks', () => {
     expect(examination.checks.at(-1)).toMatchObject({ what: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test('doctor reports every invalid setting', async () => {
+  test('turnfold doctor reports every invalid setting', async () => {
     const examination = await examine({ REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret' });
     expect(examination.code).toBe(1);
     expect(examination.checks.map(({ what }) => what.split(':')[0])).toEqual(['REDIS_URL', 'TURNFOLD_SHARDS']);
@@ -157,7 +157,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-test('doctor warns about a metrics port that another program uses', async () => {
+test('turnfold doctor warns about a metrics port that another program uses', async () => {
   const port = portOf(await serve(200));
   const { checks } = await examine({ TURNFOLD_METRICS_PORT: String(port) }, '--redis', 'redis://127.0.0.1:1');
   expect(checks.find(({ name }) => name === 'metrics port')).toMatchObject({
@@ -172,7 +172,7 @@ test.each([
   [404, 'warning'],
   [500, 'warning'],
   [undefined, 'wrong'],
-])('doctor --providers rates HTTP status %s of a model provider as %s', async (status, state) => {
+])('turnfold doctor --providers rates HTTP status %s of a model provider as %s', async (status, state) => {
   const asked: string[] = [];
   const port = status === undefined ? await findClosedPort() : portOf(await serve(status, asked));
   const env = {
@@ -188,7 +188,7 @@ test.each([
 });
 
 test.skipIf(!(await hasServer()))(
-  'doctor checks every master of a Cluster (skipped if PATH has no redis-server)',
+  'turnfold doctor checks every master of a Cluster (skipped if PATH has no redis-server)',
   async () => {
     const { cluster, nodes, stop } = await startCluster(3);
     onTestFinished(stop);
@@ -210,7 +210,7 @@ test.skipIf(!(await hasServer()))(
   },
 );
 
-test('doctor --redis overrides REDIS_URL_FILE, and its errors name --redis', async () => {
+test('turnfold doctor --redis overrides REDIS_URL_FILE, and its errors name --redis', async () => {
   const wrong = await examine({ REDIS_URL: 'redis://127.0.0.1:1' }, '--redis', 'nonsense');
   expect(wrong.checks).toEqual([
     { name: 'settings', state: 'wrong', what: expect.stringMatching(/^--redis: /) as string, remedy: 'Correct it.' },

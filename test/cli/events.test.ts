@@ -26,7 +26,7 @@ async function settle(conversation: string, ...turns: string[]): Promise<void> {
   }
 }
 
-test('events prints one line per event, as text or JSON, and starts after the event that --after names', async () => {
+test('turnfold events prints one line per event, as text or JSON, and starts after the event that --after names', async () => {
   await settle('c1', 't1', 't2');
   const run = await turnfold('events', 'c1');
   expect(run).toMatchObject({ code: 0, stderr: '' });
@@ -42,14 +42,14 @@ test('events prints one line per event, as text or JSON, and starts after the ev
   expect(none).toMatchObject({ code: 0, stdout: '', stderr: `no events after ${second}\n` });
 });
 
-test('events notes that older events may be missing', async () => {
+test('turnfold events notes that older events may be missing', async () => {
   await settle('c2', 't1');
   const run = await turnfold('events', 'c2', '--after', '5-1');
   expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/ {2}turn t1 canceled\n$/) });
   expect(run.stderr).toContain('some may be missing here');
 });
 
-test('events --follow prints new events as they arrive', async () => {
+test('turnfold events --follow prints new events as they arrive', async () => {
   await settle('c3', 't1');
   const child = startTurnfold(['events', 'c3', '--follow'], { REDIS_URL: redis.url });
   if (child.stdout === null) throw new Error('its output is not piped');
@@ -59,7 +59,7 @@ test('events --follow prints new events as they arrive', async () => {
   expect((await lines.next()).value).toMatch(/turn t2 canceled$/);
 });
 
-test('events refuses an unknown conversation and an invalid --after', async () => {
+test('turnfold events refuses an unknown conversation and an invalid --after', async () => {
   expect(await turnfold('events', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('not_found: ') });
   const wrong = await turnfold('events', 'c1', '--after', 'yesterday');
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('invalid_input: --after: ') });

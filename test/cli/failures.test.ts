@@ -31,7 +31,7 @@ async function fail(conversation: string, name = 'frail'): Promise<void> {
 }
 
 describe('failed', () => {
-  test('failed lists failed turns newest first, filtered by code, age and limit', async () => {
+  test('turnfold failed lists failed turns newest first, filtered by code, age and limit', async () => {
     await fail('l1');
     await fail('l2', 'nobody');
     const { code, stdout } = await turnfold('failed', '--json');
@@ -55,7 +55,7 @@ describe('failed', () => {
 });
 
 describe('redrive', () => {
-  test('redrive enqueues the input of a failed turn once', async () => {
+  test('turnfold redrive enqueues the input of a failed turn once', async () => {
     await fail('r1');
     const first = await turnfold('redrive', 'r1', 't1', '--wait', '20');
     expect(first).toMatchObject({ code: 0, stderr: '', stdout: 'heard hello, 2 messages\n' });
@@ -72,7 +72,7 @@ describe('redrive', () => {
     expect(other.turn).not.toBe(turn);
   });
 
-  test('redrive refuses turns that did not fail or do not exist', async () => {
+  test('turnfold redrive refuses turns that did not fail or do not exist', async () => {
     isBroken = false;
     await own.client.enqueueTurn({ conversation: 'r2', agent: 'frail', turn: 't1', input: 'hello' });
     await own.client.result('r2', 't1', WAIT);
@@ -92,13 +92,16 @@ describe('redrive', () => {
   test.each([
     ['--wait', '5'],
     ['--operation', 'x'],
-  ])('redrive without a turn id, which requests a compaction pass, refuses the option %s', async (option, value) => {
-    const run = await turnfold('redrive', 'r4', option, value);
-    expect(run).toMatchObject({ code: 1, stdout: '' });
-    expect(run.stderr).toContain(`invalid_input: ${option}: `);
-  });
+  ])(
+    'turnfold redrive without a turn id, which requests a compaction pass, refuses the option %s',
+    async (option, value) => {
+      const run = await turnfold('redrive', 'r4', option, value);
+      expect(run).toMatchObject({ code: 1, stdout: '' });
+      expect(run.stderr).toContain(`invalid_input: ${option}: `);
+    },
+  );
 
-  test('redrive without a turn id requests a compaction pass', async () => {
+  test('turnfold redrive without a turn id requests a compaction pass', async () => {
     await own.client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
     await own.client.result('r4', 't1', WAIT);
     expect((await turnfold('redrive', 'r4')).stdout).toMatch(/^\S+ {2}pass requested\n$/);

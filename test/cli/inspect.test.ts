@@ -44,7 +44,7 @@ test('turnfold inspect --keys answers the page to everyone, and its routes only 
 test('turnfold inspect without keys refuses an address that other machines reach', async () => {
   const { code, stderr } = await runTurnfold(['inspect', '--host', '0.0.0.0'], { env });
   expect(code).toBe(1);
-  expect(stderr).toContain('without --keys, the server listens on this machine only');
+  expect(stderr).toContain('without --keys, only a loopback address is allowed');
 });
 
 test('turnfold serve --inspect serves the page under /inspect', async () => {

@@ -7,7 +7,7 @@ const model = scriptedModel({ decide: () => ({ content: 'heard' }) });
 const own = useOwnWorkers({ name: 'talker', system: '', tools: [], policy: {}, model });
 const { turnfold } = own;
 
-test('keys create prints the token once, and the listed key has no secret', async () => {
+test('turnfold keys create prints the token once, and the listed key has no secret', async () => {
   const created = await turnfold('keys', 'create', '--tenant', 'shop', '--scopes', 'read, enqueue', '--expires', '90d');
   expect(created).toMatchObject({ code: 0 });
   const token = created.stdout.trim();
@@ -24,7 +24,7 @@ test('keys create prints the token once, and the listed key has no secret', asyn
   });
 });
 
-test('keys rotate prints a new token, and keys revoke ends all tokens of the key', async () => {
+test('turnfold keys rotate prints a new token, and keys revoke ends all tokens of the key', async () => {
   const created = await turnfold('keys', 'create', '--scopes', 'admin', '--name', 'ops', '--json');
   const { id, token: first } = JSON.parse(created.stdout) as { id: string; token: string };
   const rotated = await turnfold('keys', 'rotate', id, '--grace', '1h');
@@ -44,7 +44,7 @@ test.each([
   ['--expires', ['create', '--scopes', 'read', '--expires', 'soon']],
   ['--tenant', ['create', '--scopes', 'read', '--tenant', 'a b']],
   ['key', ['revoke', 'x']],
-])('keys refuses a wrong %s', async (name, args) => {
+])('turnfold keys refuses a wrong %s', async (name, args) => {
   const run = await turnfold('keys', ...args);
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toContain(`invalid_input: ${name}`);

@@ -45,13 +45,13 @@ describe.skipIf(!hasServer)('a command that starts before its Redis', () => {
     expect(stderr).not.toContain('wrong@');
   });
 
-  test('the quarantine command waits for Redis and then lists the unreadable records', async () => {
+  test('turnfold quarantine waits for Redis and then lists the unreadable records', async () => {
     const { code, stderr } = await runBeforeServer(['quarantine']);
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('no records in quarantine');
   });
 
-  test('dev waits up to 30 s for Redis and then answers', async () => {
+  test('turnfold dev waits up to 30 s for Redis and then answers', async () => {
     const { code, stdout, stderr } = await runBeforeServer(['dev'], { input: 'list src/jobs\n/quit\n' });
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('retrying for up to 30 s');

@@ -26,7 +26,7 @@ function readsFiles(): NonNullable<ProviderOptions['answers']> {
 }
 
 describe.each(MODELS)('the model %s', (model) => {
-  test('demo --model runs the whole conversation, and a provider that checks every format rule refuses nothing', async () => {
+  test('turnfold demo --model runs the whole conversation, and a provider that checks every format rule refuses nothing', async () => {
     await using provider = await startProvider({ answers: readsFiles(), apiKey: KEY });
     const run = await runTurnfold(['demo', '--model', model, '--json'], { env: envOf(provider.url) });
     expect(run.code, run.stderr).toBe(0);
@@ -38,7 +38,7 @@ describe.each(MODELS)('the model %s', (model) => {
   });
 });
 
-test('demo refuses a model without an API key before it starts anything', async () => {
+test('turnfold demo refuses a model without an API key before it starts anything', async () => {
   const env = { OPENAI_API_KEY: '' };
   const run = await runTurnfold(['demo', '--model', 'openai/gpt-5'], { env });
   expect(run).toMatchObject({ code: 1, stdout: '' });

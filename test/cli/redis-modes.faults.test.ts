@@ -90,20 +90,23 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
   });
 });
 
-test.skipIf(!hasServer)('dev that starts during a failover waits for the next master and then answers', async () => {
-  const { url, master, expectDeath } = await startSentinels();
-  master.signal('SIGKILL');
-  const child = startTurnfold(['dev'], { REDIS_URL: url });
-  child.stdin?.end('list src/jobs\n/quit\n');
-  const ended = endOf(child);
-  // On a busy machine, a failover may take less time than the start of a process.
-  await Promise.race([once(child.stderr ?? child, 'data'), ended]);
-  expectDeath();
-  const dev = await ended;
-  expect(dev.code, dev.stderr).toBe(0);
-  expect(dev.stderr).toMatch(/^the Redis at \S+ does not answer, retrying for up to 30 s/);
-  expect(dev.stdout).toContain('queues.ts');
-});
+test.skipIf(!hasServer)(
+  'turnfold dev that starts during a failover waits for the next master and then answers',
+  async () => {
+    const { url, master, expectDeath } = await startSentinels();
+    master.signal('SIGKILL');
+    const child = startTurnfold(['dev'], { REDIS_URL: url });
+    child.stdin?.end('list src/jobs\n/quit\n');
+    const ended = endOf(child);
+    // On a busy machine, a failover may take less time than the start of a process.
+    await Promise.race([once(child.stderr ?? child, 'data'), ended]);
+    expectDeath();
+    const dev = await ended;
+    expect(dev.code, dev.stderr).toBe(0);
+    expect(dev.stderr).toMatch(/^the Redis at \S+ does not answer, retrying for up to 30 s/);
+    expect(dev.stdout).toContain('queues.ts');
+  },
+);
 
 describe.each(['redis+sentinel', 'redis+cluster'])('if no node of %s answers', (scheme) => {
   async function findAbsent(): Promise<{ readonly url: string; readonly nodes: string }> {

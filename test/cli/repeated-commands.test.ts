@@ -54,7 +54,7 @@ async function untilVersion(conversation: string, version: number): Promise<void
 
 describe('a command with an unconfirmed write', () => {
   test.each(['approve', 'reject'])(
-    '%s with an unconfirmed write prints a command that repeats the decision on the same proposal',
+    'turnfold %s with an unconfirmed write prints a command that repeats the decision on the same proposal',
     async (verb) => {
       const id = `u-${verb}`;
       await appendSequences(id);
@@ -71,7 +71,7 @@ describe('a command with an unconfirmed write', () => {
     },
   );
 
-  test('restore and rollback with an unconfirmed write print a command that creates no second version', async () => {
+  test('turnfold restore and turnfold rollback with an unconfirmed write print a command that creates no second version', async () => {
     const id = 'u-restore';
     await own.client.append({ conversation: id, agent: 'reviewed', messages: [{ role: 'user', content: 'hello' }] });
     await own.client.enqueueTurn({ conversation: id, agent: 'reviewed', turn: 't1', input: 'hello' });
@@ -85,7 +85,7 @@ describe('a command with an unconfirmed write', () => {
     expect(await own.client.versions(id)).toHaveLength(2);
   });
 
-  test('enqueue with an unconfirmed write prints a shell-quoted command that creates no second turn', async () => {
+  test('turnfold enqueue with an unconfirmed write prints a shell-quoted command that creates no second turn', async () => {
     const again = await runUnconfirmed('enqueue', 'u-turn', "it's here", '--agent', 'reviewed', '--tenant', 'acme');
     const [, turn = ''] =
       /^enqueue u-turn 'it'\\''s here' --tenant acme --agent reviewed --turn (\S+)$/.exec(again) ?? [];
@@ -101,7 +101,7 @@ describe('a command with an unconfirmed write', () => {
     expect(await readUnconfirmed(['cancel', 'u-named', 't9'])).toMatchObject({ named: 'turn: t9: ' });
   });
 
-  test('import with an unconfirmed write prints the same command to repeat', async () => {
+  test('turnfold import with an unconfirmed write prints the same command to repeat', async () => {
     const messages = [{ role: 'user', content: 'hello' }];
     const file = await writeTemporary('talks.jsonl', [{ id: 'u-import', messages }]);
     const args = ['import', file, '--agent', 'reviewed'];
@@ -120,7 +120,7 @@ describe('a command with an unconfirmed write', () => {
     ['fork', '', ['fork', 'u-same', 'u-other', '--head', '1']],
     ['cancel', 'turn: t1: ', ['cancel', 'u-same', 't1']],
     ['erase', 'conversation: u-same: ', ['erase', 'u-same', '--yes']],
-  ])('%s with an unconfirmed write prints the same command to repeat', async (_, named, args) => {
+  ])('turnfold %s with an unconfirmed write prints the same command to repeat', async (_, named, args) => {
     isBroken = true;
     await own.client.enqueueTurn({ conversation: 'u-same', agent: 'reviewed', turn: 't1', input: 'hello' });
     await own.client.result('u-same', 't1', { waitMs: 60_000 });

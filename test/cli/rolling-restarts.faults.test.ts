@@ -37,7 +37,7 @@ function measureGaps(log: readonly Logged[]): number[] {
   });
 }
 
-test('rolling restarts of workers fail no turn whose model call outlasts them, and each turn continues within 4 s', async () => {
+test('rolling restarts of workers fail no turn whose model call outlasts a restart, and each turn continues within 4 s', async () => {
   const redis = await openOwnRedis();
   const model = await openHeldModel();
   const client = await openClient({ redisUrl: redis.url });

@@ -31,7 +31,7 @@ test('turnfold serve answers on 127.0.0.1, reports its metrics, and ends its str
 test('turnfold serve without keys refuses an address that other machines reach', async () => {
   const { code, stderr } = await runTurnfold(['serve', '--host', '0.0.0.0'], { env });
   expect(code).toBe(1);
-  expect(stderr).toContain('without --keys, the server listens on this machine only');
+  expect(stderr).toContain('without --keys, only a loopback address is allowed');
 });
 
 test.for([

@@ -41,7 +41,7 @@ async function traceOneTurn(done: string): Promise<{ code: number | null; spans:
   return { code, spans: readJsonLines(await readFile(spans, 'utf8')).map(({ name }) => name) };
 }
 
-test('a worker that stops sends its last spans before it exits', async () => {
+test('a worker that stops sends its last trace spans before it exits', async () => {
   const { code, spans } = await traceOneTurn('done({ code: 0 })');
   expect(code).toBe(0);
   expect(spans).toEqual(expect.arrayContaining(['invoke_agent held']));

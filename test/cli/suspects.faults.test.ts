@@ -107,7 +107,7 @@ function handedBack(log: readonly LogLine[]): unknown[] {
 }
 
 it.each(['exit', 'abort', 'throw', 'memory'])(
-  'a turn whose tool kills its process by %s dies for the third time in a process of its own, and no other turn moves',
+  'a turn whose tool kills its process by %s fails after its third death, in a child process, and no other turn is moved',
   async (tool) => {
     const world = await openWorld({ NODE_OPTIONS: '--max-old-space-size=256' });
     await Promise.all([...HEALTHY.map((id) => world.enqueue(id, 'wait wait')), world.enqueue('bad', tool)]);
@@ -126,7 +126,7 @@ it.each(['exit', 'abort', 'throw', 'memory'])(
 );
 
 it(
-  'a turn that blocks the event loop of its own process fails as poison, and that process ends',
+  'a turn that blocks the event loop of its own child process fails as `poison`, and the child process ends',
   async () => {
     const world = await openWorld();
     await Promise.all([...HEALTHY.map((id) => world.enqueue(id, 'wait wait')), world.enqueue('bad', 'block')]);
@@ -141,7 +141,7 @@ it(
 );
 
 it(
-  'a turn whose workers died twice of another cause completes in a process of its own, and the worker reports its steps',
+  'a turn whose workers died twice for another reason completes in a child process, and the worker reports its steps',
   async () => {
     const world = await openWorld({ TURNFOLD_LOG_LEVEL: 'debug' });
     await world.enqueue('unlucky', 'unlucky wait');
@@ -163,7 +163,7 @@ it(
 );
 
 it(
-  'a turn that made progress in a process of its own gets three attempts again, each in such a process',
+  'a turn that made progress in a child process gets three attempts again, each in a child process',
   async () => {
     const world = await openWorld();
     await world.enqueue('bad', 'unlucky exit');
@@ -176,7 +176,7 @@ it(
 );
 
 it(
-  'a stopping worker ends the process of a turn, and the turn completes elsewhere',
+  'a worker that stops ends the child process of a turn, and another worker completes the turn',
   async () => {
     const world = await openWorld({ TURNFOLD_SHUTDOWN_MS: '2000', BROKEN_IN_CHILD: 'hides' });
     await world.enqueue('held', 'hold');
@@ -192,7 +192,7 @@ it(
 );
 
 it.each(['hold', 'block'])(
-  'the process of a turn ends after its worker was killed, even if the turn is in a tool that does %s',
+  'the child process of a turn ends after its worker was killed, even if the turn is in a tool that does %s',
   async (tool) => {
     const world = await openWorld();
     await world.enqueue('held', tool);
@@ -207,7 +207,7 @@ it.each(['hold', 'block'])(
 );
 
 it(
-  'a worker runs at most four suspects at a time, and gives the others back for five seconds',
+  'a worker runs at most four suspects (turns whose workers died twice) at a time, and hands the others back for five seconds',
   async () => {
     const world = await openWorld();
     const ids = Array.from({ length: 6 }, (_, index) => `held${index + 1}`);
@@ -224,7 +224,7 @@ it(
 );
 
 it.each(['throws', 'exits'])(
-  'if the agents module %s in the process of a suspect, the turn runs alone in the process of its worker',
+  'if the agents module %s in the child process of a suspect, the suspect runs alone in the worker’s own process',
   async (way) => {
     const world = await openWorld({ BROKEN_IN_CHILD: way });
     await Promise.all([world.enqueue('bad', 'exit'), world.enqueue('unlucky', 'unlucky')]);

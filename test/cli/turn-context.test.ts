@@ -22,7 +22,7 @@ const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
 describe('--context', () => {
-  test('--context gives a turn its context, as JSON or from a file', async () => {
+  test('turnfold enqueue accepts --context as JSON or from a file, and stores the context with the turn', async () => {
     const file = await writeTemporary('context.json', '{ "user": "otto" }\n');
     const asked = ['hello', '--agent', 'servant', '--wait', '60'];
     expect(await turnfold('enqueue', 'c1', ...asked, '--context', CONTEXT)).toMatchObject({
@@ -35,14 +35,14 @@ describe('--context', () => {
     });
   });
 
-  test('enqueue refuses another --context under the same turn id', async () => {
+  test('turnfold enqueue refuses another --context under the same turn id', async () => {
     const args = ['enqueue', 'c3', 'hello', '--agent', 'servant', '--turn', 't1', '--context'];
     expect(await turnfold(...args, CONTEXT)).toMatchObject({ code: 0 });
     expect(await turnfold(...args, CONTEXT)).toMatchObject({ code: 0 });
     expect((await turnfold(...args, '{"user":"otto"}')).stderr).toContain('turn_conflict');
   });
 
-  test('redrive --context gives the new turn a context', async () => {
+  test('turnfold redrive --context gives the new turn a context', async () => {
     await own.client.enqueueTurn({ conversation: 'c4', agent: 'servant', turn: 't1', input: 'fail' });
     expect(await own.client.result('c4', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'failed' });
     await turnfold('redrive', 'c4', 't1', '--wait', '60', '--context', CONTEXT);
@@ -54,7 +54,7 @@ describe('--context', () => {
     );
   });
 
-  test('dev --context gives every turn its context', async () => {
+  test('turnfold dev --context gives every turn its context', async () => {
     const agents = `
       import { scriptedModel } from '${SOURCE}/providers/scripted.ts';
       const model = scriptedModel({ decide: ({ system }) => ({ content: system }) });
@@ -84,7 +84,7 @@ describe('--context', () => {
     },
   );
 
-  test('the error of --context names a file that is missing or is not JSON', async () => {
+  test('the error about --context names a file that is missing or is not JSON', async () => {
     const file = await writeTemporary('context.txt', 'gold-4711');
     const args = ['enqueue', 'c6', 'hello', '--agent', 'servant', '--context'];
     const broken = await turnfold(...args, `@${file}`);

@@ -17,7 +17,7 @@ const { turnfold } = own;
 const enqueue = (conversation: string, ...options: string[]) =>
   turnfold('enqueue', conversation, 'hello', '--agent', 'talker', '--json', ...options);
 
-test('enqueue gives a turn a delay, a deadline, a token limit and a treatment while the conversation is busy', async () => {
+test('turnfold enqueue accepts options for delay, deadline, priority, token limit, queue limit and behaviour in a busy conversation', async () => {
   const later = await enqueue('o1', '--turn', 't1', '--delay', '2h', '--deadline', '3h', '--max-queued-turns', '5');
   expect(readJsonLines(later.stdout)).toMatchObject([{ turn: 't1', state: 'scheduled' }]);
   const { turns } = await own.client.openTurns('o1');
@@ -37,13 +37,13 @@ test.each([
   ['--max-turn-tokens', ['--max-turn-tokens', '0']],
   ['--metadata', ['--metadata', '{']],
   ['--metadata', ['--metadata', '[1]']],
-])('enqueue names the option %s if its value is wrong', async (option, options) => {
+])('turnfold enqueue with a wrong value of %s fails with an error that names the option', async (option, options) => {
   const refused = await enqueue('o4', ...options);
   expect(refused.code).not.toBe(0);
   expect(refused.stdout + refused.stderr).toContain(option);
 });
 
-test('redrive takes a priority for the new turn, which a compaction does not have', async () => {
+test('turnfold redrive accepts a priority for the new turn, but not for a compaction', async () => {
   await own.client.enqueueTurn({ conversation: 'o5', agent: 'talker', turn: 't1', input: 'x', maxTurnTokens: 1 });
   expect(await own.client.result('o5', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'failed' });
   const again = await turnfold('redrive', 'o5', 't1', '--priority', '1', '--wait', '60');

@@ -35,7 +35,7 @@ async function ask(conversation: string, tool: 'elsewhere' | 'guarded'): Promise
 }
 
 describe('result and answer', () => {
-  test('result shows the call that a turn waits for, answer sends its result, and result --wait prints the answer', async () => {
+  test('turnfold result shows the call that a turn waits for, answer sends its result, and result --wait prints the answer', async () => {
     await ask('a1', 'elsewhere');
     const waiting = await turnfold('result', 'a1', 't1');
     expect(waiting).toMatchObject({
@@ -50,7 +50,7 @@ describe('result and answer', () => {
     });
   });
 
-  test('answer reads the tool result from a file, and --error marks the result as an error', async () => {
+  test('turnfold answer reads the tool result from a file, and --error marks the result as an error', async () => {
     await ask('a2', 'elsewhere');
     const file = await writeTemporary('result.txt', 'no such parcel');
     const brought = await turnfold('answer', 'a2', 't1', 'c2_0', '--file', file, '--error', '--json');
@@ -64,7 +64,7 @@ describe('result and answer', () => {
   test.each([
     ['--approve', [], 'heard: it ran'],
     ['--deny', ['too late today'], 'too late today'],
-  ])('answer %s decides on a call that needs approval', async (option, more, said) => {
+  ])('turnfold answer %s decides on a call that needs approval', async (option, more, said) => {
     const conversation = `guarded${option}`;
     await ask(conversation, 'guarded');
     expect(await turnfold('answer', conversation, 't1', 'c2_0', option, ...more)).toMatchObject({ code: 0 });
@@ -72,7 +72,7 @@ describe('result and answer', () => {
     expect(answer?.content).toContain(said);
   });
 
-  test('answer fails without a result or decision, and with contradicting options', async () => {
+  test('turnfold answer fails without a result or decision, and with contradicting options', async () => {
     for (const options of [[], ['--approve', '--deny'], ['--approve', '--error']]) {
       const run = await turnfold('answer', 'a1', 't1', 'c2_0', ...options);
       expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('invalid_input: --content: ') });
@@ -82,7 +82,7 @@ describe('result and answer', () => {
   });
 });
 
-test('cancel settles a waiting turn, and exits with 1 for a completed turn', async () => {
+test('turnfold cancel settles a waiting turn, and exits with 1 for a completed turn', async () => {
   await ask('k1', 'elsewhere');
   expect(await turnfold('cancel', 'k1', 't1')).toMatchObject({ code: 0, stdout: 't1  canceled\n' });
   expect(await own.client.result('k1', 't1')).toMatchObject({ state: 'canceled' });
@@ -95,7 +95,7 @@ test('cancel settles a waiting turn, and exits with 1 for a completed turn', asy
 describe('turns', () => {
   const later = { delayMs: 3_600_000 };
 
-  test('turns lists open turns in order, with the command that answers the first one', async () => {
+  test('turnfold turns lists open turns in order, with the command that answers the first one', async () => {
     await ask('o1', 'guarded');
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't3', input: 'later', ...later });
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't2', input: 'next' });
@@ -122,7 +122,7 @@ describe('turns', () => {
     expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
   });
 
-  test('result --wait names the turn that a queued turn waits behind, with the command that answers it', async () => {
+  test('turnfold result --wait names the turn that a queued turn waits behind, with the command that answers it', async () => {
     await ask('behind', 'guarded');
     await own.client.enqueueTurn({ conversation: 'behind', agent: 'asker', turn: 't2', input: 'next' });
     const hash = (await own.client.result('behind', 't1')).waiting?.calls[0]?.hash;
@@ -131,12 +131,12 @@ describe('turns', () => {
     expect(waited.stderr).toContain(`turnfold answer behind t1 c2_0 --hash ${hash} --approve (or --deny)\n`);
   });
 
-  test('answer refuses the hash of another call, and shows who has decided a call otherwise', async () => {
+  test('turnfold answer refuses a hash that belongs to another call, and shows who has already decided the call differently', async () => {
     await ask('o3', 'guarded');
     const answer = async (...options: string[]) => await turnfold('answer', 'o3', 't1', 'c2_0', ...options);
     expect(await answer('--hash', 'of-another-call', '--approve')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('the hash names another call'),
+      stderr: expect.stringContaining('the hash does not belong to the call that turn t1 now has under this id'),
     });
     expect(await answer('--deny', '--by', 'ann')).toMatchObject({ code: 0 });
     expect(await answer('--approve')).toMatchObject({
@@ -145,7 +145,7 @@ describe('turns', () => {
     });
   });
 
-  test('turns lists at most --limit turns of one tenant', async () => {
+  test('turnfold turns lists at most --limit turns of one tenant', async () => {
     const conversation = 'o2';
     for (const turn of ['t1', 't2']) {
       await own.client.enqueueTurn({ conversation, tenant: 'acme', agent: 'asker', turn, input: 'later', ...later });
@@ -195,7 +195,7 @@ describe('lists over all conversations', () => {
     expect((await turnfold('waiting', '--for', 'luck')).stderr).toContain('invalid_input: --for: ');
   });
 
-  test('conversations prints a table of at most 100 columns, or pages with --after', async () => {
+  test('turnfold conversations prints a table of at most 100 columns, or pages with --after', async () => {
     const tenant = 'pages';
     for (const id of ['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'b', 'c']) {
       const messages = [{ role: 'user' as const, content: 'x' }];
@@ -218,7 +218,7 @@ describe('lists over all conversations', () => {
   });
 });
 
-test('erase of a missing conversation prints a note and exits with 0', async () => {
+test('turnfold erase of a missing conversation prints a note and exits with 0', async () => {
   await own.client.enqueueTurn({
     conversation: 'x1',
     tenant: 'acme',
@@ -249,7 +249,7 @@ test('erase of a missing conversation prints a note and exits with 0', async () 
   });
 });
 
-test('describe prints the state of a conversation, and erase --yes removes the conversation', async () => {
+test('turnfold describe prints the state of a conversation, and erase --yes removes the conversation', async () => {
   await ask('d1', 'elsewhere');
   const described = await turnfold('describe', 'd1');
   expect(described.code).toBe(0);

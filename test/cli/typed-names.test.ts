@@ -124,7 +124,7 @@ describe('an error names the option or argument that was typed', () => {
     expect(nameTypedField(of('tenant'), command)).toMatchObject({ message: '--tenant: is no longer kept' });
   });
 
-  test('dev refuses an invalid --conversation before it starts anything', async () => {
+  test('turnfold dev refuses an invalid --conversation before it starts anything', async () => {
     const run = await runTurnfold(['dev', '--conversation', NO_ID]);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toMatch(/^turnfold: invalid_input: --conversation: /);
@@ -163,7 +163,7 @@ describe('an error names the option or argument that was typed', () => {
     expect(error).toMatchObject({ code: 'over_hard_limit', field: 'turn' });
   });
 
-  test('import reports an invalid option once, and an invalid id as a field of the file', async () => {
+  test('turnfold import reports an invalid option once, and an invalid id as a field of the file', async () => {
     const messages = [{ role: 'user', content: 'hello' }];
     const file = await writeTemporary('talks.jsonl', [
       { id: NO_ID, messages },

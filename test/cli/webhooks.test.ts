@@ -13,7 +13,7 @@ const agent = { name: 'talker', system: '', tools: [], policy: {}, model };
 const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
-test('webhooks add prints the secret once, and workers that allow private addresses send signed events', async () => {
+test('turnfold webhooks add prints the secret once, and workers that allow private addresses send signed events', async () => {
   const { url: redisUrl } = await openOwnRedis();
   const run = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: redisUrl } });
   const workers = await startWorkers({ redisUrl, agents: [agent], webhooks: { allowPrivate: true } });
@@ -62,7 +62,7 @@ test.each([
   ['--tenant', 'invalid_input', ['add', 'https://example.com', '--tenant', 'a b']],
   ['webhook', 'not_found', ['remove', 'nothing']],
   ['webhook', 'not_found', ['retry', 'nothing']],
-])('webhooks refuses a wrong %s with %s: %j', async (name, code, args) => {
+])('turnfold webhooks refuses a wrong %s with %s: %j', async (name, code, args) => {
   const run = await turnfold('webhooks', ...args);
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toContain(`${code}: ${name}: `);

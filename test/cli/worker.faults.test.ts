@@ -50,7 +50,7 @@ test('a worker answers turns until SIGTERM, then exits with 0', async () => {
   expect(await worker.stop()).toBe(0);
 });
 
-test('enqueue --wait prints a command that continues to wait if no worker answers in time', async () => {
+test('turnfold enqueue --wait prints a command that continues to wait if no worker answers in time', async () => {
   const args = ['enqueue', 'w2', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '0.2'];
   const run = await runTurnfold(args, { env: { REDIS_URL: redis.url } });
   expect(run).toMatchObject({ code: 1, stdout: 't1  queued\n' });
@@ -172,7 +172,7 @@ describe('a worker refuses to start', () => {
 describe('dev', () => {
   const talk = (input: string, ...args: string[]) => runTurnfold(['dev', ...args], { input });
 
-  test('dev answers the lines of a pipe in order, runs slash commands, and ends at /quit', async () => {
+  test('turnfold dev answers the lines of a pipe in order, runs slash commands, and ends at /quit', async () => {
     const input = ['list src/jobs', '/show', '/versions', '/compact', '/bogus', '', '/quit', 'never said'].join('\n');
     const { code, stdout } = await talk(input, '--conversation', 'd1');
     expect(code).toBe(0);
@@ -191,13 +191,13 @@ describe('dev', () => {
     expect(stdout).not.toContain('workspace> ');
   });
 
-  test('dev ends when its input ends', async () => {
+  test('turnfold dev ends when its input ends', async () => {
     const { code, stdout } = await talk('hello', '--conversation', 'd2');
     expect(code).toBe(0);
     expect(stdout).toContain('Ask me:');
   });
 
-  test('dev refuses an unknown --agent and lists the known agents', async () => {
+  test('turnfold dev refuses an unknown --agent and lists the known agents', async () => {
     const { code, stderr } = await talk('hello', '--agent', 'nobody');
     expect(code).toBe(1);
     expect(stderr).toMatch(/invalid_config: --agent: .*workspace/);

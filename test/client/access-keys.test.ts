@@ -49,7 +49,7 @@ class Fixture {
 }
 
 describe('authenticate', () => {
-  test('a token is granted in the tenant of its key, with the scopes of its key (I19)', async () => {
+  test('authenticate grants a token the tenant and the scopes of its key (I19)', async () => {
     const keys = (await Fixture.open()).openProcess();
     const one = await keys.create({ tenant: 'one', scopes: ['answer', 'read', 'read'] });
     const two = await keys.create({ tenant: 'two', scopes: ['admin'] });
@@ -70,19 +70,19 @@ describe('authenticate', () => {
     `tfk_${'0'.repeat(16)}_short`,
     `Bearer tfk_${'0'.repeat(16)}_${'a'.repeat(43)}`,
     '\0'.repeat(64),
-  ])('the text %j is refused as malformed, without a read from the store', async (token) => {
+  ])('authenticate refuses the malformed text %j without a read from the store', async (token) => {
     const fixture = await Fixture.open();
     expect(await fixture.openProcess().authenticate(token)).toEqual({ status: 'refused', why: 'malformed' });
     expect(fixture.calls.reads).toBe(0);
   });
 
-  test('a token of an unknown key is refused', async () => {
+  test('authenticate refuses the token of an unknown key', async () => {
     const keys = (await Fixture.open()).openProcess();
     const token = `tfk_${'0'.repeat(16)}_${'a'.repeat(43)}`;
     expect(await keys.authenticate(token)).toEqual({ status: 'refused', why: 'unknown' });
   });
 
-  test('a token is granted from memory for two seconds, and its use is recorded once a minute', async () => {
+  test('authenticate remembers a granted token for two seconds, and records its use once a minute', async () => {
     const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     const { token } = await keys.create({ tenant: 'one', scopes: ['read'] });
@@ -95,7 +95,7 @@ describe('authenticate', () => {
     expect(fixture.calls).toEqual({ reads: 31, uses: 2 });
   });
 
-  test('another process refuses a revoked key as soon as it has remembered the key for two seconds', async () => {
+  test('a process refuses a key that another process revoked once two seconds have passed', async () => {
     const fixture = await Fixture.open();
     const [keys, other] = [fixture.openProcess(), fixture.openProcess()];
     const { key, token } = await keys.create({ tenant: 'one', scopes: ['read'] });
@@ -116,7 +116,7 @@ describe('authenticate', () => {
     expect(await keys.authenticate(token)).toEqual({ status: 'refused', why: 'expired' });
   });
 
-  test('a new secret is granted at once, and the secret before it until the grace period ends', async () => {
+  test('after a rotation, the new secret is granted at once, and the old secret until the grace period ends', async () => {
     const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     const { key, token } = await keys.create({ tenant: 'one', scopes: ['read'] });
@@ -151,7 +151,7 @@ describe('management of access keys', () => {
     expect(JSON.stringify([key, await keys.list()])).not.toContain(stored?.key.hash);
   });
 
-  test('keys are listed with their states, of all tenants or one', async () => {
+  test('access keys are listed with their states, for all tenants or for one tenant', async () => {
     const fixture = await Fixture.open();
     const keys = fixture.openProcess();
     await keys.create({ tenant: 'a', scopes: ['read'], expiresInMs: 1_000 });
@@ -166,7 +166,7 @@ describe('management of access keys', () => {
     expect(await keys.list({ tenant: 'b' })).toEqual([]);
   });
 
-  test('invalid input is refused with the name of its field', async () => {
+  test('invalid input for an access key is refused with the name of its field', async () => {
     const keys = (await Fixture.open()).openProcess();
     const { key } = await keys.create({ tenant: 'one', scopes: ['read'] });
     await keys.revoke(key.id);

@@ -55,7 +55,7 @@ async function expectRefused(call: (client: TurnfoldClient) => Promise<unknown>,
 const FINE = { type: 'image', data: PIXEL, mediaType: 'image/png' } as const;
 const target = { conversation: 'c1', agent: 'a' };
 
-test.each(BAD)('a turn, an append and an import refuse %s, and name its field', async (_, part, why) => {
+test.each(BAD)('enqueueTurn, append and import refuse %s, and the error names the field', async (_, part, why) => {
   const messages: Message[] = [
     { role: 'user', content: 'one' },
     { role: 'user', content: 'two', parts: [FINE, part] },
@@ -85,7 +85,7 @@ test.each<[string, InputPart]>([
   ['an address', { type: 'image', url: 'HTTPS://a.test/a.png?sig=1%2F2' }],
   ['a text file', file(Buffer.from('a;b').toString('base64'), 'text/csv')],
   ['a reference', { type: 'file', reference: 'file:///k', mediaType: 'application/pdf' }],
-])('a turn takes %s', async (_, part) => {
+])('enqueueTurn accepts a message part with %s', async (_, part) => {
   const { client } = await open();
   expect(await client.enqueueTurn({ ...target, input: 'x', parts: [part] })).toMatchObject({ isNew: true });
 });

@@ -64,7 +64,7 @@ async function contextOf(conversation: string): Promise<string[]> {
   return items.map(({ message: { role, content } }) => `${role}: ${content}`);
 }
 
-test('onBusy reject fails with conversation_busy while a turn runs, and with an idle conversation the turn runs', async () => {
+test('a turn with onBusy reject fails with conversation_busy while another turn runs, and runs in an idle conversation', async () => {
   const release = await hold('c-reject');
   const refused = fixture.client.enqueueTurn({
     conversation: 'c-reject',
@@ -90,7 +90,7 @@ test('onBusy interrupt cancels the running turn, and the model sees what the tur
   expect(context.map((message) => message.split(':')[0])).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
 });
 
-test('onBusy rollback cancels the running turn, and the model sees nothing of it, while the log keeps it', async () => {
+test('onBusy rollback cancels the running turn and hides its messages from the model, while the log keeps them', async () => {
   await ask('c-rollback', 'first', 'enqueue');
   await hold('c-rollback');
   expect(await ask('c-rollback', 'new', 'rollback')).toMatchObject({ answer: { content: 'heard first, new' } });
@@ -115,14 +115,14 @@ test('onBusy rollback cancels the running turn, and the model sees nothing of it
   });
 });
 
-test('onBusy rollback behind the first turn of a conversation leaves an empty context for the new turn', async () => {
+test('onBusy rollback of the first turn of a conversation leaves an empty context for the new turn', async () => {
   await hold('c-first');
   expect(await ask('c-first', 'edited', 'rollback')).toMatchObject({ answer: { content: 'heard edited' } });
   expect(await contextOf('c-first')).toEqual(['user: edited', 'assistant: heard edited']);
   expect(await ask('c-first', 'later', 'enqueue')).toMatchObject({ answer: { content: 'heard edited, later' } });
 });
 
-test('two rollbacks in a row behind the first turn leave the messages of both canceled turns out of the context', async () => {
+test('two onBusy rollbacks in a row at the start of a conversation leave the messages of both canceled turns out of the context', async () => {
   await hold('c-twice');
   running.delete('c-twice');
   const again = { conversation: 'c-twice', agent: 'talker', input: 'hold', turn: 'again', onBusy: 'rollback' } as const;
@@ -146,7 +146,7 @@ test('onBusy steer puts the message into the running turn before its next model 
   expect(await fixture.client.enqueueTurn(steer)).toMatchObject({ state: 'completed', isNew: false });
 });
 
-test('the stream and the events of a turn say where a steering message entered it', async () => {
+test('the stream and the events of a turn show where a steering message entered the turn', async () => {
   const release = await hold('c-place');
   const read = readTypes('c-place', 'held');
   await fixture.client.enqueueTurn({
@@ -189,7 +189,7 @@ test('a turn with onBusy steer runs as a turn of its own if no other turn is ope
   expect(await ask('c-alone', 'x', 'steer')).toMatchObject({ state: 'completed', answer: { content: 'heard x' } });
 });
 
-test('a turn with a delay accepts no onBusy but enqueue', async () => {
+test('a delayed turn is refused with any onBusy except enqueue', async () => {
   const later = { conversation: 'c-later', agent: 'talker', input: 'x', delayMs: 3_600_000 } as const;
   for (const onBusy of ['reject', 'interrupt', 'rollback', 'steer'] as const) {
     const refused = fixture.client.enqueueTurn({ ...later, onBusy });
@@ -199,7 +199,7 @@ test('a turn with a delay accepts no onBusy but enqueue', async () => {
 });
 
 test.each(['interrupt', 'rollback', 'steer'] as const)(
-  'a late %s for an ended turn leaves the next one alone',
+  'a late %s that names an ended turn does not touch the next turn',
   async (onBusy) => {
     const conversation = `c-late-${onBusy}`;
     await ask(conversation, 'first', 'enqueue');
@@ -218,20 +218,23 @@ test.each(['interrupt', 'rollback', 'steer'] as const)(
   },
 );
 
-test('onBusy interrupt with the running turn cancels that turn', async () => {
+test('onBusy interrupt that names the running turn cancels that turn', async () => {
   await hold('c-named');
   const input = { conversation: 'c-named', agent: 'talker', input: 'new', turn: 'new' } as const;
   await fixture.client.enqueueTurn({ ...input, onBusy: 'interrupt', busyTurn: 'held' });
   expect(await fixture.client.result('c-named', 'held')).toMatchObject({ state: 'canceled' });
 });
 
-test.each([undefined, 'enqueue', 'reject'] as const)('a turn for onBusy %s to act on is refused', async (onBusy) => {
-  const input = { conversation: 'c-none', agent: 'talker', input: 'x', onBusy, busyTurn: 't1' };
-  const refused = fixture.client.enqueueTurn(input);
-  await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'busyTurn' });
-});
+test.each([undefined, 'enqueue', 'reject'] as const)(
+  'a turn with onBusy %s is refused if it names a busyTurn',
+  async (onBusy) => {
+    const input = { conversation: 'c-none', agent: 'talker', input: 'x', onBusy, busyTurn: 't1' };
+    const refused = fixture.client.enqueueTurn(input);
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'busyTurn' });
+  },
+);
 
-test('a cancel of a turn whose message is in the running one ends both', async () => {
+test('canceling a turn whose message was steered into a running turn ends both turns', async () => {
   const release = await hold('c-both');
   const steer = { conversation: 'c-both', agent: 'talker', input: 'hold', turn: 's1', onBusy: 'steer' } as const;
   running.delete('c-both');

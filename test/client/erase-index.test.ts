@@ -54,7 +54,7 @@ async function renameAll(index: string): Promise<void> {
   await fixture.redis.hset(index, Object.fromEntries(names.map((name) => [`v2/${name}`, ''])));
 }
 
-test.each(DAMAGES)('an erase leaves nothing of a conversation whose index %s', async (why, damage) => {
+test.each(DAMAGES)('an erase removes all data of a conversation whose index %s', async (why, damage) => {
   const id = `erased-${DAMAGES.findIndex(([name]) => name === why)}`;
   const neighbour = `${id}.neighbour`;
   await damage(await fill(id));
@@ -68,7 +68,7 @@ test.each(DAMAGES)('an erase leaves nothing of a conversation whose index %s', a
   expect(await fixture.client.result(id, 'anew', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
 });
 
-test('an idle TTL erases all of a conversation whose index is a set', async () => {
+test('the end of an idle TTL erases a whole conversation whose index is a set', async () => {
   const { client, redis } = fixture;
   const index = await fill('rests');
   await client.cancel('rests', 'waits');
@@ -82,7 +82,7 @@ test('an idle TTL erases all of a conversation whose index is a set', async () =
   await vi.waitFor(async () => expect(await leftOf('rests')).toEqual([]), { timeout: 60_000, interval: 100 });
 });
 
-test('an idle TTL does not erase a scheduled turn that the index does not list', async () => {
+test('the end of an idle TTL does not erase a conversation with a scheduled turn that the index does not list', async () => {
   const { client, redis } = fixture;
   const index = await fill('sleeps');
   await client.cancel('sleeps', 'waits');
@@ -96,7 +96,7 @@ test('an idle TTL does not erase a scheduled turn that the index does not list',
   expect(await redis.type(index)).toBe('hash');
 });
 
-test('an erase whose user may not search Redis fails with the missing rule, and removes nothing', async () => {
+test('an erase by a Redis user without the permission to search fails with the missing rule, and removes nothing', async () => {
   const { client, redis, url } = fixture;
   await replaceBySet(await fill('guarded'));
   const before = await leftOf('guarded');
@@ -111,7 +111,7 @@ test('an erase whose user may not search Redis fails with the missing rule, and 
   expect((await client.erase('guarded')).removedKeys).toBeGreaterThan(8);
 });
 
-test('a fork without turns has an index, so its erase needs no search', async () => {
+test('a fork without turns has an index of its keys, so that its erase needs no search of Redis', async () => {
   const { client, redis } = fixture;
   await fill('source');
   await client.cancel('source', 'waits');

@@ -39,7 +39,7 @@ function say(word: string, count = 6) {
   }));
 }
 
-test('a conversation that another client erased and created again shows its own texts, even of the same size', async () => {
+test('the client shows the new texts of a conversation that another client erased and created again, even of the same size', async () => {
   const { store, client } = await openCounted();
   const other = createMemoryClient(store);
   const startsOf = async () => {
@@ -54,7 +54,7 @@ test('a conversation that another client erased and created again shows its own 
   expect(new Set(await startsOf())).toEqual(new Set(['dog']));
 });
 
-test('calls at the same time share one read of the context, and the last one needs none', async () => {
+test('simultaneous calls of the inspecting methods share one read of the context, and a later call needs no read', async () => {
   const { client, reads } = await openCounted();
   await client.append({ conversation, agent, messages: say('red') });
   await Promise.all([client.breakdown(conversation), client.plan(conversation)]);
@@ -63,7 +63,7 @@ test('calls at the same time share one read of the context, and the last one nee
   expect(reads).toEqual(['context']);
 });
 
-test('an erase forgets the context, also one that is read during the erase', async () => {
+test('an erase removes a context from the cache, even if the context is read during the erase', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: begin } = Promise.withResolvers<void>();
   let isHeld = true;
@@ -99,7 +99,7 @@ test('an erase forgets the context, also one that is read during the erase', asy
   expect(reads).toEqual(['context', 'context', 'context']);
 });
 
-test('reports with several search texts read the summaries of a version once', async () => {
+test('several reports with a search text read the summaries of a version only once', async () => {
   const { client, store, reads } = await openCounted();
   await client.append({ conversation, agent, messages: say('red', 8) });
   const { lease } = await claimPass(store, { tenant: '_', id: conversation });
@@ -108,7 +108,7 @@ test('reports with several search texts read the summaries of a version once', a
   expect(reads).toEqual(['summaries']);
 });
 
-test('a breakdown parses the thinking of each message once, and only that of new messages later', async () => {
+test('breakdown parses the reasoning of each message once, and later calls parse only new messages', async () => {
   let parsed = 0;
   const { client } = await openCounted((inner) => ({
     readContext: async (...given) => {
@@ -137,7 +137,7 @@ test('a breakdown parses the thinking of each message once, and only that of new
   expect([once, parsed]).toEqual([3, 3]);
 });
 
-test('the evidence of a context is kept no longer than the context', async () => {
+test('the cache keeps the evidence of a context no longer than the context itself', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const readEvidence = keepLastEvidence();

@@ -64,18 +64,18 @@ const piece = (value: string, step = 1): Body => ({ type: 'text', step, piece: v
 const restart = (step = 1): Body => ({ type: 'restart', step });
 
 describe('parts of a message that a model is writing', () => {
-  test('a reader gets the pieces of a page as one piece of text, and the next page continues it', () => {
+  test('a reader gets the pieces of a page as one piece of text, and the next page continues the text', () => {
     const pages = [page([batch(1, [text('It ')]), batch(2, [text('is ', 3)])]), page([batch(3, [text('blue.', 6)])])];
     expect(read(...pages)).toEqual([piece('It is '), piece('blue.')]);
   });
 
-  test('a reader gets a piece once that a worker wrote twice, because the first reply was lost', () => {
+  test('a reader gets a piece of text only once if a worker wrote it twice after a lost reply', () => {
     expect(read(page([batch(1, [text('It ')]), batch(2, [text('It ')]), batch(3, [text('is', 3)])]))).toEqual([
       piece('It is'),
     ]);
   });
 
-  test('a reader gets reasoning, text, and tool calls with arguments as they grow', () => {
+  test('a reader gets reasoning, text, and tool calls with their growing arguments', () => {
     const first = batch(1, [{ kind: 'reasoning', at: 0, text: 'hm' }, text('Let me see.')]);
     const call = batch(2, [
       { kind: 'call', call: 0, name: 'look' },
@@ -95,12 +95,12 @@ describe('parts of a message that a model is writing', () => {
     ]);
   });
 
-  test('a reader gets nothing behind a missing piece until the step is recorded', () => {
+  test('a reader gets no text after a missing piece until the step is recorded', () => {
     const pages = [page([batch(1, [text('It ')]), batch(3, [text('blue.', 6)])]), page([], [says(2, 'It is blue.')])];
     expect(read(...pages)).toEqual([piece('It '), piece('is blue.')]);
   });
 
-  test('the pieces of a later owner, or of the next model of a chain, take back the text of the earlier call', () => {
+  test('the pieces of a later owner, or of the next model of a chain, withdraw the text of the earlier call', () => {
     for (const later of [
       { epoch: 2, attempt: 1 },
       { epoch: 1, attempt: 2 },
@@ -111,7 +111,7 @@ describe('parts of a message that a model is writing', () => {
     }
   });
 
-  test('a reader drops the pieces of an earlier owner that come late', () => {
+  test('a reader drops late pieces of an earlier owner of the turn', () => {
     const pages = [
       page([batch(1, [text('It is red')], { epoch: 2 })]),
       page([batch(2, [text(' bl', 9)], { epoch: 1 })]),
@@ -119,7 +119,7 @@ describe('parts of a message that a model is writing', () => {
     expect(read(...pages)).toEqual([piece('It is red')]);
   });
 
-  test('the last parts of a turn take back text that never reached the log', () => {
+  test('the last parts of a turn withdraw text that never reached the log', () => {
     const assembler = new PartAssembler();
     assembler.read(page([batch(1, [text('It is bl')])]));
     expect(withoutIds(assembler.end())).toEqual([restart()]);
@@ -128,7 +128,7 @@ describe('parts of a message that a model is writing', () => {
 });
 
 describe('parts of a message in the log', () => {
-  test('a reader without pieces gets each message, call and result from the log', () => {
+  test('a reader without streamed pieces gets each message, call and result from the log', () => {
     const log = [says(2, 'Let me see.', ['{}']), result(3, 'c2_0', 'sky'), says(4, 'It is blue.')];
     expect(read(page([], log))).toEqual([
       piece('Let me see.'),
@@ -138,7 +138,7 @@ describe('parts of a message in the log', () => {
     ]);
   });
 
-  test('the log completes the text of a reader, and takes back text that it does not have', () => {
+  test('the recorded message completes the streamed text of a reader, and withdraws text that the log does not have', () => {
     const begun = page([batch(1, [text('It is ')])]);
     expect(read(begun, page([], [says(2, 'It is blue.')]))).toEqual([piece('It is '), piece('blue.')]);
     expect(read(begun, page([], [says(2, 'No idea.')]))).toEqual([piece('It is '), restart(), piece('No idea.')]);
@@ -148,7 +148,7 @@ describe('parts of a message in the log', () => {
     ]);
   });
 
-  test('a tool call of another model call than the recorded one is taken back', () => {
+  test('a streamed tool call is withdrawn if the recorded model call made another tool call', () => {
     const call = { kind: 'call', call: 0, name: 'find' } as const;
     expect(read(page([batch(1, [call])]), page([], [says(2, '', ['{}'])]))).toMatchObject([
       { type: 'tool-call-start', name: 'find' },
@@ -157,7 +157,7 @@ describe('parts of a message in the log', () => {
     ]);
   });
 
-  test('a late reader gets the reasoning of a step before its message, and pages in the order of the turn', () => {
+  test('a late reader gets all parts in the order of the turn, with the reasoning of each step before its message', () => {
     const entries = [
       batch(1, [{ kind: 'reasoning', at: 0, text: 'hm' }]),
       { id: '2-0', compaction: { version: 1, tokensBefore: 9, tokensAfter: 5, archived: 2, head: 3 } },
@@ -185,7 +185,7 @@ describe('parts of a message in the log', () => {
     expect(read(...inLogPages), 'log in pages').toEqual(whole);
   });
 
-  test('a reader starts again if a failover lost log entries that the reader has', () => {
+  test('a reader starts again from the log if a failover lost log entries that the reader has received', () => {
     const log = [says(2, 'It is blue.')];
     const assembler = new PartAssembler();
     assembler.read(page([], log));
@@ -199,7 +199,7 @@ describe('parts of a message in the log', () => {
 describe('a reader that resumes', () => {
   const begun = page([batch(1, [text('It is ')])]);
 
-  test('a reader that resumes gets what follows its id, from pieces and from the log', () => {
+  test('a reader that resumes after an id gets the following parts, from streamed pieces and from the log', () => {
     const more = page([batch(1, [text('It is ')]), batch(2, [text('blue', 6)])]);
     expect(resume([begun], more)).toEqual([piece('blue')]);
     expect(resume([begun], page([], [says(2, 'It is blue.')]))).toEqual([piece('blue.')]);
@@ -207,7 +207,7 @@ describe('a reader that resumes', () => {
     expect(resume([begun, page([], log.slice(0, 1))], page([], log.slice(1)))).toMatchObject([{ type: 'tool-result' }]);
   });
 
-  test('a reader that resumes takes its text back if the step now has another text', () => {
+  test('a reader that resumes withdraws its text if the step now has another text', () => {
     const other = page([batch(1, [text('It is ')]), batch(2, [text('It may be')], { epoch: 2 })]);
     expect(resume([begun], other)).toEqual([restart(), piece('It may be')]);
     const shorter = page([batch(2, [text('It')], { epoch: 2 })]);
@@ -221,7 +221,7 @@ describe('a reader that resumes', () => {
     expect(resume([begun], sealed)).toEqual([piece('blue.')]);
   });
 
-  test('a reader that resumes gets no compaction twice', () => {
+  test('a reader that resumes gets each compaction only once', () => {
     const compaction = { id: '2-0', compaction: { version: 3, tokensBefore: 9, tokensAfter: 5, archived: 2, head: 1 } };
     expect(resume([page([compaction])], page([compaction]))).toEqual([]);
   });
@@ -238,7 +238,7 @@ describe('a reader that resumes', () => {
   });
 });
 
-test('a reader that resumes behind any part gets the parts that follow, if the stream has only the first pieces', () => {
+test('a reader that resumes after any part gets the parts that follow, even if the stream has only the first pieces', () => {
   const whole = page(
     [batch(1, [text('echo')])],
     [says(2, 'echoed and told', ['{}']), result(3, 'c2_0', 'ok'), says(4, 'done')],
@@ -253,7 +253,7 @@ test('a reader that resumes behind any part gets the parts that follow, if the s
   }
 });
 
-test('a reader that resumes gets no pieces of a failed model call, once the message of another one is in the log', () => {
+test('a reader that resumes gets no pieces of a failed model call once the message of another model call is in the log', () => {
   const whole = page([batch(1, [text('something else entirely')])], [says(2, 'echoed and told')]);
   const { parts } = new PartAssembler().read(whole);
   expect(withoutIds(parts)).toEqual([piece('echoed and told')]);

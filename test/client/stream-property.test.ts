@@ -189,7 +189,7 @@ class World {
   }
 }
 
-test('readers of a turn end with the messages of the log, whatever order pieces, losses, trims, restarts and resumptions have', async () => {
+test('readers of a turn end with the messages of the log, for any order of pieces, losses, trims, restarts and resumptions', async () => {
   const db = await TestDatabase.open();
   await fc.assert(
     fc.asyncProperty(fc.array(operation, { maxLength: 60 }), fc.boolean(), async (operations, isCanceled) => {

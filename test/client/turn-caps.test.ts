@@ -22,7 +22,7 @@ test('a turn that waits longer than its deadline fails with turn_timeout', async
   });
 });
 
-test('a deadline aborts a model call', async () => {
+test('the deadline of a turn aborts its model call', async () => {
   await fixture.client.enqueueTurn({ conversation: 'd-call', agent, input: 'hold', turn: 't1', deadlineMs: 300 });
   expect(await fixture.client.result('d-call', 't1', { waitMs: 60_000 })).toMatchObject({
     state: 'failed',
@@ -57,7 +57,7 @@ test('a model call that would exceed the token limit of its turn is not made, an
   expect(failed).toMatchObject({ state: 'failed', failure: { code: 'token_limit' }, requestTokens: [first] });
 });
 
-test('deadline and token limit are validated', async () => {
+test('enqueueTurn refuses an invalid deadline or token limit of a turn, and the error names the field', async () => {
   for (const wrong of [{ deadlineMs: 0 }, { deadlineMs: 1.5 }, { maxTurnTokens: 0 }, { maxTurnTokens: 1e12 }]) {
     const call = fixture.client.enqueueTurn({ conversation: 'k-bad', agent, input: 'x', ...wrong });
     await expect(call).rejects.toMatchObject({ code: 'invalid_input', field: Object.keys(wrong)[0] });

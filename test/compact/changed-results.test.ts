@@ -17,7 +17,7 @@ async function compactRound(messages: readonly unknown[]): Promise<unknown[]> {
 }
 
 describe('results that a compaction shortened', () => {
-  test('blocks of Anthropic keep their keys, and other blocks of the message stay as they are', async () => {
+  test('compactMessages keeps the keys of an Anthropic result block that it masks, and leaves the other blocks of the message unchanged', async () => {
     const note = { type: 'text', text: 'Both pages are there.', cache_control: { type: 'ephemeral' } };
     const results = [
       { type: 'tool_result', tool_use_id: 'call-1', content: first, cache_control: { type: 'ephemeral' } },
@@ -40,7 +40,7 @@ describe('results that a compaction shortened', () => {
     });
   });
 
-  test('outputs of Responses stay items of their type', async () => {
+  test('compactMessages keeps the item type of a Responses API output that it masks', async () => {
     const messages = [
       { role: 'user', content: 'Run.' },
       { type: 'custom_tool_call', call_id: 'call-1', name: 'patch', input: 'x' },
@@ -64,7 +64,7 @@ describe('results that a compaction shortened', () => {
     expect(returned).toContain(messages[1]);
   });
 
-  test('a message of the AI SDK keeps the results that did not change', async () => {
+  test('compactMessages keeps the unchanged results of an AI SDK message in which it masks another result', async () => {
     const result = (toolCallId: string, output: unknown) => ({
       type: 'tool-result',
       toolCallId,

@@ -8,8 +8,8 @@ const chat = DIALECTS['openai-chat'];
 if (chat === undefined) throw new Error('no dialect');
 const history = (steps: number): unknown[] => Array.from({ length: steps }, (_, step) => stepOf(chat, step)).flat();
 
-describe('a context under the thresholds', () => {
-  test('comes back as the same list', async () => {
+describe('compactMessages with a context below the thresholds', () => {
+  test('compactMessages returns the given list itself if the context is below the thresholds', async () => {
     const messages = history(3);
     const { messages: returned, changed, report } = await compactMessages({ messages, window: 100_000 });
     expect(returned).toBe(messages);
@@ -18,7 +18,7 @@ describe('a context under the thresholds', () => {
     expect(report.tokensAfter).toBe(report.tokensBefore);
   });
 
-  test('comes back as the same list after a compaction, if the caller keeps what was returned', async () => {
+  test('compactMessages returns the given list itself if the caller passes the result of the previous compaction', async () => {
     const first = await compactMessages({ messages: history(20), window: 8_000 });
     expect(first.changed).toBe(true);
     for (const state of [undefined, first.state]) {
@@ -28,14 +28,14 @@ describe('a context under the thresholds', () => {
     }
   });
 
-  test('an empty list comes back as it is', async () => {
+  test('compactMessages returns an empty list itself', async () => {
     const messages: unknown[] = [];
     expect((await compactMessages({ messages, window: 100 })).messages).toBe(messages);
   });
 });
 
-describe('a compaction', () => {
-  test('returns the given objects for messages that stay, and reports the ranges that do not', async () => {
+describe('compactMessages with a context above the thresholds', () => {
+  test('compactMessages returns the given objects for messages that stay, and reports the ranges of messages that do not', async () => {
     const messages = history(20);
     const { messages: returned, report } = await compactMessages({ messages, window: 8_000 });
     const kept = returned.filter((message) => messages.includes(message));
@@ -51,7 +51,7 @@ describe('a compaction', () => {
     expect(hidden.filter((message) => kept.includes(message))).toStrictEqual([]);
   });
 
-  test('gives the context that the command compact prints', async () => {
+  test('compactMessages produces the same context as the command `turnfold compact`', async () => {
     const messages = history(20);
     const file = await writeTemporary('talk.jsonl', [{ id: 'talk', messages }]);
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 5000\nretention_window: 4');
@@ -68,7 +68,7 @@ describe('a compaction', () => {
     );
   });
 
-  test('counts the system prompt and the tools of the request', async () => {
+  test('compactMessages counts the system prompt and the tools of the request', async () => {
     const messages = history(6);
     const before = await compactMessages({ messages, window: 100_000 });
     const system = 'You read pages. '.repeat(100);
@@ -79,7 +79,7 @@ describe('a compaction', () => {
     expect(await compactMessages({ messages, window: 9_000, tools })).toMatchObject({ changed: true });
   });
 
-  test('uses the text of the caller for a summary, and rules where the caller fails', async () => {
+  test('compactMessages uses the caller’s summary text, and writes the summary by rules if the caller’s function fails', async () => {
     const messages = history(20);
     const asked: unknown[] = [];
     const own = await compactMessages({
@@ -100,8 +100,8 @@ describe('a compaction', () => {
   });
 });
 
-describe('a history that is not valid', () => {
-  test('gets a result for a call that the conversation has passed, and keeps all given messages', async () => {
+describe('compactMessages with an invalid history', () => {
+  test('compactMessages adds a result for a call without a result if the conversation went on, and keeps all given messages', async () => {
     const open = chat.call('call-1', { page: 1 });
     const messages = [chat.user('Look.'), ...open, chat.user('Never mind.')];
     const { messages: returned, changed, report } = await compactMessages({ messages, window: 100_000 });
@@ -114,7 +114,7 @@ describe('a history that is not valid', () => {
   });
 
   test.each(['anthropic', 'openai-responses', 'openai-agents', 'ai-sdk', 'langchain', 'turnfold'] as const)(
-    'gets the result in the format %s',
+    'compactMessages adds a missing tool result in the format %s',
     async (format) => {
       const dialect = DIALECTS[format];
       if (dialect === undefined) throw new Error(`no dialect ${format}`);
@@ -127,7 +127,7 @@ describe('a history that is not valid', () => {
   );
 });
 
-describe('wrong input', () => {
+describe('compactMessages with invalid input', () => {
   const messages = history(2);
   const limits = { windowTokens: 0, outputCapTokens: 100, upperBoundFactor: 1 };
 
@@ -166,7 +166,7 @@ describe('wrong input', () => {
       'invalid_input',
       'messages[1]',
     ],
-  ])('%s is refused by its field', async (_, options, code, field) => {
+  ])('compactMessages refuses %s with an error that names the field', async (_, options, code, field) => {
     const given = { messages, ...options } as never;
     await expect(compactMessages(given)).rejects.toMatchObject({ name: 'TurnfoldError', code, field });
   });
@@ -180,11 +180,14 @@ describe('wrong input', () => {
       'invalid_policy',
       'policy.maxTokens',
     ],
-  ])('%s without room for messages is refused by the option', async (_, options, code, field) => {
-    await expect(compactMessages({ messages, ...options })).rejects.toMatchObject({ code, field });
-  });
+  ])(
+    'compactMessages refuses %s that leaves no room for messages, and names the option',
+    async (_, options, code, field) => {
+      await expect(compactMessages({ messages, ...options })).rejects.toMatchObject({ code, field });
+    },
+  );
 
-  test('messages that cannot fit are refused with the sizes of their parts', async () => {
+  test('compactMessages refuses messages that cannot fit, and reports the sizes of their parts', async () => {
     const large = [chat.user(page(1).repeat(20))];
     await expect(compactMessages({ messages: large, window: 5_000 })).rejects.toMatchObject({
       code: 'budget_infeasible',
@@ -193,8 +196,8 @@ describe('wrong input', () => {
   });
 });
 
-describe('a state', () => {
-  test('that belongs to other messages is not used', async () => {
+describe('the state that compactMessages returns', () => {
+  test('compactMessages ignores a state that belongs to other messages', async () => {
     const { state } = await compactMessages({ messages: history(20), window: 8_000 });
     const others = [chat.user('Another question.'), ...history(20).slice(1)];
     const [without, withState] = await Promise.all([
@@ -205,7 +208,7 @@ describe('a state', () => {
     expect(JSON.stringify(withState.messages)).toContain('Another question.');
   });
 
-  test('holds no text of a message but the summaries', async () => {
+  test('the state of compactMessages contains no text of a message except the summaries', async () => {
     const secret = 'the owner is Grace Hopper';
     const messages = [...history(20), chat.user(secret)];
     const { state } = await compactMessages({ messages, window: 8_000 });

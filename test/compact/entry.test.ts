@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 /** The program with zod, minified, without the vocabularies of tokenizers, which are loaded when a text is counted. */
 const MAX_BYTES = 550_000;
 
-test('turnfold/compact contains no package but zod and js-tiktoken, and the vocabularies are loaded later', async () => {
+test('the package entry turnfold/compact bundles only zod and js-tiktoken, and loads the vocabularies on first use', async () => {
   const entry = fileURLToPath(new URL('../../src/compact.ts', import.meta.url));
   const bundle = await rolldown({ input: entry, platform: 'node', logLevel: 'silent' });
   const { output } = await bundle.generate({ format: 'es', minify: true });

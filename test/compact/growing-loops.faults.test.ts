@@ -50,7 +50,7 @@ describe.each([
   ['what the call before returned', true],
 ])('a loop that passes %s', (_, feedsBack) => {
   test.each(formats)(
-    'stays inside the window over 100 steps of %s, and changes its start only at compactions',
+    'compactMessages keeps a loop over 100 steps of %s inside the window, and changes its start only at compactions',
     async (format, dialect) => {
       const run = await runLoop(dialect, format, feedsBack);
       expect(run.largest).toBeLessThanOrEqual(WINDOW);

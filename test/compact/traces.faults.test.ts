@@ -42,7 +42,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
   const formats = WRITERS.map(({ name, write }) => ({ format: name as MessageFormat, write }));
 
   test.each(formats)(
-    'in the format $format, requests fit, no call lacks its result, and the start changes only at compactions',
+    'compactMessages fits recorded requests in the format $format into the window, and keeps calls paired with results and the start stable',
     async ({ format, write }) => {
       let compactions = 0;
       for (const { name, conversations } of readConversationFiles()) {

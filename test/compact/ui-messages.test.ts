@@ -28,8 +28,8 @@ function answer(id: string, from: number, steps: number): UIMessage {
   return { id, role: 'assistant', parts: [...parts, { type: 'step-start' }, { type: 'text', text: 'Read.' }] };
 }
 
-describe('messages of a user interface', () => {
-  test('one answer with 40 steps is compacted from inside, and what stays of it is its own parts', async () => {
+describe('compactMessages with UIMessages of the AI SDK', () => {
+  test('compactMessages compacts one UIMessage with 40 steps from inside, and keeps its remaining parts as the given objects', async () => {
     const messages = [user('u1', 'Read all pages.'), answer('a1', 1, 40), user('u2', 'And now?')];
     const { messages: returned, report } = await compactMessages({ messages, window: WINDOW });
     const sent = await convertToModelMessages(returned);
@@ -44,7 +44,7 @@ describe('messages of a user interface', () => {
     expect(report.ranges[0]).toMatchObject({ kind: 'summary', from: 1, to: 1 });
   });
 
-  test('a loop over 60 answers stays inside the window, and changes its start only at compactions', async () => {
+  test('compactMessages keeps a loop over 60 UIMessage answers inside the window, and changes its start only at compactions', async () => {
     let messages: UIMessage[] = [];
     let state: Awaited<ReturnType<typeof compactMessages>>['state'] | undefined;
     let before: string[] = [];
@@ -66,7 +66,7 @@ describe('messages of a user interface', () => {
     expect(compactions).toBeLessThan(30);
   });
 
-  test('an unchanged answer is the given object', async () => {
+  test('compactMessages returns an unchanged UIMessage as the given object', async () => {
     const messages = [user('u1', 'Read.'), answer('a1', 1, 3), user('u2', 'Thanks.')];
     const { messages: returned } = await compactMessages({ messages, window: 100_000 });
     expect(returned).toBe(messages);
@@ -78,7 +78,7 @@ describe('messages of a user interface', () => {
     expect(forced.messages.filter((message) => messages.includes(message)).length).toBeGreaterThan(0);
   });
 
-  test('an unanswered call that the conversation has passed gets its result in its own part', async () => {
+  test('compactMessages adds a missing tool result to the part of its call in a UIMessage', async () => {
     const open = { type: 'tool-read', toolCallId: 'call-1', state: 'input-available', input: { page: 1 } };
     const asked: UIMessage = { id: 'a1', role: 'assistant', parts: [open as UIMessage['parts'][number]] };
     const messages = [user('u1', 'Read.'), asked, user('u2', 'Never mind.')];
@@ -91,7 +91,7 @@ describe('messages of a user interface', () => {
     expectPaired(await convertToModelMessages(returned));
   });
 
-  test('messages of the AI SDK 4 with invocations keep their form', async () => {
+  test('compactMessages keeps the form of AI SDK 4 messages with tool invocations', async () => {
     const invocation = (step: number) => ({
       type: 'tool-invocation',
       toolInvocation: { state: 'result', toolCallId: `call-${step}`, toolName: 'read', args: {}, result: page(step) },

@@ -12,7 +12,7 @@ function refusalOf(env: Record<string, string>): TurnfoldError {
   throw new Error('nothing was refused');
 }
 
-describe('an environment that says nothing', () => {
+describe('readConfig with an empty environment', () => {
   const defaults = {
     redisUrl: undefined,
     redisTls: undefined,
@@ -94,7 +94,7 @@ test('readConfig reads every variable', () => {
   });
 });
 
-describe('refuses an invalid value with the name of its variable and without the value', () => {
+describe('readConfig with an invalid value', () => {
   test.each([
     ['REDIS_URL', 'http://s3cret.example'],
     ['REDIS_URL', 's3cret'],
@@ -141,6 +141,6 @@ test.each([
   [['--import', './tracing.js', '--inspect-brk=127.0.0.1:9229', '--max-old-space-size=512']],
   [['--import', './tracing.js', '--inspect-port', '0', '--max-old-space-size=512', '--inspect-wait']],
   [['--import', './tracing.js', '--max-old-space-size=512', '--debug-port=9230']],
-])('a process that a worker starts has the options of Node without those of a debugger: %j', (options) => {
+])('a child process of a worker gets the Node options of the worker, without debugger options: %j', (options) => {
   expect(dropDebugger(options)).toEqual(['--import', './tracing.js', '--max-old-space-size=512']);
 });

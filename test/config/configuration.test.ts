@@ -110,7 +110,7 @@ describe('the JSON Schema of the environment', () => {
     [false, { TURNFOLD_SHARDS: 'many' }],
     [false, { TURNFOLD_LOG_LEVEL: 'loud' }],
     [false, { TURNFOLD_TURN_CONCURENCY: 5 }],
-  ])('the JSON Schema of the environment answers %s for %j', (isFine, env) => {
+  ])('validation by the JSON Schema of the environment returns %s for the variables %j', (isFine, env) => {
     expect(doesFit(describeSettings(), env)).toBe(isFine);
   });
 
@@ -163,7 +163,7 @@ test('examinePolicy reports all problems of a policy in the order in which the p
   ]);
 });
 
-test('docs/reference/configuration.md has the settings as they are (node scripts/write-configuration.ts writes them)', () => {
+test('docs/reference/configuration.md is up to date with the settings in the code (node scripts/write-configuration.ts writes it)', () => {
   const doc = readFileSync(new URL('../../docs/reference/configuration.md', import.meta.url), 'utf8');
   expect(doc).toContain(tabulateSettings());
 });

@@ -34,7 +34,7 @@ async function runTool({ tools }: Playback, name: string, input: unknown): Promi
 
 const play = (...messages: Message[]): Playback => playBack({ id: 'talk', messages });
 
-describe('a recorded conversation becomes turns', () => {
+describe('the playback of a recorded conversation as turns', () => {
   test('a playback sends text before tool calls together with the calls, and the text after them as the answer', () => {
     const { system, opening, turns } = play(
       { role: 'system', content: 'Be brief.' },
@@ -77,7 +77,7 @@ describe('a recorded conversation becomes turns', () => {
   });
 });
 
-describe('its tools answer as recorded', () => {
+describe('the tools of a playback answer as recorded', () => {
   const playback = play(
     asks('look'),
     calls('', ['a', 'read', '{"path": "x"}'], ['b', 'read', '{"path":"y"}'], ['c', 'list', '{}']),

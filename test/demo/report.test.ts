@@ -19,7 +19,7 @@ function run(change: Partial<DemoRun> = {}): DemoRun {
   };
 }
 
-describe('the summary', () => {
+describe('the summary of the demo', () => {
   test('the summary of the demo counts compactions by strategy, and model calls above the window', () => {
     const versions = [
       version(1, { strategy: 'summarize' }),
@@ -47,7 +47,7 @@ describe('the summary', () => {
   });
 });
 
-describe('the plot', () => {
+describe('the plot of the demo', () => {
   const lines = plotRuns(run(), run({ requests: sent(100, 400, 800) }), 350);
 
   test('the plot of the demo names the window and fits a terminal', () => {
@@ -71,7 +71,7 @@ describe('the plot', () => {
   });
 });
 
-describe('the table of versions', () => {
+describe('the demo’s table of context versions', () => {
   const first = version(1, {
     strategy: 'summarize',
     reasons: ['token_threshold', 'ratio'],

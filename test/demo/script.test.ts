@@ -29,7 +29,7 @@ test('the ids of demo turns sort in the order of the turns', () => {
   expect([0, 8, 41].map(turnIdOf)).toStrictEqual(['turn-01', 'turn-09', 'turn-42']);
 });
 
-describe('a script decides', () => {
+describe('the choice of answers by the demo script', () => {
   const decide = decideFrom(turns);
 
   test('the demo script chooses its answer by turn and step, whatever the context contains', () => {

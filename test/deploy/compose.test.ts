@@ -259,7 +259,7 @@ test("compose connects Prometheus with Alertmanager, which reads its receivers' 
 
 /** Compose 1, which takes a default within a default for text, starts these files, too. */
 test.each(['docker-compose.yml', 'deploy/compose/secrets.yml'])(
-  '%s has no nested default, which Compose 1 would not understand',
+  'the compose file %s has no nested default value, which Compose 1 would not understand',
   (path) => {
     const defaults = [...read(path).matchAll(/\$\{\w+:-([^}]*)/g)].map(([, text]) => text);
     expect(defaults.length).toBeGreaterThan(0);

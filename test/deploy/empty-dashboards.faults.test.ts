@@ -9,7 +9,7 @@ const stats = files
   .flatMap((file) => listPanels(dashboardSchema.parse(JSON.parse(readFileSync(file, 'utf8')))))
   .filter(({ type }) => type === 'stat');
 
-test('Prometheus answers 0 for each count and share before anything has happened', async ({ skip }) => {
+test('dashboard queries return 0 for each count and share before anything has happened', async ({ skip }) => {
   const program = await findPrometheusProgram('prometheus');
   if (program === undefined) return skip('no prometheus on PATH, and no apt that could download it');
   const prometheus = await startPrometheus({ program, targets: [] });

@@ -14,7 +14,7 @@ function listFiles(line: string): string[] {
 }
 
 test.each(['One turn', 'One compaction'])(
-  'the walk "%s" on the architecture page has at most twelve stops',
+  'the walk through the code "%s" on the architecture page has at most twelve stops',
   (heading) => {
     const section = page.split(`## ${heading}`)[1]?.split('\n## ')[0] ?? '';
     const stops = section.split('\n').filter((line) => /^\d+\. /.test(line));
@@ -30,7 +30,7 @@ test('every file that the architecture page names exists', () => {
   expect(files.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
 });
 
-test('every function that the architecture page names is in the file named before that function', () => {
+test('each function that the architecture page names is in the file that the page names before the function', () => {
   const lines = page.split('\n').filter((line) => /^(?:\d+\. |\| )/.test(line));
   const named = lines.flatMap((line) => [...line.matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)` `(\w+)`/g)]);
   const missing = named.filter(

@@ -32,12 +32,15 @@ test.each([
   ['An option of a turn', 'src/store', /metadata/],
   ['A setting', 'src/host', /TURNFOLD_SUMMARIZATION_CONCURRENCY/],
   ['A metric', 'src/telemetry', /turnfold_pass_requests_total|passRequests/],
-])('the list of "%s" has every file of %s that names its example', (heading, folder, example) => {
-  const naming = findNaming(folder, example);
-  expect(naming.length).toBeGreaterThan(1);
-  expect(listFiles(heading)).toEqual(expect.arrayContaining(naming));
-});
+])(
+  'the list "%s" on the page about changes has every file of %s that names its example',
+  (heading, folder, example) => {
+    const naming = findNaming(folder, example);
+    expect(naming.length).toBeGreaterThan(1);
+    expect(listFiles(heading)).toEqual(expect.arrayContaining(naming));
+  },
+);
 
-test('a read for callers changes at most six files', () => {
+test('the list "A read for callers" on the page about changes names at most six files', () => {
   expect(listFiles('A read for callers').length).toBeLessThanOrEqual(6);
 });

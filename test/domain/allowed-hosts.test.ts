@@ -3,7 +3,7 @@ import { explainForeignHost, isAllowedHost, readAllowedHosts, splitList } from '
 
 const hosts = readAllowedHosts(['API.example.com', '*.example.org'], 'allowedHosts');
 
-describe('a host name is allowed', () => {
+describe('isAllowedHost with a list of two host patterns', () => {
   test.each([
     'localhost',
     'localhost:3000',
@@ -12,16 +12,16 @@ describe('a host name is allowed', () => {
     '[::1]:8080',
     'api.example.com',
     'a.b.example.org:443',
-  ])('%s', (host) => {
+  ])('isAllowedHost accepts the host %s', (host) => {
     expect(isAllowedHost(host, hosts)).toBe(true);
   });
 
-  test('any name, if the list says so', () => {
+  test('isAllowedHost accepts every host name if the list contains `*`', () => {
     expect(isAllowedHost('whatever.example', readAllowedHosts(['*'], 'allowedHosts'))).toBe(true);
   });
 });
 
-describe('a host name is refused', () => {
+describe('isAllowedHost with names outside its list', () => {
   test.each([
     'example.com',
     'example.org',
@@ -32,7 +32,7 @@ describe('a host name is refused', () => {
     '',
     'a b',
     'api.example.com:x',
-  ])('%j', (host) => {
+  ])('isAllowedHost refuses the host %j', (host) => {
     expect(isAllowedHost(host, hosts)).toBe(false);
   });
 });
@@ -43,7 +43,7 @@ test.each(['https://example.com', 'example.com:80', 'a b', ''])('a list of host 
   );
 });
 
-test('a comma-separated list is split at its commas, and empty items are left out', () => {
+test('splitList splits a list at its commas and leaves empty items out', () => {
   expect(splitList(' a, b,,c ')).toEqual(['a', 'b', 'c']);
   expect(splitList(undefined)).toEqual([]);
 });

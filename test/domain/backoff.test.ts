@@ -42,7 +42,7 @@ describe('backoff of compaction', () => {
   );
 
   test.each(['committed', 'approved'] as const)(
-    'a compaction that ends as %s near its threshold starts a backoff of 15 %% growth, and not one that leaves a gap',
+    'a compaction that ends as %s near its threshold starts a backoff of 15 %% growth, but a compaction that ends well below does not',
     (kind) => {
       const after = (softTokens: number) => nextBackoff(NO_BACKOFF, { kind, version: 1 }, { ...SIZE, softTokens });
       expect(after(1_150)).toStrictEqual(NO_BACKOFF);
@@ -104,7 +104,7 @@ describe('backoff after compaction passes without gain', () => {
   });
 
   test.each(['rejected', 'expired'] as const)(
-    'a backoff starts at once after a proposal was %s, because compaction would propose the same again',
+    'a backoff starts at once after a proposal was %s, because a new compaction would propose the same change again',
     (kind) => {
       expect(afterPasses([noGain, { kind }])).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 1_150 });
     },

@@ -53,7 +53,7 @@ function shared(): object {
   return { same: true };
 }
 
-test('text that writeBoundedJson writes within a number of values is read within the same number', () => {
+test('JSON that writeBoundedJson writes under a limit on the number of values can be read under the same limit', () => {
   assert(
     property(jsonValue({ maxDepth: 4 }), nat(30), (value, maxValues) => {
       const written = writeBoundedJson(value, { ...bounds, maxValues });

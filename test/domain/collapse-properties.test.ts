@@ -81,14 +81,17 @@ const cases = Object.keys(histories).flatMap((history) =>
 );
 
 describe('a message that is larger than the budget', () => {
-  test.each(cases)('%s leaves a context that fills %i tokens, with scope %s', async (history, maxTokens, scope) => {
-    const prepared = await prepareOfflineAgent({ maxTokens, scope }, {}, counts);
-    const weighed = await weighConversation(histories[history] as readonly Message[], prepared);
-    const { report, messages } = await compactConversation(weighed, prepared, await createOfflineSummarizers(counts));
-    expect(report.tokensAfter).toBeLessThanOrEqual(maxTokens);
-    expect(report.tokensAfter).toBeGreaterThanOrEqual(MIN_FILL * maxTokens);
-    // The huge message does not push out everything else.
-    const others = messages.map(({ content }) => content).join('\n');
-    expect(others).toContain('module_');
-  });
+  test.each(cases)(
+    'compaction of a history with %s leaves a context that fills %i tokens, with scope %s',
+    async (history, maxTokens, scope) => {
+      const prepared = await prepareOfflineAgent({ maxTokens, scope }, {}, counts);
+      const weighed = await weighConversation(histories[history] as readonly Message[], prepared);
+      const { report, messages } = await compactConversation(weighed, prepared, await createOfflineSummarizers(counts));
+      expect(report.tokensAfter).toBeLessThanOrEqual(maxTokens);
+      expect(report.tokensAfter).toBeGreaterThanOrEqual(MIN_FILL * maxTokens);
+      // The huge message does not push out everything else.
+      const others = messages.map(({ content }) => content).join('\n');
+      expect(others).toContain('module_');
+    },
+  );
 });

@@ -7,7 +7,7 @@ const text = Buffer.from('plain').toString('base64');
 const image = (base64: string, mediaType = 'image/png'): ContentPart => ({ kind: 'image', base64, mediaType });
 const file = (base64: string, mediaType: string): ContentPart => ({ kind: 'file', base64, mediaType });
 
-describe('a part that a provider can read has no flaw', () => {
+describe('findContentFlaw with valid message parts', () => {
   test.each<[string, ContentPart]>([
     ['a text', { kind: 'text', text: 'x' }],
     ['a PNG file', image(PIXEL)],
@@ -22,12 +22,12 @@ describe('a part that a provider can read has no flaw', () => {
     ],
     ['a part of another kind', { kind: 'other', given: { type: 'odd' } } as ContentPart],
     ['a part of another kind with an address', { kind: 'other', given: { url: 'https://example.com' } } as ContentPart],
-  ])('%s', (_name, part) => {
+  ])('findContentFlaw reports nothing for %s', (_name, part) => {
     expect(findContentFlaw(part)).toBeUndefined();
   });
 });
 
-describe('a part that no provider can read has a flaw', () => {
+describe('findContentFlaw with message parts that no provider can read', () => {
   test.each<[string, ContentPart, RegExp]>([
     ['empty data', image(''), /the data is empty/],
     ['other characters than base64', image('!!!!'), /not base64/],
@@ -51,12 +51,12 @@ describe('a part that no provider can read has a flaw', () => {
       { kind: 'reference', type: 'image', mediaType: 'png' } as unknown as ContentPart,
       /media type/,
     ],
-  ])('%s', (_name, part, flaw) => {
+  ])('findContentFlaw reports a flaw for %s', (_name, part, flaw) => {
     expect(findContentFlaw(part)).toMatch(flaw);
   });
 });
 
-test('the media type of a picture is read from its bytes', () => {
+test('readMediaType finds the media type of a picture from its bytes', () => {
   expect(readMediaType(JPEG_PIXEL)).toBe('image/jpeg');
   expect(readMediaType(text)).toBeUndefined();
 });

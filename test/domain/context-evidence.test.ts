@@ -39,15 +39,15 @@ test.each([
   },
   { name: 'a clip shows a line of its start', segment: { kind: 'clipped', keepChars: 90 } as const, shown: true },
   { name: 'a clip hides a line of the middle', segment: { kind: 'clipped', keepChars: 40 } as const, shown: false },
-])('$name', ({ segment, shown }) => {
+])('isShown decides which lines of a message the context shows: $name', ({ segment, shown }) => {
   expect(isShown(itemOf(segment as Partial<ItemSegment> | undefined), line)).toBe(shown);
 });
 
-test('a clip shows the arguments of a call only as far as it kept them', () => {
+test('a clipped tool call shows its arguments only up to the length that the clip kept', () => {
   const clipped = itemOf({ kind: 'clipped', keepChars: 40 });
   expect(isShown(clipped, { ...line, part: 'call', start: 0, end: 10 })).toBe(true);
 });
 
-test('a clip shows a line of its end', () => {
+test('a clipped message shows a line at its end', () => {
   expect(isShown(itemOf({ kind: 'clipped', keepChars: 40 }), { ...line, start: 85, end: 95 })).toBe(true);
 });

@@ -17,7 +17,7 @@ const PARTS = ['users', 'summaries', 'tail'] as const;
 const spent = (division: BudgetDivision): number => PARTS.reduce((sum, part) => sum + division[part], 0);
 
 describe('the division of a token budget', () => {
-  test('the parts fit into what the fixed part leaves, and no part exceeds its available', () => {
+  test('divideBudget never spends more than the budget minus its fixed part, and gives no part more tokens than this part can use', () => {
     fc.assert(
       fc.property(rooms, policies, materials, (room, policy, available) => {
         const division = divideBudget(room, policy, available);
@@ -28,7 +28,7 @@ describe('the division of a token budget', () => {
     );
   });
 
-  test('no part shrinks when the budget grows', () => {
+  test('no part of a divided token budget gets fewer tokens when the budget grows', () => {
     fc.assert(
       fc.property(rooms, fc.nat(1_000), policies, materials, ({ budget, fixed }, more, policy, available) => {
         const small = divideBudget({ budget, fixed }, policy, available);
@@ -39,7 +39,7 @@ describe('the division of a token budget', () => {
     );
   });
 
-  test('everything is spent, or every part has all its available', () => {
+  test('divideBudget spends the whole budget, unless every part already has all tokens it can use', () => {
     fc.assert(
       fc.property(rooms, policies, materials, (room, policy, available) => {
         const division = divideBudget(room, policy, available);
@@ -51,7 +51,7 @@ describe('the division of a token budget', () => {
     );
   });
 
-  test('summaries get their guaranteed minimum before the floor and the users’ words', () => {
+  test('divideBudget gives summaries their minimum before messages that must stay (the floor) and before the users’ words', () => {
     fc.assert(
       fc.property(rooms, policies, materials, (room, policy, available) => {
         const { summaries } = divideBudget(room, policy, available);
@@ -75,12 +75,12 @@ describe('the division of a token budget', () => {
       { users: 650, summaries: 300, tail: 50 },
     ],
     ['the floor comes before users and summaries', { floor: 900 }, { users: 0, summaries: 160, tail: 840 }],
-  ])('%s', (_, changes, parts) => {
+  ])('divideBudget follows its rules of division: %s', (_, changes, parts) => {
     const division = divideBudget({ budget: 1_500, fixed: 500 }, policy, { ...plenty, ...changes });
     expect(division).toEqual({ budget: 1_500, fixed: 500, ...parts });
   });
 
-  test('a fixed part above the budget leaves nothing, and a budget below zero counts as zero', () => {
+  test('divideBudget gives nothing to other parts if the fixed part exceeds the budget, and treats a budget below zero as zero', () => {
     const nothing = { users: 0, summaries: 0, tail: 0 };
     expect(divideBudget({ budget: 400, fixed: 500 }, policy, plenty)).toEqual({ budget: 400, fixed: 500, ...nothing });
     expect(divideBudget({ budget: -7, fixed: 0 }, policy, plenty)).toEqual({ budget: 0, fixed: 0, ...nothing });

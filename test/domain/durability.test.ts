@@ -14,7 +14,7 @@ describe('the durability setting of a client', () => {
     { replicas: 0, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'replica' },
   ])(
-    'the durability setting %o is refused with the field replicas, because it would wait for no server',
+    'the durability setting %o is refused with an error for the field `replicas`, because it asks no replica for confirmation',
     (durability) => {
       expect(durabilitySchema.safeParse(durability).error?.issues[0]).toMatchObject({ path: ['replicas'] });
     },

@@ -113,7 +113,7 @@ describe('a context version', () => {
     expect(shownKeys(version)).toEqual(['k1']);
   });
 
-  test('checkHead accepts log positions from the last message that a context version covers to the end of the log', () => {
+  test('checkHead accepts a log position between the last message that a context version covers and the end of the log', () => {
     expect(() => checkHead(3, { head: 9, version })).not.toThrow();
     for (const head of [2, 10, 3.5]) {
       expect(errorOf(() => checkHead(head, { head: 9, version }))).toMatchObject({

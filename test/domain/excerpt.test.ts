@@ -64,7 +64,7 @@ describe('the text of an excerpt', () => {
     });
   });
 
-  test('ranges beyond the text and ranges that split a character give a well-formed text', () => {
+  test('an excerpt contains well-formed text even if its ranges exceed the text or split a character', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 40 }),
@@ -104,12 +104,12 @@ describe('the text of an excerpt', () => {
     },
     { kept: [[3, 3]], isValid: false },
     { kept: [[-1, 3]], isValid: false },
-  ])('the schema accepts the ranges $kept of an excerpt: $isValid', ({ kept, isValid }) => {
+  ])('the schema of segments accepts an excerpt with the ranges $kept: $isValid', ({ kept, isValid }) => {
     const segment = { kind: 'excerpt', from: 1, to: 1, weight: { tokens: 1, bytes: 1 }, kept };
     expect(segmentSchema.safeParse(segment).success).toBe(isValid);
   });
 
-  test('two versions with other ranges of the same message differ', () => {
+  test('diffVersions reports a change if two versions keep different ranges of the same message', () => {
     const segment = (kept: [number, number][]): Segment => ({
       kind: 'excerpt',
       from: 1,
@@ -133,7 +133,7 @@ describe('the choice of an excerpt', () => {
   const noise = Array.from({ length: 400 }, (_, line) => `DEBUG tick ${line} worker idle, nothing to do here`);
   const fact = 'ERROR payment_gateway.charge refused order ORD-7741: card_expired';
 
-  test('an excerpt keeps the heading, the last line and the line that the agent has spoken of', () => {
+  test('an excerpt keeps the heading, the last line, and the line with a name that the agent mentioned', () => {
     const log = ['Log of the night run', ...noise.slice(0, 200), fact, ...noise.slice(200), 'exit code 1'].join('\n');
     const messages = [
       user('Why did ORD-7741 fail?'),
@@ -155,14 +155,14 @@ describe('the choice of an excerpt', () => {
     ['one letter a line', 'a\n'.repeat(20_000)],
     ['ideographs', '数据库连接失败重试'.repeat(4_000)],
     ['emoji', '😀😃'.repeat(8_000)],
-  ])('an excerpt of %s fills its size and never exceeds it', (_, content) => {
+  ])('an excerpt of %s fills its token limit and never exceeds it', (_, content) => {
     const [excerpt] = excerptsOf([user('Go.'), says(content)], [1], 1_000);
     expect(excerpt?.tokens).toBeLessThanOrEqual(1_000);
     if (!content.startsWith('a\n')) expect(excerpt?.tokens).toBeGreaterThanOrEqual(700);
     expect(excerpt?.message.content.isWellFormed()).toBe(true);
   });
 
-  test('an excerpt has ascending ranges of a bounded number, and its weight is the weight of its text', () => {
+  test('the ranges of an excerpt ascend and are limited in number, and its weight equals the weight of its text', () => {
     const line = fc.oneof(
       fc.constant(''),
       fc.string({ unit: 'grapheme', maxLength: 30 }),
@@ -188,7 +188,7 @@ describe('the choice of an excerpt', () => {
     );
   });
 
-  test('a message of 100,000 short lines gives a segment of bounded size', () => {
+  test('an excerpt of a message with 100,000 short lines produces a segment of limited size', () => {
     const content = Array.from({ length: 100_000 }, (_, line) => (line % 2 === 0 ? `order ORD-${line}` : '')).join(
       '\n',
     );
@@ -196,7 +196,7 @@ describe('the choice of an excerpt', () => {
     expect(JSON.stringify(excerpt?.segment).length).toBeLessThan(20 * mostRanges(content.length));
   });
 
-  test('a short excerpt of JSON in one line keeps whole records of it', () => {
+  test('a short excerpt of JSON in one line keeps whole JSON records', () => {
     const row = JSON.stringify({ flights: Array.from({ length: 40 }, (_, at) => ({ number: `HAT${at}`, seats: at })) });
     const [excerpt] = excerptsOf([user('Go.'), says(row)], [1], 32);
     expect(counter.countSync(excerpt?.message.content ?? '')).toBeGreaterThan(12);

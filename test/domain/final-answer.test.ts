@@ -13,13 +13,13 @@ describe('a final answer', () => {
     ['a block of code', `\`\`\`\n${JSON_TEXT}\n\`\`\``],
     ['a block of code with its language', `\`\`\`json\n${JSON_TEXT}\n\`\`\``],
     ['a block of code with spaces and carriage returns', `\`\`\`json  \r\n${JSON_TEXT}\r\n\`\`\``],
-  ])('readJsonAnswer reads %s', (_, content) => {
+  ])('readJsonAnswer reads a final answer given as %s', (_, content) => {
     expect(readJsonAnswer(content)).toEqual(VALUE);
     expect(checkFinalAnswer(schema, content)).toEqual({ status: 'valid' });
   });
 
   test.each([['text'], [''], [`${JSON_TEXT} ${JSON_TEXT}`], [`\`\`\`json\n${JSON_TEXT}`]])(
-    'checkFinalAnswer refuses %j, which is not one JSON value',
+    'checkFinalAnswer refuses the answer %j, because it is not exactly one JSON value',
     (content) => {
       expect(checkFinalAnswer(schema, content)).toEqual({
         status: 'invalid',
@@ -29,14 +29,14 @@ describe('a final answer', () => {
     },
   );
 
-  test('checkFinalAnswer names the fields that do not match the schema', () => {
+  test('checkFinalAnswer names the fields of an answer that do not match the schema', () => {
     const checked = checkFinalAnswer(schema, '{"city": 7}');
     expect(checked).toMatchObject({ status: 'invalid', fields: ['city', 'degrees'] });
     const root = checkFinalAnswer(schema, '7');
     expect(root).toMatchObject({ status: 'invalid', fields: [''] });
   });
 
-  test('isAskedForRepair is true until the next message of a user', () => {
+  test('isAskedForRepair returns true until the next user message', () => {
     const repair = askForRepair('city: expected string');
     const answer = { role: 'assistant' as const, content: '{}' };
     expect(repair).toMatchObject({ role: 'user', content: expect.stringContaining('city: expected string') as string });

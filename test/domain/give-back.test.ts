@@ -7,8 +7,8 @@ import { maskSettled, requestOver, settledLine } from './passes.ts';
 const MAX_TOKENS = 1_000;
 const policy = { maxTokens: MAX_TOKENS, retentionWindow: 2, keepFirstUser: false, minSequenceTokens: 90_000 };
 
-describe('a context that lost more than its budget needed', () => {
-  test('gets evicted messages back after a large message of the retention window has left, too', () => {
+describe('giving messages back to a context that lost more than its budget needed', () => {
+  test('a pass gives evicted messages back if a large message of the retention window had to leave as well', () => {
     const line = 'su(a:90)x12 u a:1500 a:10';
     const settled = settledLine(line, { policy, reasons: ['manual'] });
     expect(settled.isFloorRelaxed).toBe(true);
@@ -17,20 +17,20 @@ describe('a context that lost more than its budget needed', () => {
     expect(maskSettled(line, settled)).toMatch(/^su\.+a{8,}u\.a$/);
   });
 
-  test('does not get back messages of the retention window that are older than one that left', () => {
+  test('a pass does not give back a message of the retention window if a newer message of the window was evicted', () => {
     const line = 'su u:20 a:300 a:20 u a:980 a:20';
     const window = { ...policy, retentionWindow: 6 };
     expect(maskSettled(line, settledLine(line, { policy: window, reasons: ['manual'] }))).toBe('su...u.a');
   });
 
-  test('counts a step that gave back as much as an earlier one took together with that one', () => {
+  test('a pass joins a step that gives messages back with the step that removed them, so that the sizes of its steps only fall', () => {
     const settled = settledLine('su(a:90)x12 u a:1500 a:10', { policy, reasons: ['manual'] });
     const sizes = settled.steps.map(({ tokens }) => tokens);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(new Set(sizes).size).toBe(sizes.length);
   });
 
-  test('starts with an answer if it did so before, and would otherwise lose almost everything', () => {
+  test('a pass with a budget may leave an assistant message first, if the context started so and would otherwise lose almost everything', () => {
     const line = '(a:100)x20 u a:10';
     const evicting = { ...policy, strategy: { evict: 0.6 } };
     const settled = settledLine(line, { policy: evicting, reasons: ['ratio'] });
@@ -40,21 +40,21 @@ describe('a context that lost more than its budget needed', () => {
     expect(maskSettled(line, settledLine(line, { policy: unbounded }))).toBe(`${'.'.repeat(20)}ua`);
   });
 
-  test('gets a user message back before the answers to it', () => {
+  test('a pass gives a user message back before the answers to this message', () => {
     // Everything leaves for the large answer. The newest answers fit again first, but need a user message before them.
     const line = 'su:20 a:300 a:300 u:30 a:300 a:300 u a:2000 a:10';
     const settled = settledLine(line, { policy, reasons: ['manual'] });
     expect(maskSettled(line, settled)).toBe('su.auaau.a');
   });
 
-  test('pays for the placeholder when an answer returns to the start, and saves it when a user message does', () => {
+  test('a pass that gives messages back stays within the budget together with the placeholder at the start of the context', () => {
     const line = 'a:95 a:95 u:300 a:300 a:300 u:30 a:2000 a:10';
     const settled = settledLine(line, { policy, reasons: ['manual'] });
     expect(settled.tokensAfter).toBeGreaterThanOrEqual(0.7 * MAX_TOKENS);
     expect(settled.tokensAfter).toBeLessThanOrEqual(MAX_TOKENS);
   });
 
-  test('loses one more message if a pinned one comes first and needs a placeholder', () => {
+  test('a pass removes one more message if a pinned message comes first and the placeholder for it needs room', () => {
     // 3 framing + 14 pinned + 4 + 24 + 26 + 11 are within 90 tokens, but not with the 12 of the placeholder.
     const line = 'u:90 a:14! u:4 a:26 a:11 u:24';
     const setting = { policy: { ...policy, maxTokens: 90, retentionWindow: 0 }, reasons: ['manual' as const] };
@@ -62,7 +62,7 @@ describe('a context that lost more than its budget needed', () => {
   });
 });
 
-test('shortened messages are shown whole again while they fit, the smallest first', () => {
+test('showWhole shows shortened messages in full while they fit the budget, the smallest message first', () => {
   const { items } = contextOf('u:10 a:500 a:100 a:80');
   const request = requestOver(contextOf('u:10 a:500 a:100 a:80'), { policy: { maxTokens: 300 }, reasons: ['ratio'] });
   const shortened = items.slice(1).map((item): ContextItem => ({ ...item, tokens: 20, bytes: 80 }));

@@ -13,14 +13,14 @@ const closed: ModelGate = {
   },
 };
 
-test('a call that its gate holds is a retry error that says so, and was not made', () => {
+test('a model call that a rate-limit gate held back is a `retry` error that says the call was not made', () => {
   const held = new HeldCall('m', 5_000);
   expect(held).toMatchObject({ kind: 'retry', retryAt: 5_000, isLimit: true, wasCalled: false });
   expect(held.message).toContain('model m');
   expect([isHeldCall(held), isHeldBack(held)]).toEqual([true, true]);
 });
 
-test('a call that the provider refused keeps the words and the code of the refusal, with the time of the gate', () => {
+test('a model call that the provider refused keeps the message and code of the refusal, and gets the retry time of the rate-limit gate', () => {
   const refusal = new ModelError('retry', 'rate limited (429)', { code: 'rate_limit', retryAt: 1_000 });
   const held = new HeldCall('m', 5_000, refusal);
   expect(held).toMatchObject({ message: 'rate limited (429)', code: 'rate_limit', retryAt: 5_000, wasCalled: true });
@@ -28,7 +28,7 @@ test('a call that the provider refused keeps the words and the code of the refus
   expect(readModelError(held, 0)).toBe(held);
 });
 
-test('no other error counts as a held call, whatever it looks like', () => {
+test('isHeldCall and isHeldBack return false for every other error, even one that throws when it is read', () => {
   const hostile = new Proxy(new Error('no'), {
     get: () => {
       throw new Error('never');
@@ -39,7 +39,7 @@ test('no other error counts as a held call, whatever it looks like', () => {
   }
 });
 
-test('an error counts as a limit if it says so, or names a time', () => {
+test('a retry error counts as a rate limit if it sets `isLimit` or a retry time', () => {
   expect(new ModelError('retry', 'busy').isLimit).toBe(false);
   expect(new ModelError('retry', 'busy', { retryAt: 1 }).isLimit).toBe(true);
   expect(new ModelError('retry', 'busy', { isLimit: true }).isLimit).toBe(true);
@@ -47,7 +47,7 @@ test('an error counts as a limit if it says so, or names a time', () => {
   expect(readModelError(new ModelError('retry', 'busy', { isLimit: true }), 0).isLimit).toBe(true);
 });
 
-test('a call goes through the gate of its model. A list of models has none, because its models have gates', async () => {
+test('a model call passes the rate-limit gate of its own model, and a model chain has no gate of its own', async () => {
   const answer = {};
   const call = async (): Promise<GatedAnswer> => answer;
   await expect(throughGate(request, model, call)).resolves.toBe(answer);

@@ -4,7 +4,7 @@ import { GROWN_JSON_BOUNDS, parseJsonText, readJsonText, refuseJsonText } from '
 
 const bounds = { maxDepth: 3, maxValues: 10 };
 
-test('JSON text within its bounds is read as JSON.parse reads it', () => {
+test('readJsonText reads JSON within its limits as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), (text) => {
       expect(parseJsonText(text, 'body')).toEqual(JSON.parse(text));
@@ -13,7 +13,7 @@ test('JSON text within its bounds is read as JSON.parse reads it', () => {
   );
 });
 
-describe('JSON text above a bound is refused before it is parsed', () => {
+describe('JSON text above a limit, which is refused before it is parsed', () => {
   test.each<[string, string, string, RegExp]>([
     ['a deep list', '[[[[1]]]]', 'invalid_input', /nested more than 3 levels deep/],
     ['a deep object', '{"a":{"a":{"a":{}}}}', 'invalid_input', /nested more than 3 levels deep/],
@@ -24,14 +24,14 @@ describe('JSON text above a bound is refused before it is parsed', () => {
       'message_too_large',
       /more than 10/,
     ],
-  ])('%s', (_name, text, code, why) => {
+  ])('JSON text with %s is refused before it is parsed', (_name, text, code, why) => {
     expect(refuseJsonText(text, bounds)).toMatchObject({ code, why: expect.stringMatching(why) as string });
     expect(readJsonText(text, bounds)).toBeUndefined();
     expect(() => parseJsonText(text, 'body', bounds)).toThrow(why);
   });
 });
 
-test('stored JSON that grows has many members with few names, and is refused for many different short strings', () => {
+test('stored JSON may have many members with few different names, but not many different short strings', () => {
   const segment = (at: number) => ({
     kind: 'masked',
     from: at,
@@ -49,7 +49,7 @@ test('stored JSON that grows has many members with few names, and is refused for
   }
 });
 
-test('brackets and commas inside of strings do not count', () => {
+test('brackets and commas inside JSON strings do not count towards the limits', () => {
   for (const text of [
     '"[[[[[[[["',
     '"a \\"[[[[[[ b"',
@@ -61,7 +61,10 @@ test('brackets and commas inside of strings do not count', () => {
   }
 });
 
-test.each(['', '{', ']]]]', '"open', '"open \\"', 'nothing'])('text that is not JSON is refused: %j', (text) => {
-  expect(readJsonText(text)).toBeUndefined();
-  expect(() => parseJsonText(text, 'body')).toThrow('body: not valid JSON');
-});
+test.each(['', '{', ']]]]', '"open', '"open \\"', 'nothing'])(
+  'parseJsonText refuses text that is not JSON: %j',
+  (text) => {
+    expect(readJsonText(text)).toBeUndefined();
+    expect(() => parseJsonText(text, 'body')).toThrow('body: not valid JSON');
+  },
+);

@@ -271,19 +271,19 @@ describe('pictures', () => {
       .items.filter(({ content }) => content.includes('pictures masked'))
       .map(({ content }) => content);
 
-  test('after an overflow, a pass masks old pictures, and keeps those of the floor and of the last user message', () => {
+  test('a pass after an overflow masks old pictures, but not those of the last user message and of messages that must stay', () => {
     expect(masks(talk(0, 3, 5, 7), 'overflow')).toEqual([
       'One\n[2 pictures masked, message 1 of the log]',
       'found\n[2 pictures masked, message 4 of the log]',
     ]);
   });
 
-  test('a pass masks the pictures of the floor if no others are left, but not those of the last user message', () => {
+  test('a pass after an overflow masks pictures of messages that must stay if no others are left, but never those of the last user message', () => {
     expect(masks(talk(5, 7), 'overflow')).toEqual(['Two\n[2 pictures masked, message 6 of the log]']);
     expect(masks(talk(7), 'overflow')).toEqual([]);
   });
 
-  test('a pass for another reason keeps all pictures', () => {
+  test('a pass for another reason than an overflow keeps all pictures', () => {
     expect(masks(talk(0, 3, 5, 7), 'hard_limit')).toEqual([]);
   });
 });

@@ -36,7 +36,7 @@ function listSeqs(list: readonly SeqRange[]): number[] {
   return list.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
 }
 
-test('an entry is packed once, if the context hides it or the conversation is idle, but never one that scripts read', () => {
+test('choosePackable packs each log entry that the context hides once, or each entry if the conversation is idle, except entries that Lua scripts read', () => {
   fc.assert(
     fc.property(logs, ({ version, newer, isIdle, inputSeq, packed }) => {
       const head = version.base + newer;
@@ -50,7 +50,7 @@ test('an entry is packed once, if the context hides it or the conversation is id
   );
 });
 
-test('a log that ends before its version, as after a lost write, is packed within its end', () => {
+test('choosePackable packs only existing entries if a lost write left the log shorter than its version', () => {
   const version: Version = {
     ...START_VERSION,
     base: 9,
@@ -64,6 +64,6 @@ test.each([
   [8, 0, true],
   [7, 4_095, false],
   [1, 4_096, true],
-])('%i entries of %i bytes are worth a pack: %s', (entries, bytes, expected) => {
+])('isWorthPacking for %i log entries of %i bytes returns %s', (entries, bytes, expected) => {
   expect(isWorthPacking({ entries, bytes })).toBe(expected);
 });

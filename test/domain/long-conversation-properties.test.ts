@@ -24,7 +24,7 @@ function turnOf(turn: number): WeighedMessage[] {
   return [asked, ...rounds, weighed({ role: 'assistant', content: 'Answer' }, 120)];
 }
 
-test('over thousands of turns, summaries keep to their part of the token budget, and no message gets lost', () => {
+test('over thousands of turns, summaries stay within their share of the token budget, and no message gets lost', () => {
   let story: Story = { version: START_VERSION, entries: [], summaries: new Map() };
   const entries: LogEntry[] = [];
   let [passes, largestShare, tokens] = [0, 0, 0];

@@ -56,7 +56,7 @@ function mask(log: readonly Message[], results: readonly number[]) {
 }
 
 describe('masks of tool results', () => {
-  test('a mask keeps the call, its status and the names that the agent used since', () => {
+  test('the mask of a tool result keeps the call, its status and the names from the result that the agent used later', () => {
     const { after } = mask(LOG, [2, 4]);
     expect(after[2]?.message.content).toMatch(
       /^\[result masked: read_file src\/orders\.ts → ok, used since: refund_limit OrderBook 12500, \d+ bytes, message 3 of the log\]$/,
@@ -66,7 +66,7 @@ describe('masks of tool results', () => {
     );
   });
 
-  test('a version with masks renders the same bytes when the log has grown and names new uses', () => {
+  test('a version with masks renders the same bytes after the log has grown and the agent has used more names', () => {
     const { after, built } = mask(LOG, [2, 4]);
     const later = [...LOG, says('Then getTotal was called.'), user('Go on.')];
     expect(built(LOG)).toEqual(after);
@@ -80,7 +80,7 @@ describe('masks of tool results', () => {
     expect(kept.flatMap((segment) => (segment.kind === 'masked' ? [segment.from] : []))).toEqual([3, 5]);
   });
 
-  test('only the newest 128 results get notes, and neighbours without notes share a segment', () => {
+  test('only the newest 128 masked results get notes, and neighbours without notes share a segment', () => {
     const rounds = Array.from({ length: 140 }, (_, at) => [
       call(`r${at}`, 'read_file', { path: `src/f${at}.ts` }),
       toolResult(`r${at}`, FILE),
@@ -93,7 +93,7 @@ describe('masks of tool results', () => {
     expect(after[1]?.message).toEqual(maskResult({ message: rounds[1] as Message, ...weigh(rounds[1] as Message) }, 2));
   });
 
-  test('masks of random calls have at most 60 tokens and are smaller than their results', () => {
+  test('masks of random calls have at most 60 tokens and are smaller than the results that they replace', () => {
     const text = fc.string({ unit: fc.constantFrom('a_b', 'x9', '文', '🧺', ' ', '\n', '"', 'src/'), maxLength: 400 });
     fc.assert(
       fc.property(text, text, text, fc.boolean(), (given, result, use, isError) => {
@@ -114,7 +114,7 @@ describe('masks of tool results', () => {
   });
 });
 
-test('used names are those of later texts and calls of the agent, without plain words', () => {
+test('the used names of a tool result are those that later texts and calls of the agent contain, without plain words', () => {
   const names = runToEnd(findUsedNames(LOG, new Set([2, 4])));
   expect(names.get(2)).toEqual(['refund_limit', 'OrderBook', '12500']);
   expect(names.get(4)).toEqual(['main_loop']);

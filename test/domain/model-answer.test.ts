@@ -76,7 +76,11 @@ function broken(): object {
 
 describe('a compaction made by a provider', () => {
   test('checkCompaction copies the text, original items and token usage of a compaction by the provider', () => {
-    expect(checkModelCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({ text: 'short', raw: [1], usage });
+    expect(checkModelCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({
+      text: 'short',
+      raw: [1],
+      usage,
+    });
     expect(checkModelCompaction({ text: null, raw: null })).toEqual({ raw: null });
   });
 
@@ -147,18 +151,18 @@ describe('a piece of a tool call', () => {
       { call: 2, arguments: '{"a' },
     ],
     [{ call: 1, name: 7, arguments: 5 }, { call: 1 }],
-  ])('%j is read as %j', (piece, read) => {
+  ])('readToolCallPiece reads the streamed piece %j as %j', (piece, read) => {
     expect(readToolCallPiece(piece)).toEqual(read);
   });
 
   test.each([undefined, null, 'call', {}, { call: -1 }, { call: 0.5 }, { call: '0' }])(
-    '%j is no piece, because it names no call',
+    'readToolCallPiece ignores %j, because it has no valid call index',
     (piece) => {
       expect(readToolCallPiece(piece)).toBeUndefined();
     },
   );
 
-  test('a piece whose fields throw is no piece', () => {
+  test('readToolCallPiece ignores a piece whose fields throw when they are read', () => {
     const hostile = {
       get call(): number {
         throw new Error('the prompt');

@@ -3,14 +3,14 @@ import { planLine, settledLine, settleLine } from './passes.ts';
 
 const summarizing = { maxTokens: 1_000, retentionWindow: 2, keepFirstUser: false, minSequenceTokens: 256 };
 
-describe('summaries that a pass could not use', () => {
-  test('are not planned if unread messages that cannot be shortened exceed the budget', () => {
+describe('planning only summaries that a pass can use', () => {
+  test('a plan contains no summaries if unread messages that cannot be shortened exceed the budget anyway', () => {
     const line = 'su(a:300)x4 u t:10 r:1500';
     expect(planLine(line, { policy: summarizing, reasons: ['manual'] })).toMatchObject({ sequences: [] });
     expect(settleLine(line, { policy: summarizing, reasons: ['manual'] })).toMatchObject({ kind: 'infeasible' });
   });
 
-  test('are planned within the byte limit of the provider, if that is smaller than the token budget', () => {
+  test('a planned summary fits the byte limit of the provider if that limit is smaller than the token budget', () => {
     const line = 'su(a:1000)x10 u';
     const model = { windowTokens: 40_000, outputCapTokens: 1_000, upperBoundFactor: 1, maxRequestBytes: 10_000 };
     const setting = { policy: { ...summarizing, maxTokens: 8_000 }, model, reasons: ['manual' as const] };

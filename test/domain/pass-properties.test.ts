@@ -96,7 +96,7 @@ describe('a compaction pass over any history, with any policy and any reasons', 
     });
   });
 
-  test('the weight of a version is the sum of its items as they are read back', () => {
+  test('the recorded weight (tokens and bytes) of a version is the sum of its items as they are read back', () => {
     forEachVersion((pass) => {
       expect(pass.settlement.weight).toStrictEqual(weighItems(contextAfter(pass).items));
     });

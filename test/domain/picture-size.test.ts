@@ -11,7 +11,7 @@ describe('the size of a picture', () => {
     ['extended WebP', webp('VP8X', 1_280, 720)],
     ['lossless WebP', webp('VP8L', 1_280, 720)],
     ['lossy WebP', webp('VP8 ', 1_280, 720)],
-  ])('the size of a picture is read from a %s file', (_name, file) => {
+  ])('readPictureSize reads the size of a picture from a %s file', (_name, file) => {
     expect(readPictureSize(file)).toMatchObject({ width: 1_280, height: 720 });
   });
 

@@ -67,7 +67,7 @@ describe('compaction plan', () => {
     expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
   });
 
-  test('a plan that a person requests for a context within its budget says so', () => {
+  test('a plan for a compaction that a person requests within the budget says that the context is within its budget', () => {
     const plan = planLine('su a u:50', { policy: { maxTokens: 10_000 }, reasons: ['manual'] });
     expect(plan).toMatchObject({ kind: 'none', explained: ['within_budget'] });
   });
@@ -113,7 +113,7 @@ describe('explained plan', () => {
     });
   });
 
-  test('an explained plan states the size that it leaves, with each summary at its largest', () => {
+  test('an explained plan states the size of the context after compaction, with each summary at its largest', () => {
     const { plan, tokensAfter } = explainPlan(logOf('s u t:300 r:300 u! a t'), policy, weighText);
     const saved = plan.sequences.reduce((sum, { tokens, maxTokens }) => sum + tokens - maxTokens, 0);
     expect(tokensAfter).toBe(653 - saved);
@@ -123,7 +123,7 @@ describe('explained plan', () => {
   });
 
   test.each(['s(u t r:300)x8 u', 's(ua:400)x12 u', 's u t:2000 r:2000 u a'])(
-    'an estimated plan of %s reaches the budget like an exact one, without notes and new texts',
+    'an estimated plan of %s reaches the budget like an exact plan, without notes and excerpts',
     (line) => {
       const given = completePolicy({
         maxTokens: 1_000,

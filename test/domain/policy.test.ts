@@ -18,7 +18,7 @@ function cyclicStrategy(): EvictionStrategy {
   return strategy;
 }
 
-describe('merge', () => {
+describe('mergePolicies', () => {
   test('mergePolicies takes each setting of the later policy and keeps the others', () => {
     const base = { retentionWindow: 4, maxTokens: 1_000, strategy: { retain: 3 } };
     const merged = mergePolicies(base, { retentionWindow: 0 }, { strategy: { evict: 0.5 } });
@@ -62,7 +62,7 @@ describe('merge', () => {
   });
 });
 
-describe('reading', () => {
+describe('readPolicy', () => {
   test('readPolicy accepts camelCase and snake_case, under `compact` or not', () => {
     const camel = { maxTokens: 9_000, summarizer: { models: ['m'], maxTokens: 100 } };
     const snake = { max_tokens: 9_000, summarizer: { models: ['m'], max_tokens: 100 } };

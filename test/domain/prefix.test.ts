@@ -7,8 +7,8 @@ const policy = { retentionWindow: 2, keepFirstUser: false, maxTokens: 600 };
 const reasons = ['token_threshold'] as const;
 const LINE = 'sua:200 ua:200 ua:200 ua:200 ua:50';
 
-describe('the start of a context that stays unchanged', () => {
-  test('a pass changes nothing in the share of the budget that the policy keeps for it', () => {
+describe('the unchanged start of a context (setting `keepPrefix`)', () => {
+  test('a pass leaves the start of the context unchanged up to the share of the budget that `keepPrefix` sets', () => {
     const [none, half] = [0, 0.5].map((keepPrefix) =>
       settledLine(LINE, { policy: { ...policy, keepPrefix }, reasons: [...reasons] }),
     );
@@ -18,20 +18,20 @@ describe('the start of a context that stays unchanged', () => {
     expect(none?.tokensAfter).toBeLessThanOrEqual(600);
   });
 
-  test('a plan neither summarizes nor evicts a message of the kept start', () => {
+  test('a plan neither summarizes nor evicts a message in the start of the context that `keepPrefix` keeps', () => {
     const { sequences, evict } = planLine(LINE, { policy: { ...policy, keepPrefix: 0.5 }, reasons: [...reasons] });
     const first = Math.min(...[...sequences, ...evict].map(({ from }) => from));
     expect(first).toBeGreaterThan(3);
   });
 
-  test('live messages come off before the share is taken', () => {
+  test('findPrefixEnd subtracts the messages that must stay from the budget before it takes the share `keepPrefix`', () => {
     const { items } = contextOf('ua:100 ua:100 u:500');
     expect(findPrefixEnd(items, { keepPrefix: 0, budget: 10_000 })).toBe(0);
     expect(findPrefixEnd(items, { keepPrefix: 0.5, budget: 610 })).toBe(0);
     expect(findPrefixEnd(items, { keepPrefix: 0.5, budget: 10_000 })).toBe(5);
   });
 
-  test('the cheapest cut keeps all that fits beside the retention window', () => {
+  test('measurePrefix reports the start of a context that a pass kept, and the start that the cheapest cut of equal size would keep', () => {
     const before = contextOf('ua:100 ua:100 ua:100').items;
     const [first, , ...rest] = before;
     const after = [...(first === undefined ? [] : [first]), ...rest.slice(2)];

@@ -25,16 +25,19 @@ it.each([
   [22_001, 10_000, 'excess'],
   [40_000, 10_000, 'excess'],
   [2_300, 150, undefined],
-])('a provider’s count of %i tokens for a request of %i tokens has the fault %s', (reported, counted, fault) => {
-  expect(faultOf(reported, counted)).toBe(fault);
-});
+])(
+  'findCountFault judges a provider’s count of %i tokens for a request of %i tokens as the fault %s',
+  (reported, counted, fault) => {
+    expect(faultOf(reported, counted)).toBe(fault);
+  },
+);
 
-it('a count beyond twice turnfold’s own is used once the model is known to count so much', () => {
+it('a provider’s count of more than twice turnfold’s own count is accepted once the model is known to count that high', () => {
   expect(faultOf(25_000, 10_000)).toBe('excess');
   expect(faultOf(25_000, 10_000, UNCOUNTED, 1.5)).toBeUndefined();
 });
 
-it('a provider may count pictures as a twentieth of what turnfold counts', () => {
+it('a provider’s count is accepted if the provider counts pictures at a twentieth of turnfold’s count', () => {
   const counted = { countedTokens: 10_000, pictureTokens: 9_000 };
   expect(findCountFault(1_400, counted, UNCOUNTED, NO_OVERHEAD)).toBeUndefined();
 });
@@ -48,13 +51,13 @@ it.each([
   [9_000, 8_000, undefined],
   [40, 8_000, 'part'],
 ])(
-  'after a count of 4,096 tokens for 4,000, a count of %i for a request of %i tokens has the fault %s',
+  'after a provider counted 4,096 tokens for 4,000, its count of %i for a request of %i tokens has the fault %s',
   (reported, counted, fault) => {
     expect(faultOf(reported, counted, recordOf(4_000, 4_096))).toBe(fault);
   },
 );
 
-it('a count of another version of the context is not compared', () => {
+it('a provider’s count is not compared with its earlier count for another context version', () => {
   const record = { ...recordOf(4_000, 4_096), version: 1 };
   expect(faultOf(4_100, 8_000, record)).toBeUndefined();
 });

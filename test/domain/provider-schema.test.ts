@@ -4,7 +4,7 @@ import { toProviderSchema } from '../../src/domain/provider-schema.ts';
 
 const convert = (schema: z.ZodType) => toProviderSchema(z.toJSONSchema(schema, { io: 'input' }));
 
-test('a schema for providers closes its objects and leaves the limits of values out', () => {
+test('toProviderSchema forbids additional properties of objects and leaves out limits of values', () => {
   const schema = z.object({
     count: z.int().min(1),
     kind: z.discriminatedUnion('t', [z.object({ t: z.literal('a') }), z.object({ t: z.literal('b') })]),
@@ -31,7 +31,7 @@ test('a schema for providers closes its objects and leaves the limits of values 
   });
 });
 
-test('a schema with an optional field is not strict', () => {
+test('toProviderSchema marks a schema with an optional field as not strict', () => {
   expect(convert(z.object({ a: z.string().optional() }))?.isStrict).toBe(false);
   expect(convert(z.object({ a: z.object({ b: z.string().optional() }) }))?.isStrict).toBe(false);
 });
@@ -46,7 +46,7 @@ test.each([
   ['a record', z.object({ a: z.record(z.string(), z.number()) })],
   ['a tuple', z.object({ a: z.tuple([z.string()]) })],
   ['a recursive value', node],
-])('providers cannot hold an answer to %s', (_, schema) => {
+])('toProviderSchema returns no schema for %s, because providers cannot enforce this shape', (_, schema) => {
   expect(convert(schema)).toBeUndefined();
 });
 
@@ -55,11 +55,14 @@ test.each([
   ['properties that are no mapping', { type: 'object', properties: [] }],
   ['alternatives that are no list', { anyOf: {} }],
   ['free keys', { type: 'object', additionalProperties: { type: 'string' } }],
-])('providers cannot hold an answer to a schema with %s', (_, schema) => {
-  expect(toProviderSchema(schema)).toBeUndefined();
-});
+])(
+  'toProviderSchema returns no schema for JSON Schema with %s, because providers cannot enforce this shape',
+  (_, schema) => {
+    expect(toProviderSchema(schema)).toBeUndefined();
+  },
+);
 
-test('an object without properties stays an object without properties', () => {
+test('toProviderSchema keeps an object without properties as an object without properties', () => {
   const closed = { type: 'object', properties: {}, additionalProperties: false };
   expect(toProviderSchema({ type: 'object', additionalProperties: false })).toEqual({ isStrict: true, schema: closed });
 });

@@ -21,7 +21,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('excessWeight is exactly what a request must lose: one token less would leave it above maxTokens', () => {
+  test('excessWeight returns exactly what a request must lose: one token less would leave the request above maxTokens', () => {
     fc.assert(
       fc.property(
         fc.nat(2e5),

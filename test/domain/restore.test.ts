@@ -202,7 +202,7 @@ describe('sizes after a restore', () => {
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
-  test('a restore keeps the placeholder of the old version beside the size of its items, also if an older record counts both together', () => {
+  test('a restore keeps the placeholder’s size apart from the size of the items, even if an older record stores their sum', () => {
     const found = versionOf(log, 1, [
       { kind: 'evicted', from: 1, to: 1, weight: NO_WEIGHT },
       { kind: 'raw', from: 2, to: 4, weight: NO_WEIGHT },
@@ -220,8 +220,11 @@ describe('sizes after a restore', () => {
     expect(version.tokensAfter).toBe(120);
     expect(() => checkHardLimit(version, OUTSIDE, 121)).not.toThrow();
     const error = errorOf(() => checkHardLimit(version, OUTSIDE, 120));
-    expect(error).toMatchObject({ code: 'over_hard_limit', field: 'version' });
-    expect(error.message).toContain('messages 80 + system, tools and framing 40 = 120 >= hard limit 120');
+    const sum = 'messages 80 + system, tools and framing 40 = 120 >= hard limit 120';
+    expect(error).toMatchObject({ code: 'over_hard_limit', field: 'version', details: { sum } });
+    expect(error.message).toContain(
+      'would have 120 tokens (messages 80 + system, tools and framing 40), but must stay below the hard limit of 120',
+    );
   });
 });
 

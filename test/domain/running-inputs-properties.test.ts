@@ -112,7 +112,7 @@ describe('the inputs of the running turn, in any log', () => {
     expect(seen.cut).toBeGreaterThan(10);
   });
 
-  test('only a hard pass shortens an input, no pass removes one, and the version reports a shortened input', () => {
+  test('only a hard pass shortens an input of the running turn, no pass removes one, and the version reports the shortening', () => {
     forEachVersion((pass, inputs) => {
       for (const input of inputs) {
         if (isWhole(pass, input)) continue;
@@ -141,13 +141,13 @@ function wholeSeqs(pass: CommittedPass): number[] {
   return contextAfter(pass).items.flatMap(({ from, segment }) => (segment === undefined ? [from] : []));
 }
 
-test('an input that fits the budget stays whole when large results after the input do not fit', () => {
+test('an input of the running turn that fits the budget stays whole when large results after the input do not fit', () => {
   const pass = takeHardPass(logOf(['u', 200], ['a', 200], ['u', 500], ['r', 900], ['r', 900]), [3]);
   expect(wholeSeqs(pass)).toContain(3);
   expect(wholeSeqs(pass)).not.toContain(7);
 });
 
-test('an input that alone exceeds the budget is shortened to no less than 60 % of the budget, after everything older has left', () => {
+test('an input of the running turn that alone exceeds the budget keeps at least 60 % of the budget, after everything older has left', () => {
   const pass = takeHardPass(logOf(['u', 200], ['a', 200], ['u', 1_500], ['r', 300]), [3]);
   const [input] = contextAfter(pass).items;
   expect(input).toMatchObject({ from: 3, segment: { kind: 'excerpt' } });
@@ -161,7 +161,7 @@ test('each message that steered the running turn stays whole like the first mess
   expect(wholeSeqs(takeHardPass(story, [3, 6]))).toEqual(expect.arrayContaining([3, 6]));
 });
 
-test('an input keeps its picture when an overflow masks pictures', () => {
+test('an input of the running turn keeps its picture when a pass after an overflow masks pictures', () => {
   const story = logOf(['u', 200], ['a', 200], ['u', 300], ['r', 900], ['u', 30], ['r', 900]);
   const parts = [{ kind: 'image' as const, mediaType: 'image/png', data: 'AAAA' }];
   const entries = story.entries.map((entry) => {

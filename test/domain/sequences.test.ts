@@ -118,7 +118,7 @@ describe('ranges to summarize (sequences)', () => {
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });
 
-  test('with the setting `scope: prefix`, an old summary is summarized again with the new messages once these have as many tokens as the summary', () => {
+  test('with the setting `scope: prefix`, an old summary is summarized again once the new messages have as many tokens as the summary', () => {
     expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
     expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });

@@ -191,7 +191,7 @@ describe('the minimum gain of a compaction', () => {
     expect(settleLine(line, setting, [999])).toMatchObject({ kind: 'version', tokensAfter: 1_022 });
   });
 
-  test('a compaction that could remove only messages of zero tokens commits no new version, even a hard one', () => {
+  test('a compaction commits no new version if it could remove only messages of zero tokens, not even a hard compaction', () => {
     const setting: PassSetting = { policy: { ...loose, strategy: { retain: 0 } }, reasons: ['manual'] };
     expect(settleLine('su:0 a:0 u', setting)).toMatchObject({ kind: 'no_gain', tokensBefore: 23, tokensAfter: 23 });
   });

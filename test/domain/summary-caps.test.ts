@@ -34,7 +34,7 @@ const runs = fc.array(
 );
 const policies = fc.constantFrom(structural, byModel, withCap);
 
-describe('token caps of summaries', () => {
+describe('token limits of summaries', () => {
   test.each([
     ['half of its source without a model', structural, runWith({ tokens: 10_000 }), 5_000],
     ['2,000 tokens by a model, and its tags', byModel, runWith({ tokens: 10_000 }), 2_036],
@@ -42,11 +42,11 @@ describe('token caps of summaries', () => {
     ['the cap of the policy, and its tags', withCap, runWith({ tokens: 10_000 }), 336],
     ['an earlier summary in full and half of the rest', structural, runWith({ tokens: 1_000, newTokens: 600 }), 700],
     ['nothing for the words of users', structural, runWith({ tokens: 1_000, userTokens: 400 }), 300],
-  ])('a summary may have %s', (_, policy, run, most) => {
+  ])('maxSummaryTokens allows a summary %s', (_, policy, run, most) => {
     expect(maxSummaryTokens(run, policy)).toBe(most);
   });
 
-  test('caps stay within the parts of the summaries and of the users, and none exceeds what its source holds', () => {
+  test('capFolds keeps all summaries within the tokens for summaries and users, and none exceeds the limit of its source', () => {
     fc.assert(
       fc.property(runs, policies, fc.nat(40_000), fc.nat(10_000), (sequences, policy, summaries, users) => {
         const capped = capFolds(sequences, policy, { summaries, users });
@@ -60,14 +60,14 @@ describe('token caps of summaries', () => {
     );
   });
 
-  test('sequences between user messages have no tokens for users, unless an earlier summary may hold their words', () => {
+  test('a range between user messages gets no tokens for users’ words, unless it includes an earlier summary that may contain some', () => {
     const sequences = [runWith({ tokens: 1_000 }), runWith({ tokens: 1_000, newTokens: 500 })];
     const [fresh, merged] = capFolds(sequences, structural, { summaries: 9_000 });
     expect(fresh).toMatchObject({ maxTokens: 500, userTokens: 0 });
     expect(merged).toMatchObject({ maxTokens: 750, userTokens: 125 });
   });
 
-  test('a larger source gets a larger cap', () => {
+  test('a larger range of messages gets a larger token limit for its summary', () => {
     const sequences = [runWith({ tokens: 3_000 }), runWith({ tokens: 1_000 })];
     const capped = capFolds(sequences, structural, { summaries: 1_000 });
     expect(capped.map(({ maxTokens }) => maxTokens)).toEqual([750, 250]);
@@ -81,24 +81,24 @@ describe('the scope of summaries under a budget', () => {
   const sequencesOf = (users: number, maxTokens: number, scope?: 'prefix') =>
     planLine(line(users), setting(maxTokens, scope)).sequences.map(({ from, to }) => `${from}-${to}`);
 
-  test('user messages stay in place if they fit their share', () => {
+  test('user messages stay in place if they fit the budget share of users', () => {
     // The newest answers before the last user message belong to the tail.
     expect(sequencesOf(20, 2_000)).toEqual(['3-4', '6-7', '9-10']);
   });
 
-  test('one summary takes user messages, too, if they exceed their share', () => {
+  test('one summary replaces all old messages, including user messages, if these exceed the budget share of users', () => {
     expect(sequencesOf(300, 1_200)).toEqual(['2-13']);
   });
 
-  test('one summary takes user messages, too, if several summaries would be too small', () => {
+  test('one summary replaces all old messages, including user messages, if several summaries would be too small', () => {
     expect(sequencesOf(10, 700)).toEqual(['2-13']);
   });
 
-  test('the setting `scope: prefix` takes user messages in any case', () => {
+  test('with the setting `scope: prefix`, a summary always includes the user messages', () => {
     expect(sequencesOf(20, 2_000, 'prefix')).toEqual(['2-12']);
   });
 
-  test('a folded sequence keeps as many tokens for users as the division gives them', () => {
+  test('a summary that includes user messages keeps as many tokens for users’ words as the budget division gives them', () => {
     const { division, sequences } = planLine(line(300), setting(1_200));
     expect(sequences[0]?.userTokens).toBe(division?.users);
     expect(sequences[0]?.maxTokens).toBe((division?.users ?? 0) + (division?.summaries ?? 0));

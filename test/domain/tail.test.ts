@@ -16,24 +16,24 @@ function layOut({ items }: Context, retentionWindow: number): Layout {
 const tailOf = (line: string, maxTokens: number, { window = 0, mayRelaxFloor = false } = {}) =>
   findTail(layOut(contextOf(line), window), maxTokens, mayRelaxFloor);
 
-describe('the verbatim tail of a context', () => {
+describe('findTail, which finds the newest messages that stay word for word', () => {
   test.each([
     ['takes the newest messages that fit', 'su a:100 a:100 a:100', 250, { start: 3, tokens: 200 }],
     ['is empty if the newest message does not fit', 'su a:100 a:100', 99, { start: 4, tokens: 0 }],
     ['takes a tool round whole or not at all', 'su a:100 t:100 r:100 a:50', 249, { start: 5, tokens: 50 }],
     ['begins with the first message of a round', 'su a:100 t:100 r:100 a:50', 250, { start: 3, tokens: 250 }],
     ['does not pay for the last user message', 'su a:100 u:500 a:100', 200, { start: 2, tokens: 200 }],
-  ])('%s', (_, line, maxTokens, tail) => {
+  ])('the verbatim tail of a context %s', (_, line, maxTokens, tail) => {
     expect(tailOf(line, maxTokens)).toEqual(tail);
   });
 
-  test('the retention window belongs to the tail, unless a hard reason relaxes the floor', () => {
+  test('the retention window belongs to the verbatim tail, unless a hard reason permits removing messages of the window', () => {
     const line = 'su a:100 a:100 a:100';
     expect(tailOf(line, 0, { window: 2 })).toEqual({ start: 3, tokens: 200 });
     expect(tailOf(line, 120, { window: 2, mayRelaxFloor: true })).toEqual({ start: 4, tokens: 100 });
   });
 
-  test('the tail of any context fits its tokens, and a larger part never gives a shorter tail', () => {
+  test('the verbatim tail never exceeds its token limit, and a higher limit never gives a shorter tail', () => {
     fc.assert(
       fc.property(scenarios, fc.nat(5_000), fc.nat(5_000), (scenario, maxTokens, more) => {
         const request = firstRequest(scenario);

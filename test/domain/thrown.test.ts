@@ -2,12 +2,15 @@ import { expect, test } from 'vitest';
 import { describeThrown, hasBrand } from '../../src/domain/thrown.ts';
 import { HOSTILE_THROWN, hostileProxy } from '../fakes/hostile-values.ts';
 
-test.each(HOSTILE_THROWN)('describeThrown describes %s in a text of limited length, without throwing', (_, make) => {
-  const { name, message, code = '' } = describeThrown(make());
-  expect([typeof name, typeof message, typeof code]).toEqual(['string', 'string', 'string']);
-  expect(name.length).toBeLessThanOrEqual(100);
-  expect(message.length).toBeLessThanOrEqual(2_000);
-});
+test.each(HOSTILE_THROWN)(
+  'describeThrown describes a thrown value, %s, in a text of limited length, without throwing',
+  (_, make) => {
+    const { name, message, code = '' } = describeThrown(make());
+    expect([typeof name, typeof message, typeof code]).toEqual(['string', 'string', 'string']);
+    expect(name.length).toBeLessThanOrEqual(100);
+    expect(message.length).toBeLessThanOrEqual(2_000);
+  },
+);
 
 test('describeThrown keeps the name, message and code of an ordinary error', () => {
   const error = Object.assign(new RangeError('too far'), { code: 'E_FAR' });

@@ -20,7 +20,7 @@ function generate(timesMs: readonly number[], byte: number): string[] {
   });
 }
 
-test('an id of a new millisecond holds its time and 80 random bits', () => {
+test('a ULID of a new millisecond contains its time and 80 random bits', () => {
   const timeMs = fc.nat({ max: 2 ** 48 - 1 });
   fc.assert(
     fc.property(timeMs, fc.nat({ max: 255 }), (now, byte) => {
@@ -31,7 +31,7 @@ test('an id of a new millisecond holds its time and 80 random bits', () => {
   );
 });
 
-test('ids ascend even if the clock stands still or goes back', () => {
+test('ULIDs ascend even if the clock stands still or goes back', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 5 }), { minLength: 2 }), fc.constantFrom(0, 7, 255), (timesMs, byte) => {
       const ids = generate(timesMs, byte);
@@ -40,7 +40,7 @@ test('ids ascend even if the clock stands still or goes back', () => {
   );
 });
 
-test('an id of the same millisecond is the last id plus one, over the end of the lower half', () => {
+test('a second ULID of the same millisecond is the previous ULID plus one, also when the lower half of its random bits overflows', () => {
   let drawn = 0;
   const source = new UlidSource({ now: () => 1 }, (bytes) => {
     drawn += 1;
@@ -53,7 +53,7 @@ test('an id of the same millisecond is the last id plus one, over the end of the
   expect(drawn).toBe(1);
 });
 
-test('an id after the last id of a millisecond gets the next millisecond', () => {
+test('a ULID that follows the highest ULID of a millisecond uses the next millisecond', () => {
   const [first = '', second = ''] = generate([1, 1], 255);
   expect([decode(first).timeMs, decode(second).timeMs]).toEqual([1, 2]);
 });

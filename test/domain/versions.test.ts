@@ -115,7 +115,7 @@ describe('segments of a context version', () => {
     expect(segmentItems([], 0)).toStrictEqual([]);
   });
 
-  test('describeRange gives the same description wherever a version ends its unchanged segment', () => {
+  test('describeRange gives the same description of a range, no matter where the version ends its unchanged segment', () => {
     const range = { from: 3, to: 9 };
     expect(describeRange(versionWith(1, raw(1, 5)), range)).toStrictEqual(describeRange(START_VERSION, range));
     expect(describeRange(versionWith(1, raw(1, 4), summary(5, 12)), range)).toStrictEqual([

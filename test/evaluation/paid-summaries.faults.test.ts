@@ -22,7 +22,7 @@ function longestOf(conversations: readonly RecordedConversation[]): RecordedConv
 
 describe.skipIf(!hasTraces)('live replay of recorded conversations (skipped without ../shared/traces)', () => {
   test.each(POLICIES)(
-    'every summary that was written for a compaction pass stands in its context, with threshold $tokenThreshold and maxTokens $maxTokens',
+    'every summary that a compaction pass requested is used in its context, with threshold $tokenThreshold and maxTokens $maxTokens',
     async (policy) => {
       const replay = await openReplay(policy, { usableTokens: 2 * policy.tokenThreshold });
       let written = 0;

@@ -23,27 +23,27 @@ function measure(context: readonly Message[], { windowMessages = 1, keepFirstUse
 }
 
 describe('recall of a replay', () => {
-  test('counts what the agent uses after a compaction and the messages before hold', () => {
+  test('the recall of a replay counts identifiers that earlier messages contain and that the agent uses after a compaction', () => {
     expect(measure(before)).toMatchObject({ compacted: 1, needles: 3 });
     expect(measure([])).toMatchObject({ compacted: 0, needles: 3 });
   });
 
-  test('reads summaries as it reads messages', () => {
+  test('the recall of a replay counts identifiers in summaries like identifiers in messages', () => {
     expect(measure([user('src/parser has parse_header')]).compacted).toBeCloseTo(2 / 3, 3);
   });
 
-  test('compares with the newest whole groups that fit into the same size', () => {
+  test('the recall of a replay is compared with a window of the newest whole groups of the same size', () => {
     expect(measure([], { windowMessages: 1, keepFirstUser: false }).window).toBeCloseTo(1 / 3, 3);
     expect(measure([], { windowMessages: 2, keepFirstUser: false }).window).toBeCloseTo(1 / 3, 3);
     expect(measure([], { windowMessages: 3, keepFirstUser: false }).window).toBe(1);
   });
 
-  test('gives the window the first user message if the policy keeps it', () => {
+  test('the compared window of a replay keeps the first user message if the policy keeps this message', () => {
     expect(measure([], { windowMessages: 1 }).window).toBe(0);
     expect(measure([], { windowMessages: 4 }).window).toBe(1);
   });
 
-  test('is full for a conversation that needs nothing', () => {
+  test('the recall of a replay is full if the agent uses no earlier identifier', () => {
     expect(new RecallMeter(weigh(before), { keepFirstUser: true }).recall).toEqual({
       compacted: 1,
       window: 1,

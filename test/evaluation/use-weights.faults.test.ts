@@ -12,7 +12,7 @@ const found = readConversationFiles()
   .flatMap(({ conversations }) => conversations).length;
 
 test.skipIf(!hasTraces || found !== fitted)(
-  'the weights in the code are those of a new fit (skipped without the recordings of the fit in ../shared/traces)',
+  'the feature weights in the code equal those of a new fit (skipped without the recordings of the fit in ../shared/traces)',
   async () => {
     const check = promisify(execFile)(process.execPath, ['scripts/fit-use-weights.ts', '--check']);
     await expect(check).resolves.toMatchObject({ stdout: expect.stringContaining('that of the recordings') });

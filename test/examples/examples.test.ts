@@ -6,7 +6,7 @@ import { useOwnWorkers } from '../cli/own-workers.ts';
 
 const WAIT = { waitMs: 20_000 };
 
-test('every example has a test here', () => {
+test('each example file has a test in this file', () => {
   const examples = readdirSync(new URL('../../examples', import.meta.url)).filter((name) => name.endsWith('.ts'));
   expect(examples.toSorted()).toEqual(['support.ts', 'workspace.ts']);
 });

@@ -35,7 +35,7 @@ async function runExample(name: string): Promise<Report> {
 }
 
 describe.skipIf(!isInstalled)('loops of other packages (npm ci --prefix examples/loops)', () => {
-  test('the examples fit the types of the packages', async () => {
+  test('the example loops compile against the types of the installed packages', async () => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     await expect(run(process.execPath, [tsc, '-p', LOOPS, '--noEmit'])).resolves.toMatchObject({ stdout: '' });
   });
@@ -45,20 +45,23 @@ describe.skipIf(!isInstalled)('loops of other packages (npm ci --prefix examples
     ['openai-agents-session', 2 * STEPS],
     ['langchain', 2 * STEPS],
     ['mastra', undefined],
-  ])('a loop of %s with 60 requests stays inside the window, and its store keeps all messages', async (name, kept) => {
-    const { answer, requests, kept: stored } = await runExample(name);
-    expect(answer).toBe('Invoices.');
-    expect(stored).toBe(kept);
-    expect(requests).toHaveLength(STEPS);
-    const sizes = requests.map(countRequest);
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(WINDOW);
-    expect(Math.max(...sizes)).toBeGreaterThan(WINDOW / 2);
-    for (const request of requests) expectPaired(request);
-    const changes = requests.slice(1).filter((request, index) => {
-      const before = requests[index] ?? [];
-      return before.some((message, at) => JSON.stringify(message) !== JSON.stringify(request[at]));
-    });
-    expect(changes.length).toBeGreaterThan(2);
-    expect(changes.length).toBeLessThan(STEPS / 4);
-  });
+  ])(
+    'the example loop of %s stays inside the window for 60 requests, and its store keeps all messages',
+    async (name, kept) => {
+      const { answer, requests, kept: stored } = await runExample(name);
+      expect(answer).toBe('Invoices.');
+      expect(stored).toBe(kept);
+      expect(requests).toHaveLength(STEPS);
+      const sizes = requests.map(countRequest);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(WINDOW);
+      expect(Math.max(...sizes)).toBeGreaterThan(WINDOW / 2);
+      for (const request of requests) expectPaired(request);
+      const changes = requests.slice(1).filter((request, index) => {
+        const before = requests[index] ?? [];
+        return before.some((message, at) => JSON.stringify(message) !== JSON.stringify(request[at]));
+      });
+      expect(changes.length).toBeGreaterThan(2);
+      expect(changes.length).toBeLessThan(STEPS / 4);
+    },
+  );
 });

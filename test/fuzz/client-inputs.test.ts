@@ -99,7 +99,7 @@ test.each(Object.entries(ARGUMENTS))(
 );
 
 test(
-  'methods of the client accept any value as a conversation name: they fail with a coded error and write nothing',
+  'client methods given an arbitrary value as conversation name fail with a coded error and write nothing',
   async () => {
     const world = await openWorld();
     await tryBatch({

@@ -228,7 +228,7 @@ const agent = record(
 );
 
 test(
-  'the agents reader returns each agent of a module, or errors with a code about that agent',
+  'the agents reader returns each agent of a module, or a coded error about that agent',
   async () => {
     const run = async (given: unknown): Promise<void> => {
       try {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close(), TIMEOUT_MS);
 
 test.each(['data', 'opts', 'progress', 'parent', 'stacktrace', 'returnvalue'])(
-  'a job whose %s is hostile JSON of 4 MB holds the event loop of its worker shortly and takes little memory',
+  'a job whose %s is hostile JSON of 4 MB blocks the event loop of its worker only briefly and takes little memory',
   async (field) => {
     const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
     const names = [...Object.values(QUEUES), INBOX_QUEUE];

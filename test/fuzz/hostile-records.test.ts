@@ -104,7 +104,7 @@ async function spoil({ key, type, name }: Field, from: string, to: string, value
 }
 
 test(
-  'hostile JSON of 4 MB in any record of a conversation holds the event loop shortly and takes little memory',
+  'hostile JSON of 4 MB in any record of a conversation blocks the event loop only briefly and takes little memory',
   async () => {
     const { client } = fixture;
     await makeGrown('model');

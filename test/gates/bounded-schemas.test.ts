@@ -9,7 +9,7 @@ const ANSWERS = /^src\/api\/(contract\/operation|http\/(ai-sdk\/routes|responses
 const OWN = 'src/domain/bounded-schemas.ts';
 const UNBOUNDED = /\bz\s*\.(array|record|map|set)\(|\.(array|rest)\(\)/;
 
-test('every list and record of a schema is made by `boundedList` or `boundedRecord`', () => {
+test('every list and record in the schemas of src is made by `boundedList` or `boundedRecord`', () => {
   const files = globSync('src/**/*.ts').filter((path) => path !== OWN && !ANSWERS.test(path));
   expect(files.length).toBeGreaterThan(300);
   const unbounded = files.flatMap((path) =>
@@ -20,7 +20,7 @@ test('every list and record of a schema is made by `boundedList` or `boundedReco
   expect(unbounded).toEqual([]);
 });
 
-test('the gate finds a list, a record, a map and a set without a bound', () => {
+test('the bounds check reports a list, a record, a map and a set without a bound', () => {
   const made = [
     'z.array(z.string())',
     'z.record(z.string(), z.unknown())',
@@ -44,7 +44,7 @@ function listUnbounded(schema: unknown, path: string): string[] {
   return isOpenList || isOpenRecord ? [path, ...inner] : inner;
 }
 
-test('the OpenAPI document tells the bound of every list and record of a request', () => {
+test('the OpenAPI document states the bound of every list and record in a request', () => {
   const client = {} as TurnfoldClient;
   const app = createHttpApp({ client, authenticate: 'none', protocols: createProtocols({ client, agent: 'talker' }) });
   const { paths, components } = app.document as {

@@ -6,7 +6,7 @@ import { buildFixture } from './fixture.ts';
 const buildConfig = fileURLToPath(new URL('../../tsconfig.build.json', import.meta.url));
 const pageConfig = fileURLToPath(new URL('../../inspector/vite.config.ts', import.meta.url));
 
-test('npm run build leaves the outputs of the sources, and nothing of an earlier build', async () => {
+test('npm run build leaves only the outputs of the present sources, and removes those of earlier builds', async () => {
   using fixture = buildFixture();
   fixture.write({
     'tsconfig.build.json': readFileSync(buildConfig, 'utf8'),

@@ -32,7 +32,7 @@ test('npm run check prints one line per gate, and the output of failed gates', a
   expect(output).toContain('── lint: echo loose promise; exit 3\nloose promise');
 });
 
-test('npm run check refuses a gate that package.json does not have', async () => {
+test('npm run check refuses the name of a gate (check) that package.json does not have', async () => {
   using fixture = buildFixture();
   const { unused: _, ...scripts } = passing;
   fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node: '>=22.22.0' }, scripts }) });
@@ -41,14 +41,17 @@ test('npm run check refuses a gate that package.json does not have', async () =>
   expect(output).toContain('package.json has no script "unused"');
 });
 
-test.each(['>=99.0.0', '>=24.99.0'])('npm run check stops before any gate if this Node is not %s', async (node) => {
-  using fixture = buildFixture();
-  fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node }, scripts: passing }) });
-  const { code, output } = await fixture.run('check');
-  expect(code).toBe(1);
-  expect(output).toContain(`Node ${node} is needed, this is v`);
-  expect(output).not.toContain('format:check');
-});
+test.each(['>=99.0.0', '>=24.99.0'])(
+  'npm run check stops before any gate if the running Node is not %s',
+  async (node) => {
+    using fixture = buildFixture();
+    fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node }, scripts: passing }) });
+    const { code, output } = await fixture.run('check');
+    expect(code).toBe(1);
+    expect(output).toContain(`Node ${node} is needed, this is v`);
+    expect(output).not.toContain('format:check');
+  },
+);
 
 test('the domain tests fail if their branch coverage is below 95 %', async () => {
   using fixture = buildFixture();
@@ -66,7 +69,7 @@ test('a turn is parsed', () => expect(parseTurn('one')).toBe('one'));
   expect(code).not.toBe(0);
 });
 
-test('the structure gate lists names that two files of src export, once there are too many', async () => {
+test('the structure gate lists names that two files of src export, once their number exceeds the limit', async () => {
   using fixture = buildFixture();
   const names = ['one', 'two', 'three'];
   const text = names.map((name) => `export const ${name} = 1;\n`).join('');

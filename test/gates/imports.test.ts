@@ -183,7 +183,7 @@ test('the imports gate names forbidden packages, built-ins, cycles and unknown r
   expect(output).not.toContain('src/workers/allowed.ts');
 });
 
-test('the imports gate lets the inspector use types of the server, and no code but the request layer', async () => {
+test('the imports gate lets the inspector import only types and the request layer of the server', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/api/contract/shop.ts': `export const shop = 1;\nexport type Shop = typeof shop;\n`,

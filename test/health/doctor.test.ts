@@ -27,7 +27,7 @@ test.each<[string, Partial<QueueReport>, string, string]>([
   ['no worker is connected and a job has just been added', { workers: 0, waitMs: 0 }, 'ok', 'wrong'],
   ['Redis does not list its clients', { workers: undefined, waitMs: 900 }, 'ok', 'ok'],
 ])(
-  'the doctor takes the worse of two shards as the state of a queue if in one of them %s',
+  'the doctor reports the worse state of two shards as the state of their queue if in one of them %s',
   (_, of, intake, workers) => {
     const findings = examineQueues([report({}), report({ shard: 1, ...of })], 60_000);
     expect(findings.map(({ name, state }) => [name, state])).toEqual([
@@ -37,7 +37,7 @@ test.each<[string, Partial<QueueReport>, string, string]>([
   },
 );
 
-test('doctor warns of a model that is retired within 60 days, and fails for a retired one', () => {
+test('the doctor warns of a model that is retired within 60 days, and fails for a retired model', () => {
   const now = Date.parse('2026-11-26');
   expect(examineModels([{ id: 'new' }], now)).toMatchObject([{ state: 'ok' }]);
   const models = [

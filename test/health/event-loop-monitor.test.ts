@@ -13,7 +13,7 @@ function hold(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-test('a block is named by the tool whose own code held the event loop', async () => {
+test('the event-loop monitor names the tool whose own code blocked the event loop', async () => {
   const monitor = open();
   const idle = monitor.runTool('idle', () => new Promise<void>((resolve) => setTimeout(resolve, 1_600)));
   const beat = new LoopBeat(monitor.beat.memory);
@@ -29,7 +29,7 @@ test('a block is named by the tool whose own code held the event loop', async ()
   expect(beat.cause).toBe('');
 });
 
-test('a block after the first await of a tool names the tools that ran', async () => {
+test('the event-loop monitor names all running tools if a tool blocks the event loop after its first await', async () => {
   const monitor = open();
   await Promise.all([
     monitor.runTool('later', async () => {
@@ -41,7 +41,7 @@ test('a block after the first await of a tool names the tools that ran', async (
   expect(monitor.longestWithin(60_000)?.cause).toMatch(/^while the tools? .*"later".* ran$/);
 });
 
-test('a block without a tool has no cause, and is forgotten after the given time', async () => {
+test('the event-loop monitor names no cause for a block without a tool, and forgets the block after the given time', async () => {
   const monitor = open();
   hold(1_300);
   expect(monitor.longestWithin(60_000)?.cause).toBe('');

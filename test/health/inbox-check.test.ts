@@ -20,7 +20,7 @@ test.each<[string, Partial<InboxReport>, string, string]>([
   ['the queue is paused', { isPaused: true }, 'wrong', 'ok'],
   ['Redis does not list its clients', { workers: undefined, waiting: 1, waitMs: 1 }, 'ok', 'ok'],
   ['jobs failed', { failed: 2, lastCode: 'invalid_input' }, 'ok', 'warning'],
-])('the doctor judges the inbox if %s', (_, of, intake, failures) => {
+])('the doctor reports the state of the inbox and of its failed jobs if %s', (_, of, intake, failures) => {
   const findings = examineInbox({ ...quiet, ...of }, { isOn: true, stuckMs: 60_000 });
   expect(findings.map(({ name, state }) => [name, state])).toEqual([
     ['inbox', intake],
@@ -28,7 +28,7 @@ test.each<[string, Partial<InboxReport>, string, string]>([
   ]);
 });
 
-test('the doctor does not ask for a worker of an inbox that is off and unused, and does if a producer uses it', () => {
+test('the doctor asks for a worker of a switched-off inbox only if a producer uses the inbox', () => {
   const off = { isOn: false, stuckMs: 60_000 };
   expect(examineInbox({ ...quiet, workers: 0 }, off)).toMatchObject([{ state: 'ok' }]);
   expect(examineInbox({ ...quiet, workers: 0, waiting: 3, waitMs: 1 }, off)[0]).toMatchObject({

@@ -96,7 +96,7 @@ test.each([
   ['10.1.2.3:9464', 200],
   ['[fd00::7]:9464', 200],
   ['worker.internal:9464', 200],
-])('the page server reads the host name %s: status %i', async (host, status) => {
+])('the page server answers a request for the host name %s with status %i', async (host, status) => {
   const pages = { '/metrics': () => ({ contentType: 'text/plain', body: '' }) };
   const server = await servePages({ port: 0, allowedHosts: ['worker.internal'], pages });
   servers.push(server);
@@ -106,7 +106,7 @@ test.each([
   expect(response.statusCode).toBe(status);
 });
 
-test('the page server answers a probe of HTTP/1.0 without a host name', async () => {
+test('the page server answers an HTTP/1.0 probe without a host name', async () => {
   const { port } = await serve();
   const socket = connect(port, '127.0.0.1');
   socket.write('GET /metrics HTTP/1.0\r\n\r\n');

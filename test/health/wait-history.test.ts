@@ -4,7 +4,7 @@ import { WaitHistory } from '../../src/host/health/wait-history.ts';
 const MINUTE_MS = 60_000;
 const NOW = 1_000 * MINUTE_MS;
 
-test('keeps the longest wait of each minute, and tells a minute without a report from one without a wait', () => {
+test('the wait history keeps the longest wait of each minute, and marks minutes without a report', () => {
   const history = new WaitHistory();
   history.note(NOW - 2 * MINUTE_MS, 0);
   history.note(NOW + 1, 300);
@@ -13,7 +13,7 @@ test('keeps the longest wait of each minute, and tells a minute without a report
   expect(history.list(NOW)).toHaveLength(60);
 });
 
-test('forgets what is older than an hour', () => {
+test('the wait history forgets minutes older than an hour', () => {
   const history = new WaitHistory();
   history.note(NOW - 60 * MINUTE_MS, 500);
   history.note(NOW - 59 * MINUTE_MS, 400);

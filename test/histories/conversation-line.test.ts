@@ -110,7 +110,7 @@ describe('OpenAI’s chat format', () => {
     });
   });
 
-  test('a stopped message keeps its mark in both formats', () => {
+  test('an imported message that was stopped keeps its mark `stopped` in both formats', () => {
     const stopped = { role: 'assistant', content: 'Half', stopped: true };
     expect(readOne(stopped)).toStrictEqual(stopped);
     expect(readOne({ ...stopped, refusal: null })).toStrictEqual(stopped);

@@ -17,14 +17,14 @@ const contentsOf = ({ messages }: ReadHistory): string[] => messages.slice(1).ma
 const notesOf = ({ notes }: ReadHistory): string[] => notes.map(({ kind, at }) => `${kind} ${at}`);
 const call = (id: unknown, name: string, more: object = {}) => ({ id, function: { name, arguments: '{}' }, ...more });
 
-describe('texts', () => {
+describe('texts of an imported message', () => {
   test.each([
     ['.env holds the key', 'See\n.env holds the key'],
     ['. Then stop', 'See. Then stop'],
     ['.', 'See.'],
     [')]', 'See)]'],
     ['!important', 'See\n!important'],
-  ])('joins "See" and "%s" without gluing words', (text, joined) => {
+  ])('an import joins the text parts "See" and "%s" without running their words together', (text, joined) => {
     const content = [
       { type: 'text', text: 'See' },
       { type: 'text', text },
@@ -32,14 +32,14 @@ describe('texts', () => {
     expect(contentsOf(read({ role: 'assistant', content }))).toEqual([joined]);
   });
 
-  it('reads a document of plain text as text, with its title and its context', () => {
+  it('an import reads a plain text document as text, with its title and its context', () => {
     const source = { type: 'text', media_type: 'text/plain', data: 'Grass is green.' };
     const document = { type: 'document', source, title: 'Colours', context: 'From 2019.' };
     const [content] = contentsOf(read({ role: 'user', content: [document, { type: 'text', text: 'Which colour?' }] }));
     expect(content).toBe('Colours\nFrom 2019.\nGrass is green.\nWhich colour?');
   });
 
-  it('reads a document of several contents as text', () => {
+  it('an import reads a document with several content blocks as text', () => {
     const source = {
       type: 'content',
       content: [
@@ -52,7 +52,7 @@ describe('texts', () => {
     ]);
   });
 
-  it('reads the documents of a result of Cohere', () => {
+  it('an import reads the documents of a Cohere tool result as text', () => {
     const content = [{ type: 'document', document: { id: 'd1', data: '{"celsius":21}' } }];
     expect(
       contentsOf(
@@ -61,12 +61,12 @@ describe('texts', () => {
     ).toEqual(['', 'd1\n{"celsius":21}']);
   });
 
-  it('reads the plan of Cohere, and the prefix of Mistral', () => {
+  it('an import keeps the plan of a Cohere message, and accepts the flag `prefix` of Mistral', () => {
     const plan = { role: 'assistant', tool_plan: 'I look it up.', tool_calls: [call('c1', 'weather')] };
     expect(contentsOf(read(plan, { role: 'assistant', content: 'It is', prefix: true }))).toContain('I look it up.');
   });
 
-  it('keeps the refusal and the reasoning of LangChain', () => {
+  it('an import keeps the refusal and the reasoning of a LangChain message', () => {
     const others = { refusal: 'I will not.', reasoning_content: 'It is a trap.' };
     const message = { type: 'ai', content: '', additional_kwargs: others };
     const dumped = unwrapLangchain(message, '[1]', new ForeignMessages());
@@ -76,14 +76,14 @@ describe('texts', () => {
     }
   });
 
-  it('keeps the thinking blocks of LiteLLM', () => {
+  it('an import keeps the thinking blocks of a LiteLLM message', () => {
     const thinking_blocks = [{ type: 'thinking', thinking: 'Two and three.', signature: 's' }];
     expect(JSON.stringify(read({ role: 'assistant', content: '5', thinking_blocks }).messages)).toContain(
       'Two and three.',
     );
   });
 
-  it('keeps a content of the AI SDK that its parts lack', () => {
+  it('an import of an AI SDK message keeps its content if the message parts do not contain it', () => {
     const differing = {
       role: 'assistant',
       content: 'From the content.',
@@ -99,13 +99,13 @@ describe('texts', () => {
     expect(contentsOf(read({ ...same, parts: [{ type: 'step-start' }, ...same.parts] }))).toEqual(['One. Two.']);
   });
 
-  it('puts the name of an assistant before the text', () => {
+  it('an import puts the name of an assistant before the text', () => {
     const history = read({ role: 'assistant', name: 'critic', content: 'It is too long.' });
     expect(contentsOf(history)).toEqual(['critic: It is too long.']);
     expect(notesOf(history)).toEqual(['mapped messages[1].name']);
   });
 
-  it('says why a call was denied', () => {
+  it('an imported tool call that was denied has a result that says why', () => {
     const parts = ['output-denied', 'approval-responded'].map((state, at) => ({
       type: 'tool-delete',
       toolCallId: `c${at}`,
@@ -121,7 +121,7 @@ describe('texts', () => {
   });
 });
 
-describe('texts of several parts, at the doors of HTTP', () => {
+describe('a user message with several text parts in a request over HTTP', () => {
   const content = ['First.', 'Second.'].map((text) => ({ type: 'text', text }));
 
   it.each([
@@ -136,7 +136,7 @@ describe('texts of several parts, at the doors of HTTP', () => {
         readCompactRequest({ model: 'structural', input: [{ type: 'message', role: 'user', content }] }).userRequest,
     ],
     ['AI SDK', () => readUserText({ id: 'm', role: 'user', parts: content })],
-  ])('are not glued: %s', (_door, readMessageText) => {
+  ])('the text parts of a user message are joined with a line break in the protocol %s', (_door, readMessageText) => {
     expect(readMessageText()).toBe('First.\nSecond.');
   });
 });
@@ -147,13 +147,13 @@ describe('sources of a text', () => {
   it.each([
     ['OpenAI Chat', { content: 'In May.', annotations: [{ type: 'url_citation', url_citation: source }] }],
     ['LangChain', { content: [{ type: 'text', text: 'In May.', annotations: [{ type: 'citation', ...source }] }] }],
-  ])('stand behind the text: %s', (_format, message) => {
+  ])('an import puts the citations of a text behind this text, in the format %s', (_format, message) => {
     expect(contentsOf(read({ role: 'assistant', ...message }))).toEqual([
       'In May.\n[Karakorum 4, https://a.example/4]',
     ]);
   });
 
-  it('stand behind the text: OpenAI Responses', () => {
+  it('an import puts the citations of a text behind this text, in the format of the Responses API', () => {
     const reader = new ItemReader(new HistoryNotes());
     const annotations = [
       { type: 'url_citation', ...source },
@@ -166,15 +166,15 @@ describe('sources of a text', () => {
     expect(reader.finish()[0]?.message.content).toBe('In May.\n[Karakorum 4, https://a.example/4]\n[a.txt]');
   });
 
-  it('are left out with a note if they name nothing', () => {
+  it('an import leaves a citation out with a note if the citation names no source', () => {
     const history = read({ role: 'assistant', content: 'In May.', annotations: [{ type: 'file_path', file_id: 'f' }] });
     expect(contentsOf(history)).toEqual(['In May.']);
     expect(notesOf(history)).toEqual(['left_out messages[1].annotations[0]']);
   });
 });
 
-describe('calls', () => {
-  it('reads ids that are numbers', () => {
+describe('calls of an imported message', () => {
+  it('an import accepts call ids that are numbers', () => {
     const calls = { role: 'assistant', tool_calls: [call(1, 'first'), call(2, 'second')] };
     const { messages } = read(
       calls,
@@ -189,7 +189,7 @@ describe('calls', () => {
     ]);
   });
 
-  it('gives a call without an id none that the history has', () => {
+  it('an import gives a call without an id a new id that the history does not contain', () => {
     const { messages } = read(
       { role: 'assistant', tool_calls: [call('call_1', 'first'), { function: { name: 'second', arguments: '{}' } }] },
       { role: 'tool', tool_name: 'second', content: 'of the second' },
@@ -201,7 +201,7 @@ describe('calls', () => {
     ]);
   });
 
-  it('keeps a call of LangChain whose arguments could not be parsed, once', () => {
+  it('an import keeps a LangChain call with invalid arguments exactly once', () => {
     const bad = { id: 'c1', name: 'weather', args: '{"city":', type: 'invalid_tool_call', error: 'no JSON' };
     const old = { tool_calls: [{ id: 'c1', function: { name: 'weather', arguments: '{"city":' } }] };
     for (const message of [
@@ -219,7 +219,7 @@ describe('calls', () => {
     }
   });
 
-  it('reads the calls of a provider in content blocks of LangChain', () => {
+  it('an import reads calls that the provider ran from LangChain content blocks', () => {
     const content = [
       { type: 'server_tool_call', id: 's1', name: 'web_search', args: { query: 'Graz' } },
       { type: 'server_tool_result', tool_call_id: 's1', status: 'error', output: [{ url: 'https://a.example' }] },
@@ -235,11 +235,14 @@ describe('calls', () => {
     ['system', 'toolInvocations', [{ toolCallId: 'c1', toolName: 'f', args: {} }]],
     ['user', 'reasoning_content', 'why'],
     ['tool', 'refusal', 'no'],
-  ])('refuses by name what only an answer has: %s %s', (role, key, value) => {
-    expect(() => read({ role, content: 'x', [key]: value })).toThrow(`messages[1].${key}`);
-  });
+  ])(
+    'an import refuses a field that only an assistant message may have, and names the field: %s %s',
+    (role, key, value) => {
+      expect(() => read({ role, content: 'x', [key]: value })).toThrow(`messages[1].${key}`);
+    },
+  );
 
-  it('notes what a call has besides its name and arguments', () => {
+  it('an import notes each left-out field of a call other than name and arguments', () => {
     const history = read({
       role: 'assistant',
       tool_calls: [call('c1', 'f', { extra_content: { google: { thought_signature: 's' } } })],

@@ -101,7 +101,7 @@ test.each<[string, string, readonly unknown[]]>([
       { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', toolName: 'weather', result: 21 }] },
     ],
   ],
-])('a call of %s and its result are read with name, arguments and text', (_name, id, round) => {
+])('an import reads the call of %s and its result with name, arguments and text', (_name, id, round) => {
   const { messages, notes } = read([ask, ...round, done]);
   expect(messages).toMatchObject([
     ask,
@@ -112,7 +112,7 @@ test.each<[string, string, readonly unknown[]]>([
   expect(notes.every(({ kind }) => kind === 'mapped')).toBe(true);
 });
 
-test('the steps of a UIMessage become rounds of calls with results', () => {
+test('an import reads the steps of a UIMessage as tool rounds, each with its calls and results', () => {
   const tool = (toolCallId: string) => ({
     type: 'tool-weather',
     toolCallId,
@@ -140,7 +140,7 @@ test('the steps of a UIMessage become rounds of calls with results', () => {
   ]);
 });
 
-test('a search of a provider becomes a call with its result, and the text after it stays apart', () => {
+test('an import reads a provider’s web search as a call with its result, and keeps the text after the search apart', () => {
   const content = [
     { type: 'text', text: 'I will search.' },
     { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'Karakorum 4' } },
@@ -223,7 +223,7 @@ test.each<[string, unknown, object]>([
     { id: 'm1', createdAt: 'now', role: 'user', content: 'hi', metadata: { a: 1 } },
     { content: 'hi' },
   ],
-])('%s of a message is kept', (_name, message, expected) => {
+])('an import keeps %s of a message', (_name, message, expected) => {
   expect(read([ask, message]).messages[1]).toMatchObject(expected);
 });
 
@@ -235,7 +235,7 @@ test.each<[string, string, unknown]>([
     'messages[1].tool_calls[0].function.name',
     { role: 'assistant', tool_calls: [{ id: 'a' }] },
   ],
-])('%s of a message is refused with its path', (_name, field, message) => {
+])('an import refuses %s of a message, and names the path', (_name, field, message) => {
   expect(() => read([ask, message])).toThrow(
     expect.objectContaining({ code: 'invalid_input', field }) as TurnfoldError,
   );
@@ -257,7 +257,7 @@ test.each<[string, readonly unknown[]]>([
     ],
   ],
   ['a user without content', [{ role: 'user', content: null }]],
-])('%s is repaired with a note, and refused by a strict reader', (_name, messages) => {
+])('an import repairs %s with a note, and a strict import refuses the file', (_name, messages) => {
   expect(read(messages).notes).toMatchObject([{ kind: 'repaired' }]);
   expect(() => read(messages, { isStrict: true })).toThrow(
     expect.objectContaining({ code: 'invalid_input' }) as TurnfoldError,
@@ -265,7 +265,7 @@ test.each<[string, readonly unknown[]]>([
 });
 
 test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
-  'a part of the type %s is refused by its place',
+  'an import refuses a message part of the type %s, and names its path',
   (type) => {
     expect(() => read([{ role: 'user', content: [{ type, text: 'hello' }] }])).toThrow(
       expect.objectContaining({ code: 'invalid_input', field: 'messages[0].content[0].type' }),

@@ -46,11 +46,11 @@ test.each<[string, Message[], Message[]]>([
     [call('a'), result('a', '1'), call('a'), result('a', '2')],
     [call('a'), result('a', '1'), call('a'), result('a', '2')],
   ],
-])('%s becomes a history whose calls have results', (_name, given, expected) => {
+])('the repair of an imported history with %s gives each passed call a result', (_name, given, expected) => {
   expect(repair(given).messages).toStrictEqual(expected);
 });
 
-test('a call of the log takes the first result, and is closed by a message of a user', () => {
+test('the repair of appended messages assigns an open call of the log its first result, or closes the call at the next user message', () => {
   expect(repair([user, result('c1_0')], [{ id: 'c1_0' }, { id: 'c1_1' }]).messages).toStrictEqual([
     result('c1_0'),
     closing('c1_1'),
@@ -71,7 +71,7 @@ const given = array(
   { maxLength: 14 },
 );
 
-test('a repaired history is valid, keeps all but second results, and needs no further repair', () => {
+test('a repaired history is valid, keeps every message except repeated results, and needs no further repair', () => {
   assert(
     property(given, (messages) => {
       const named = new Set(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
@@ -89,7 +89,7 @@ test('a repaired history is valid, keeps all but second results, and needs no fu
   );
 });
 
-test('each result of a repaired history stands behind its call, before the next message of a user or a model', () => {
+test('each result of a repaired history follows its call, before the next user or assistant message', () => {
   expect.hasAssertions();
   assert(
     property(given, (messages) => {

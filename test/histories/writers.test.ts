@@ -82,10 +82,10 @@ function seen({ role, content, toolCalls, toolCallId, isError, parts }: Message,
 /** Formats of OpenAI do not say that a call failed. */
 const WITHOUT_ERRORS = ['openai-chat', 'openai-responses'];
 
-describe.each(WRITERS)('a conversation in the format $name', ({ name, write }) => {
+describe.each(WRITERS)('a conversation written in the format $name', ({ name, write }) => {
   const hasErrors = !WITHOUT_ERRORS.includes(name);
 
-  test('is read as the same conversation', () => {
+  test('an exported conversation is read back as the same conversation', () => {
     fc.assert(
       fc.property(anyHistory, (messages) => {
         const [read] = readDocument(JSON.parse(JSON.stringify(write(messages))));

@@ -65,7 +65,7 @@ async function openBehindIdleCuts() {
   return { client, countCuts: () => cuts };
 }
 
-test('a result is waited for across connections that a proxy cuts while they are quiet', async () => {
+test('the client over HTTP keeps waiting for a result although a proxy cuts quiet connections', async () => {
   answer = Promise.withResolvers();
   const { client } = await openBehindIdleCuts();
   await client.enqueueTurn({ conversation: 'result', agent, input: 'hello', turn: 't1' });
@@ -79,7 +79,7 @@ test('a result is waited for across connections that a proxy cuts while they are
   expect(await result).toMatchObject({ state: 'completed' });
 });
 
-test('a stream goes on across connections that a proxy cuts while they are quiet', async () => {
+test('a stream over HTTP continues although a proxy cuts quiet connections', async () => {
   answer = Promise.withResolvers();
   const { client, countCuts } = await openBehindIdleCuts();
   await client.enqueueTurn({ conversation: 'stream', agent, input: 'hello', turn: 't1' });
@@ -114,7 +114,7 @@ async function openGateway(status: number) {
 }
 
 test.each([502, 503, 504])(
-  'a gateway that answers %i for a server that is away does not hide the outage',
+  'the client over HTTP reports server_unavailable if a gateway answers %i because the server is away',
   async (status) => {
     const { client, waits } = await openGateway(status);
     const waited = client.result('away', 't1', { waitMs: 3_600_000 });
@@ -124,7 +124,7 @@ test.each([502, 503, 504])(
   },
 );
 
-test('after one cut, requests wait longer again', async () => {
+test('the client over HTTP lengthens its waiting requests step by step again after a cut connection', async () => {
   const asked: number[] = [];
   // The clock of the test stands for the time that each request takes.
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });

@@ -39,7 +39,9 @@ describe.each<[string, Script]>([
   ['curl', CURL],
   ['Python', PYTHON],
 ])('the example for %s', (name, script) => {
-  test('sends a turn, approves its call, continues its stream after a cut, and prints the result', async ({ skip }) => {
+  test('the example sends a turn, approves its call, continues its stream after a cut, and prints the result', async ({
+    skip,
+  }) => {
     const missing = findMissing(script);
     if (missing !== undefined) return skip(`${missing} is not installed`);
     const { behind, cuts } = await cutOnce();
@@ -48,7 +50,7 @@ describe.each<[string, Script]>([
     expect(cuts()).toBe(1);
   });
 
-  test('repeated with its idempotency key, it follows the same turn', async ({ skip }) => {
+  test('the example follows the same turn when it is repeated with its idempotency key', async ({ skip }) => {
     const missing = findMissing(script);
     if (missing !== undefined) return skip(`${missing} is not installed`);
     const args = [`again-${name}`, agent, 'say "hi" to C:\\', 'key-1'];

@@ -42,7 +42,7 @@ function connect(key?: string): HttpClient {
 }
 
 describe('the tenant of a client over HTTP', () => {
-  test('the tenant of answers follows from the key, and may be named', async () => {
+  test('answers name the tenant of the key, and a request may name this tenant', async () => {
     const client = connect('acme-key');
     const turn = { conversation: 'c1', agent, input: 'x', turn: 't1' };
     expect(await client.enqueueTurn(turn)).toMatchObject({ tenant: 'acme', state: 'queued', isNew: true });
@@ -84,7 +84,7 @@ describe('the key of a client over HTTP', () => {
     await expect(connect('acme-reader').enqueueTurn(turn)).rejects.toMatchObject({ code: 'access_denied' });
   });
 
-  test('a producer whose key cannot read learns the state of a repeated turn', async () => {
+  test('a producer whose key cannot read gets the state of a turn that it enqueues again', async () => {
     const producer = connect('acme-producer');
     const turn = { conversation: 'p1', agent, input: 'x', turn: 't1', delayMs: 3_600_000 };
     expect(await producer.enqueueTurn(turn)).toMatchObject({ state: 'scheduled', isNew: true });
@@ -92,7 +92,7 @@ describe('the key of a client over HTTP', () => {
   });
 });
 
-describe('an answer that is no success', () => {
+describe('an answer that is an error', () => {
   /** A client whose requests are answered with a status and a body. `sent` counts the requests. */
   function answering(status: number, body: string, headers: Record<string, string> = {}) {
     const sent: string[] = [];
@@ -112,25 +112,31 @@ describe('an answer that is no success', () => {
     [{ code: 'accepted_unsure', detail: 'late', field: 'turn', details: { turn: 't1' } }, 503],
     [{ code: 'redis_unavailable', detail: 'no disk', details: { takesNoWrites: true } }, 503],
     [{ code: 'corrupt_record', detail: 'bad', details: { key: 'k' } }, 500],
-  ])('the problem %j keeps code, field and details, and is not retried', async (problem, status) => {
-    const { client, sent } = answering(status, JSON.stringify(problem), { 'retry-after': '0' });
-    const { detail: message, ...facts } = problem;
-    await expect(client.cancel('c', 't')).rejects.toMatchObject({ message, ...facts });
-    expect(sent).toEqual(['http://127.0.0.1:1/base/v1/conversations/c/turns/t/cancel']);
-  });
+  ])(
+    'the client over HTTP keeps code, field and details of the problem %j, and does not retry',
+    async (problem, status) => {
+      const { client, sent } = answering(status, JSON.stringify(problem), { 'retry-after': '0' });
+      const { detail: message, ...facts } = problem;
+      await expect(client.cancel('c', 't')).rejects.toMatchObject({ message, ...facts });
+      expect(sent).toEqual(['http://127.0.0.1:1/base/v1/conversations/c/turns/t/cancel']);
+    },
+  );
 
   test.each([
     [503, '{"code":"redis_unavailable","detail":"away"}', 'redis_unavailable'],
     [429, '{"code":"too_many_readers","detail":"busy"}', 'server_unavailable'],
     [502, '<html>', 'server_unavailable'],
     [504, '', 'server_unavailable'],
-  ])('the status %i with the body %j is retried until the deadline', async (status, body, code) => {
-    const { client, sent } = answering(status, body);
-    await expect(client.cancel('c', 't')).rejects.toMatchObject({ code, details: { turn: 't' } });
-    expect(sent.length).toBeGreaterThan(1);
-  });
+  ])(
+    'the client over HTTP retries an answer with status %i and body %j until the deadline',
+    async (status, body, code) => {
+      const { client, sent } = answering(status, body);
+      await expect(client.cancel('c', 't')).rejects.toMatchObject({ code, details: { turn: 't' } });
+      expect(sent.length).toBeGreaterThan(1);
+    },
+  );
 
-  test('a server that is not turnfold is reported as a wrong address', async () => {
+  test('the client over HTTP reports a wrong address if the server is not turnfold', async () => {
     for (const [status, body] of [
       [200, '<html>'],
       [404, 'Not Found'],
@@ -141,7 +147,7 @@ describe('an answer that is no success', () => {
     }
   });
 
-  test('every code of the server that a client over Redis does not know becomes a code of turnfold', async () => {
+  test('the client over HTTP translates each code that only the server knows into a code of the client over Redis', async () => {
     for (const [given, status] of Object.entries(HTTP_CODES)) {
       const { client } = answering(status, JSON.stringify({ code: given, detail: 'why' }));
       const expected = /^(?:access_denied|invalid_config|invalid_input|conflict|message_too_large|server_unavailable)$/;

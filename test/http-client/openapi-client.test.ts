@@ -58,7 +58,7 @@ afterAll(async () => {
   await fixture.close();
 });
 
-test('a client that openapi-typescript generates from the document compiles, and drives a turn', async () => {
+test('a client that openapi-typescript generates from the OpenAPI document compiles, and drives a turn', async () => {
   const { document } = createHttpApp({ client: fixture.client, authenticate: 'none' });
   const schema = astToString(await openapiTS(document as OpenAPI3));
   const compilerOptions = {

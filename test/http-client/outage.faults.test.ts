@@ -53,7 +53,7 @@ async function openBehindProxy(): Promise<{ proxy: FaultyProxy; client: HttpClie
 }
 
 describe('a client over HTTP behind a proxy that cuts connections', () => {
-  test('a write whose answer is lost is repeated under its id and takes effect once', async () => {
+  test('the client over HTTP repeats a write whose answer is lost under its id, and the write takes effect once', async () => {
     const { proxy, client } = await openBehindProxy();
     let lost = 0;
     // The server has written when its answer passes the proxy.
@@ -101,7 +101,7 @@ describe('a client over HTTP behind a proxy that cuts connections', () => {
     expect(countRequests()).toBeGreaterThan(10);
   });
 
-  test('events that happen while the connection is cut arrive once, also before the first event', async () => {
+  test('events that happen while the connection is cut arrive exactly once, even if the client has not received an event yet', async () => {
     const { proxy, client } = await openBehindProxy();
     const conversation = 'cut-events';
     const settle = async (turn: string): Promise<void> => {

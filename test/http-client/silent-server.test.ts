@@ -61,29 +61,32 @@ test.each([
   ['stops in the middle of the headers', head('application/json')],
   ['stops in the middle of a body', `${head('application/json')}content-length: 100\r\n\r\n{"turn":`],
   ['stops in the middle of an error', `${head('application/problem+json', '409 Conflict')}content-length: 9\r\n\r\n{`],
-])('a write to a server that %s is repeated under its id, and then fails with that id', async (_, reply) => {
-  const { bodies, open } = await serveSilent(() => reply);
-  const failure: unknown = await open({ answerMs: 50, deadlineMs: 100 })
-    .enqueueTurn(turn)
-    .catch((error: unknown) => error);
-  const [first = ''] = bodies;
-  expect(failure).toMatchObject({
-    code: 'server_unavailable',
-    message: expect.stringContaining('within 50 ms'),
-    details: { turn: (JSON.parse(first) as { turn: string }).turn },
-  });
-  expect(bodies.length).toBeGreaterThan(1);
-  expect(new Set(bodies)).toEqual(new Set([first]));
-});
+])(
+  'the client over HTTP repeats a write to a server that %s under its id, and the final error names the id',
+  async (_, reply) => {
+    const { bodies, open } = await serveSilent(() => reply);
+    const failure: unknown = await open({ answerMs: 50, deadlineMs: 100 })
+      .enqueueTurn(turn)
+      .catch((error: unknown) => error);
+    const [first = ''] = bodies;
+    expect(failure).toMatchObject({
+      code: 'server_unavailable',
+      message: expect.stringContaining('within 50 ms'),
+      details: { turn: (JSON.parse(first) as { turn: string }).turn },
+    });
+    expect(bodies.length).toBeGreaterThan(1);
+    expect(new Set(bodies)).toEqual(new Set([first]));
+  },
+);
 
-test('a call succeeds if only the first answer stops in the middle', async () => {
+test('a call of the client over HTTP succeeds if only the first answer stops in the middle', async () => {
   const body = JSON.stringify({ removedKeys: 3 });
   const cut = whole(body).slice(0, -4);
   const { open } = await serveSilent(({ nth }) => (nth === 1 ? cut : whole(body)));
   expect(await open({ answerMs: 2_000, deadlineMs: 60_000 }).erase('c1')).toEqual({ removedKeys: 3 });
 });
 
-test('a stream that stops in the middle continues behind its last event on another connection', async () => {
+test('a stream that stops in the middle continues after its last event on another connection', async () => {
   const text = 'event: text\nid: a1\ndata: {"type":"text","step":1,"piece":"so "}\n\n';
   const half = 'event: text\nid: a2\ndata: {"type":"text","step":1,';
   const end = 'event: end\nid: a2\ndata: {"type":"end","view":{"turn":"t1"}}\n\n';
@@ -110,12 +113,12 @@ test('a stream of a server that accepts connections and sends no byte fails afte
   expect(bodies).toHaveLength(2);
 });
 
-test('a time limit that is no positive number is refused', () => {
+test('openHttpClient refuses a time limit that is not a positive number', () => {
   expect(() => openHttpClient({ url: 'http://127.0.0.1', answerMs: 0 })).toThrow(/answerMs/);
   expect(() => openHttpClient({ url: 'http://127.0.0.1', silentMs: -1 })).toThrow(/silentMs/);
 });
 
-test('turns of enqueueTurns are refused as perhaps accepted if the server answers fewer turns', async () => {
+test('enqueueTurns reports turns as perhaps accepted if the server answers fewer turns than it was sent', async () => {
   const { open } = await serveSilent(() => whole('{"turns":[]}'));
   const answers = await open({}).enqueueTurns([
     { ...turn, turn: 't1' },
@@ -127,7 +130,7 @@ test('turns of enqueueTurns are refused as perhaps accepted if the server answer
   ]);
 });
 
-test('turns of enqueueTurns that the server refused together are not reported as perhaps accepted', async () => {
+test('enqueueTurns does not report turns as perhaps accepted if the server refused the whole request', async () => {
   const problem = '{"code":"access_denied","detail":"this key may not enqueue"}';
   const { open } = await serveSilent(
     () => `${head('application/problem+json', '403 Forbidden')}content-length: ${problem.length}\r\n\r\n${problem}`,

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => http.close());
 
-test('shows the tenant and the scopes of a key', async () => {
+test('the access route shows the tenant and the scopes of a key', async () => {
   const { keys } = http.client;
   const { token } = await keys.create({ tenant: 'two', scopes: ['read', 'answer'] });
   const { url, stop } = await http.serve({ authenticate: authenticateByKey(keys) });
@@ -17,7 +17,7 @@ test('shows the tenant and the scopes of a key', async () => {
   await stop();
 });
 
-test('says that a server only reads', async () => {
+test('the access route reports a server that only reads', async () => {
   expect((await http.call('GET', '/v1/access')).body).not.toHaveProperty('isReadOnly');
   const { url, stop } = await http.serve({ isReadOnly: true });
   expect((await send(`${url}/v1/access`, 'GET')).body).toMatchObject({ tenant: '_', isReadOnly: true });

@@ -80,27 +80,30 @@ const DECISIONS = [
   ['approved', { status: 'resolved', payload: { approved: true } }],
 ] as const;
 
-test.each(DECISIONS)('answers a message that comes with an interrupt that is %s', async (_, decision) => {
-  const threadId = newThread();
-  const interrupts = await interrupt(threadId, 'call book');
-  const [first] = interrupts;
-  const messages = [user('m1', 'call book'), callsOf(interrupts, 'book'), user('m2', 'where is the sea')];
-  const body = { threadId, runId: 'r2', messages, resume: [{ interruptId: first?.id, ...decision }] };
-  const events = await run(body);
-  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
-  expect(textOf(events)).toContain('heard where is the sea');
-  const result = await fixture.client.result(threadId, 'r2', { waitMs: WAIT_MS });
-  expect(result).toMatchObject({ state: 'completed', answer: { content: expect.stringContaining('the sea') } });
-  const log = await readLog(threadId);
-  expect(log.filter((line) => line === 'user: where is the sea').length).toBe(1);
-  expect(log.at(-1)).toContain('heard where is the sea');
-  // The same request again has no second effect, and gets the answer, too.
-  const again = await run(body);
-  expect(textOf(again)).toContain('heard where is the sea');
-  expect(await readLog(threadId)).toEqual(log);
-});
+test.each(DECISIONS)(
+  'an AG-UI run answers a new message that comes together with an interrupt that is %s',
+  async (_, decision) => {
+    const threadId = newThread();
+    const interrupts = await interrupt(threadId, 'call book');
+    const [first] = interrupts;
+    const messages = [user('m1', 'call book'), callsOf(interrupts, 'book'), user('m2', 'where is the sea')];
+    const body = { threadId, runId: 'r2', messages, resume: [{ interruptId: first?.id, ...decision }] };
+    const events = await run(body);
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
+    expect(textOf(events)).toContain('heard where is the sea');
+    const result = await fixture.client.result(threadId, 'r2', { waitMs: WAIT_MS });
+    expect(result).toMatchObject({ state: 'completed', answer: { content: expect.stringContaining('the sea') } });
+    const log = await readLog(threadId);
+    expect(log.filter((line) => line === 'user: where is the sea').length).toBe(1);
+    expect(log.at(-1)).toContain('heard where is the sea');
+    // The same request again has no second effect, and gets the answer, too.
+    const again = await run(body);
+    expect(textOf(again)).toContain('heard where is the sea');
+    expect(await readLog(threadId)).toEqual(log);
+  },
+);
 
-test('a denial tells the model the reason that the front-end sends', async () => {
+test('the model receives the reason that an AG-UI front-end sends with a denial', async () => {
   const threadId = newThread();
   const [first] = await interrupt(threadId, 'call book');
   const payload = { approved: false, reason: 'too dear' };
@@ -111,7 +114,7 @@ test('a denial tells the model the reason that the front-end sends', async () =>
 test.each([
   ['the message that began the turn, without the calls', [user('m1', 'call book')]],
   ['the message that began the turn, and its calls', undefined],
-])('begins no turn for a resume with %s', async (_, given) => {
+])('an AG-UI run begins no turn for a resume with %s', async (_, given) => {
   const threadId = newThread();
   const interrupts = await interrupt(threadId, 'call book');
   const messages = given ?? [user('m1', 'call book'), callsOf(interrupts, 'book')];
@@ -120,7 +123,7 @@ test.each([
   expect((await readLog(threadId)).filter((line) => line.startsWith('user: '))).toEqual(['user: call book']);
 });
 
-test('a new message behind a resume that lacks the calls is not taken for the first one', async () => {
+test('an AG-UI run keeps a new message although the resumed request lacks the tool calls of the first turn', async () => {
   const threadId = newThread();
   const [first] = await interrupt(threadId, 'call book');
   const messages = [user('m1', 'call book'), user('m2', 'and now')];
@@ -130,7 +133,7 @@ test('a new message behind a resume that lacks the calls is not taken for the fi
   expect(log.filter((line) => line.startsWith('user: '))).toEqual(['user: call book', 'user: and now']);
 });
 
-test('takes a result that comes with the approval of another call', async () => {
+test('an AG-UI run accepts a tool result together with the approval of another call', async () => {
   const threadId = newThread();
   const interrupts = await interrupt(threadId, 'call book,locate');
   const [first] = interrupts;
@@ -145,22 +148,25 @@ test('takes a result that comes with the approval of another call', async () => 
   expect(textOf(events)).toBe('So: booked | at home');
 });
 
-test.each(['before', 'behind'])('takes a result and a message that stands %s it', async (place) => {
-  const threadId = newThread();
-  const events = await run({ threadId, runId: 'r1', messages: [user('m1', 'call locate')] });
-  const { outcome } = events.at(-1) as unknown as { outcome: { pendingToolCallIds: [string] } };
-  const [id] = outcome.pendingToolCallIds;
-  const result = { id: 'tool-1', role: 'tool', toolCallId: id, content: 'at home' };
-  const message = user('m2', 'where is the sea');
-  const added = place === 'before' ? [message, result] : [result, message];
-  const messages = [user('m1', 'call locate'), callsOf([], '', [callOf(id, 'locate')]), ...added];
-  expect(textOf(await run({ threadId, runId: 'r2', messages }))).toContain('heard where is the sea');
-  const log = await readLog(threadId);
-  expect(log).toContain('tool: at home');
-  expect(log.filter((line) => line === 'user: where is the sea').length).toBe(1);
-});
+test.each(['before', 'behind'])(
+  'an AG-UI run accepts a tool result and a user message that stands %s it',
+  async (place) => {
+    const threadId = newThread();
+    const events = await run({ threadId, runId: 'r1', messages: [user('m1', 'call locate')] });
+    const { outcome } = events.at(-1) as unknown as { outcome: { pendingToolCallIds: [string] } };
+    const [id] = outcome.pendingToolCallIds;
+    const result = { id: 'tool-1', role: 'tool', toolCallId: id, content: 'at home' };
+    const message = user('m2', 'where is the sea');
+    const added = place === 'before' ? [message, result] : [result, message];
+    const messages = [user('m1', 'call locate'), callsOf([], '', [callOf(id, 'locate')]), ...added];
+    expect(textOf(await run({ threadId, runId: 'r2', messages }))).toContain('heard where is the sea');
+    const log = await readLog(threadId);
+    expect(log).toContain('tool: at home');
+    expect(log.filter((line) => line === 'user: where is the sea').length).toBe(1);
+  },
+);
 
-test('answers two messages that were typed before the run', async () => {
+test('an AG-UI run answers two user messages that were typed before the run as one input', async () => {
   const threadId = newThread();
   await run({ threadId, runId: 'r1', messages: [user('m1', 'hello')] });
   const messages = [user('m1', 'hello'), { id: 'r1/1', role: 'assistant', content: 'heard' }];
@@ -171,7 +177,7 @@ test('answers two messages that were typed before the run', async () => {
   expect(await readLog(threadId)).toEqual(log);
 });
 
-test('does not repeat a message that an earlier, failed run brought', async () => {
+test('an AG-UI run does not repeat a message that an earlier, failed run brought', async () => {
   const threadId = newThread();
   await run({ threadId, runId: 'r1', messages: [user('m1', 'fail')] });
   await run({ threadId, runId: 'r2', messages: [user('m1', 'fail'), user('m2', 'hello')] });
@@ -179,7 +185,7 @@ test('does not repeat a message that an earlier, failed run brought', async () =
   expect(users).toEqual(['user: fail', 'user: hello']);
 });
 
-test('reports at once that a message waits behind the interrupt of another run', async () => {
+test('an AG-UI run reports at once that its message waits behind the interrupt of another run', async () => {
   const threadId = newThread();
   const gate = Promise.withResolvers<void>();
   gates.set('ag-ui-busy', gate);
@@ -220,7 +226,7 @@ const refusals = [
   ],
 ] as const;
 
-test.each(refusals)('refuses a resume with %s, and changes nothing', async (_, field, entries) => {
+test.each(refusals)('an AG-UI run refuses a resume with %s, and changes nothing', async (_, field, entries) => {
   const threadId = newThread();
   const [first] = await interrupt(threadId, 'call book');
   const resume = entries(first?.id ?? '').map((entry) => ({ status: 'cancelled', ...entry }));
@@ -231,7 +237,7 @@ test.each(refusals)('refuses a resume with %s, and changes nothing', async (_, f
   expect(turns).toMatchObject([{ turn: 'r1', state: 'waiting' }]);
 });
 
-test('refuses edited arguments, which would not run', async () => {
+test('an AG-UI run refuses a resume with edited arguments, because the edit would not run', async () => {
   const threadId = newThread();
   const [first] = await interrupt(threadId, 'call book');
   const payload = { approved: true, editedArgs: { place: 'there' } };
@@ -243,7 +249,7 @@ test('refuses edited arguments, which would not run', async () => {
   expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'resume[0].payload.editedArgs' });
 });
 
-test('refuses a resume in its legacy form, which names no interrupt', async () => {
+test('an AG-UI run refuses a resume in the legacy form, which names no interrupt', async () => {
   const threadId = newThread();
   await interrupt(threadId, 'call book');
   const forwardedProps = { command: { resume: { approved: true } } };
@@ -254,7 +260,7 @@ test('refuses a resume in its legacy form, which names no interrupt', async () =
 test.each([
   ['of an interrupt that is not the open one', 'conflict', (id: string) => id.replace(/\.\w+$/, `.${'0'.repeat(32)}`)],
   ['of an unknown turn', 'not_found', () => 'nobody/c2_0'],
-])('a message with a resume %s is refused, and changes nothing', async (_, code, nameOf) => {
+])('an AG-UI run with a message and a resume %s is refused, and changes nothing', async (_, code, nameOf) => {
   const threadId = newThread();
   const [first] = await interrupt(threadId, 'call book');
   const resume = [{ interruptId: nameOf(first?.id ?? ''), status: 'cancelled' }];
@@ -264,7 +270,7 @@ test.each([
   expect(turns).toMatchObject([{ turn: 'r1', state: 'waiting' }]);
 });
 
-test('a message that a run cannot take is refused before its decisions count', async () => {
+test('an AG-UI run refuses a message that it cannot take before it records the decisions beside it', async () => {
   const threadId = newThread();
   const [first] = await interrupt(threadId, 'call book');
   const resume = [{ interruptId: first?.id, status: 'cancelled' }];

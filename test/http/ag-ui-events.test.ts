@@ -19,7 +19,7 @@ async function readEvents(events: readonly AgUiEvent[], messages: Message[]): Pr
   return agent.messages;
 }
 
-test('every turn reads as the messages of the log', async () => {
+test('the AG-UI events of every turn read as the messages of its log', async () => {
   const property = fc.asyncProperty(legalTurns, async ({ parts, texts, calls, end }) => {
     let messages: Message[] = [{ id: 'm', role: 'user', content: 'go' }];
     let answered: Set<string> | undefined;

@@ -43,7 +43,7 @@ async function askForResult(threadId: string): Promise<string> {
 }
 
 test.each(['before', 'behind'])(
-  'a repeated run with a result and a message %s it gets both answers again',
+  'an AG-UI run with a tool result and a message %s it gets the same answers when it is repeated',
   async (place) => {
     const threadId = newThread();
     const id = await askForResult(threadId);
@@ -62,7 +62,7 @@ test.each(['before', 'behind'])(
   },
 );
 
-test('a run is the same run, although the turn of an earlier message has ended since', async () => {
+test('a repeated AG-UI run is recognized although the turn of an earlier message has ended since', async () => {
   const threadId = newThread();
   const gate = Promise.withResolvers<void>();
   gates.set('ag-ui-repeat', gate);
@@ -81,14 +81,14 @@ test('a run is the same run, although the turn of an earlier message has ended s
   expect(await usersOf(threadId)).toEqual(['hold ag-ui-repeat', 'hello']);
 });
 
-test('the id of another run is refused, so that its message is not lost', async () => {
+test('an AG-UI run under the id of another run is refused, so that its message is not lost', async () => {
   const threadId = newThread();
   await threads.run({ threadId, runId: 'r1', messages: [user('m1', 'hello')] });
   const refused = await threads.run({ threadId, runId: 'r1', messages: [user('m1', 'goodbye')] });
   expect(refused.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'turn_conflict' });
 });
 
-test('a message that was sent before the first token of an answer is taken alone', async () => {
+test('an AG-UI run does not repeat the previous message if its own message was sent before the previous answer began', async () => {
   const threadId = newThread();
   await fixture.client.enqueueTurn({ conversation: threadId, agent: 'guide', turn: 'r1', input: 'one' });
   await fixture.client.result(threadId, 'r1', { waitMs: WAIT_MS });
@@ -101,7 +101,7 @@ test('a message that was sent before the first token of an answer is taken alone
   expect(await usersOf(threadId)).toEqual(['one', 'two', 'three']);
 });
 
-test('texts that one run brought as paragraphs are not brought again by the next run', async () => {
+test('an AG-UI run does not repeat texts that the previous run brought as paragraphs of one message', async () => {
   const threadId = newThread();
   await threads.run({ threadId, runId: 'r0', messages: [user('m0', 'hello')] });
   const shown = [user('m0', 'hello'), { id: 'r0/1', role: 'assistant', content: 'heard' }];
@@ -111,7 +111,7 @@ test('texts that one run brought as paragraphs are not brought again by the next
   expect(await usersOf(threadId)).toEqual(['hello', 'one\n\ntwo', 'three\n\none']);
 });
 
-test('an outage between the decision and the message is repaired by the same run', async () => {
+test('repeating an AG-UI run repairs an outage between its decision and its message', async () => {
   const threadId = newThread();
   const [first] = await threads.interrupt(threadId, 'call book');
   const messages = [user('m1', 'call book'), callsOf('book', [first?.toolCallId ?? '']), user('m2', 'hello')];
@@ -124,7 +124,7 @@ test('an outage between the decision and the message is repaired by the same run
   expect(await usersOf(threadId)).toEqual(['call book', 'hello']);
 });
 
-test('a repeated resume streams on to the next interrupt of its turn', async () => {
+test('a repeated AG-UI resume streams on to the next interrupt of its turn', async () => {
   const threadId = newThread();
   const interrupts = await threads.interrupt(threadId, 'twice book');
   const resume = [{ interruptId: interrupts[0]?.id, status: 'resolved', payload: { approved: true } }];
@@ -134,7 +134,7 @@ test('a repeated resume streams on to the next interrupt of its turn', async () 
   expect((await threads.run(body)).at(-1)).toEqual(once.at(-1));
 });
 
-test('a repeated run whose turn waits behind open calls is the same run', async () => {
+test('an AG-UI run whose turn waits behind open calls is recognized when it is repeated', async () => {
   const threadId = newThread();
   await fixture.client.enqueueTurn({ conversation: threadId, agent: 'guide', turn: 'r1', input: 'call book' });
   const input = 'hello';
@@ -146,7 +146,7 @@ test('a repeated run whose turn waits behind open calls is the same run', async 
   expect(textOf(await again)).toContain('heard hello');
 });
 
-test('a message that a run could not take does not block the next one', async () => {
+test('a message that an AG-UI run refused does not block the next message', async () => {
   const threadId = newThread();
   const large = user('m1', 'x'.repeat(1_100_000));
   const picture = { id: 'm2', role: 'user', content: [{ type: 'binary', url: 'data:,x', mimeType: 'image/png' }] };

@@ -64,7 +64,7 @@ const NAMES = {
   'a message': { messageId: 'r1/2' },
 };
 
-test('a stop that overtakes its run ends the run once it arrives', async () => {
+test('a stop that arrives before its AG-UI run ends the run once the run arrives', async () => {
   await rest();
   const stopping = threads.stop({ threadId: 'overtaken', runId: 'r1' });
   await looked.promise;
@@ -74,35 +74,41 @@ test('a stop that overtakes its run ends the run once it arrives', async () => {
   await work();
 });
 
-test.each(Object.keys(NAMES))('a stop by %s ends the turn that was resumed, and the message in it', async (name) => {
-  const { messages, ...body } = await openInterrupted();
-  const { threadId } = body;
-  gates.set(threadId, Promise.withResolvers());
-  const events = threads.run({ ...body, messages: [...messages, user('m2', `hold ${threadId}`)] });
-  await expect
-    .poll(async () => (await fixture.client.result(threadId, 'r2').catch(() => undefined))?.steeredInto)
-    .toBe('r1');
-  const answer = await threads.stop({ threadId, ...NAMES[name as keyof typeof NAMES] });
-  expect(await answer.json()).toEqual({ turn: name === 'the run that resumed' ? 'r2' : 'r1', state: 'canceled' });
-  expect((await events).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
-  expect([await stateOf(threadId, 'r1'), await stateOf(threadId, 'r2')]).toEqual(['canceled', 'canceled']);
-});
+test.each(Object.keys(NAMES))(
+  'a stop by %s ends the resumed AG-UI turn and the message that was steered into it',
+  async (name) => {
+    const { messages, ...body } = await openInterrupted();
+    const { threadId } = body;
+    gates.set(threadId, Promise.withResolvers());
+    const events = threads.run({ ...body, messages: [...messages, user('m2', `hold ${threadId}`)] });
+    await expect
+      .poll(async () => (await fixture.client.result(threadId, 'r2').catch(() => undefined))?.steeredInto)
+      .toBe('r1');
+    const answer = await threads.stop({ threadId, ...NAMES[name as keyof typeof NAMES] });
+    expect(await answer.json()).toEqual({ turn: name === 'the run that resumed' ? 'r2' : 'r1', state: 'canceled' });
+    expect((await events).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
+    expect([await stateOf(threadId, 'r1'), await stateOf(threadId, 'r2')]).toEqual(['canceled', 'canceled']);
+  },
+);
 
-test.each(Object.keys(NAMES))('a stop by %s ends the message, too, before a worker has taken it', async (name) => {
-  const { messages, ...body } = await openInterrupted();
-  const { threadId } = body;
-  await rest();
-  const events = threads.run({ ...body, messages: [...messages, user('m2', 'hello')] });
-  await expect.poll(() => stateOf(threadId, 'r2')).toBe('queued');
-  expect(await (await threads.stop({ threadId, ...NAMES[name as keyof typeof NAMES] })).json()).toMatchObject({
-    state: 'canceled',
-  });
-  expect((await events).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
-  expect([await stateOf(threadId, 'r1'), await stateOf(threadId, 'r2')]).toEqual(['canceled', 'canceled']);
-  await work();
-});
+test.each(Object.keys(NAMES))(
+  'a stop by %s ends the resumed AG-UI turn and its message before a worker has taken the message',
+  async (name) => {
+    const { messages, ...body } = await openInterrupted();
+    const { threadId } = body;
+    await rest();
+    const events = threads.run({ ...body, messages: [...messages, user('m2', 'hello')] });
+    await expect.poll(() => stateOf(threadId, 'r2')).toBe('queued');
+    expect(await (await threads.stop({ threadId, ...NAMES[name as keyof typeof NAMES] })).json()).toMatchObject({
+      state: 'canceled',
+    });
+    expect((await events).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } });
+    expect([await stateOf(threadId, 'r1'), await stateOf(threadId, 'r2')]).toEqual(['canceled', 'canceled']);
+    await work();
+  },
+);
 
-test('a stop names a run that resumed without a message, also once the run has ended', async () => {
+test('a stop can name an AG-UI run that resumed without a message, even after that run has ended', async () => {
   const { threadId, ...body } = await openInterrupted();
   await rest();
   const events = threads.run({ threadId, ...body });

@@ -44,7 +44,7 @@ async function answersInLog(agent: HttpAgent): Promise<string[]> {
   return log.flatMap(({ message }) => (message.role === 'assistant' ? [message.content] : []));
 }
 
-test('runs an agent: text, usage and a tool of the worker', async () => {
+test('an AG-UI run delivers text, usage and a tool call of the worker', async () => {
   const agent = openThread('call look');
   const events = await run(agent, { runId: 'r1' });
   expect(answersOf(agent)).toEqual(await answersInLog(agent));
@@ -57,7 +57,7 @@ test('runs an agent: text, usage and a tool of the worker', async () => {
   });
 });
 
-test('streams text and reasoning while the model writes', async () => {
+test('an AG-UI run streams text and reasoning while the model writes', async () => {
   const gate = Promise.withResolvers<void>();
   gates.set('ag-ui', gate);
   const agent = openThread('hold ag-ui');
@@ -69,7 +69,7 @@ test('streams text and reasoning while the model writes', async () => {
   expect(agent.messages.find(({ role }) => role === 'reasoning')).toMatchObject({ content: 'Hm, ' });
 });
 
-test('shows the text of the log after another model has answered', async () => {
+test('an AG-UI run shows the text of the log after another model has answered', async () => {
   const gate = Promise.withResolvers<void>();
   gates.set('ag-ui-break', gate);
   const agent = openThread('break ag-ui-break');
@@ -80,7 +80,7 @@ test('shows the text of the log after another model has answered', async () => {
   expect(answersOf(agent)).toEqual(['All is well.']);
 });
 
-test('streams a repeated run from its start', async () => {
+test('a repeated AG-UI run is streamed from its start', async () => {
   const agent = openThread('hello');
   await run(agent, { runId: 'once' });
   await run(agent, { runId: 'once' });
@@ -91,7 +91,7 @@ test('streams a repeated run from its start', async () => {
 test.for([
   { payload: { approved: true }, end: 'booked' },
   { payload: { approved: false, why: 'too dear' }, end: 'denied: too dear' },
-])('interrupts a run for an approval, and resumes it: $end', async ({ payload, end }) => {
+])('an AG-UI run is interrupted for an approval and resumed by the decision: $end', async ({ payload, end }) => {
   const agent = openThread('call book,look');
   await run(agent);
   const [interrupt] = agent.pendingInterrupts;
@@ -103,7 +103,7 @@ test.for([
   expect(answersOf(agent)).toEqual(await answersInLog(agent));
 });
 
-test('refuses new input, and a resume that leaves an interrupt out', async () => {
+test('an interrupted AG-UI thread refuses new input, and a resume that leaves out an interrupt', async () => {
   const agent = openThread('call book,book');
   await run(agent);
   const post = async (body: object): Promise<string> => {
@@ -117,7 +117,7 @@ test('refuses new input, and a resume that leaves an interrupt out', async () =>
   expect(await post({ runId: 'other', resume })).toContain('"type":"RUN_ERROR","code":"conflict"');
 });
 
-test('gives a call to the front-end, and takes its result from a tool message', async () => {
+test('an AG-UI run passes a call to the front-end, and reads its result from a tool message', async () => {
   const agent = openThread('call locate');
   const events = await run(agent);
   const call = agent.messages.findLast(({ role }) => role === 'assistant');
@@ -128,14 +128,14 @@ test('gives a call to the front-end, and takes its result from a tool message', 
   expect(answersOf(agent)).toEqual(['One moment.', 'So: at home']);
 });
 
-test('ends a failed run with the code of the failure', async () => {
+test('a failed AG-UI run ends with the code of the failure', async () => {
   const agent = openThread('fail');
   const events: unknown[] = [];
   await agent.runAgent({}, { onRunErrorEvent: ({ event }) => void events.push(event) }).catch(() => undefined);
   expect(events).toMatchObject([{ type: 'RUN_ERROR', code: 'model_failed' }]);
 });
 
-test('refuses a request without a message', async () => {
+test('AG-UI refuses a request without a message', async () => {
   const refused = await fetch(`${server.url}/v1/ag-ui`, {
     method: 'POST',
     headers: JSON_TYPE,
@@ -150,7 +150,7 @@ async function stop(body: object): Promise<Response> {
   return await fetch(`${server.url}/v1/ag-ui/stop`, sent);
 }
 
-test('stops a run by its name or by a message of it, and keeps the text that the front-end saw', async () => {
+test('AG-UI stops a run by its id or by a message of the run, and keeps the text that the front-end saw', async () => {
   for (const name of ['runId', 'messageId'] as const) {
     const gate = Promise.withResolvers<void>();
     gates.set('stopped', gate);
@@ -170,7 +170,7 @@ test('stops a run by its name or by a message of it, and keeps the text that the
   }
 });
 
-test('a stop that comes after the end of its run touches no later run', async () => {
+test('a stop that comes after the end of its AG-UI run touches no later run', async () => {
   const gate = Promise.withResolvers<void>();
   gates.set('late', gate);
   const agent = openThread('hello');

@@ -49,28 +49,31 @@ function translate(table: ChunkTable, parts: readonly TurnPart[]): Chunk[] {
   return chunks;
 }
 
-test.for<SdkVersion>([5, 6, 7])('every turn reads as the messages of the log (AI SDK %s)', async (version) => {
-  const property = fc.asyncProperty(legalTurns, async ({ parts, texts, calls, end }) => {
-    let message: UIMessage | undefined;
-    let errors: unknown[] = [];
-    // A response ends where the turn waits for the page. The page answers, and the next response continues the message.
-    for (let waits = -1; waits < parts.filter(waitsForPage).length; waits += 1) {
-      const known = message && listKnown(readMessage(message));
-      const seen = parts.filter((part, index) => !waitsForPage(part) || countWaits(parts.slice(0, index)) > waits);
-      const chunks = translate(new ChunkTable({ turn: 't1', version, known }), seen);
-      ({ read: message, errors } = await readChunks(version, chunks, message));
-    }
-    expect(textsOf(message).filter((_, index) => index < texts.length)).toEqual(
-      texts.slice(0, textsOf(message).length),
-    );
-    expect(textsOf(message).join('')).toBe(texts.join(''));
-    const shown = callsOf(message).filter(({ state }) => state !== 'output-error' || version === 7);
-    expect(new Set(callsOf(message).map(({ toolCallId }) => toolCallId))).toEqual(new Set(calls.map(({ id }) => id)));
-    expect(shown.every(({ state }) => state.startsWith('output-'))).toBe(true);
-    expect(errors.length).toBe(end === 'failed' ? 1 : 0);
-  });
-  await fc.assert(property, { numRuns: 150 });
-});
+test.for<SdkVersion>([5, 6, 7])(
+  'the AI SDK chunks of every turn read as the messages of its log (AI SDK %s)',
+  async (version) => {
+    const property = fc.asyncProperty(legalTurns, async ({ parts, texts, calls, end }) => {
+      let message: UIMessage | undefined;
+      let errors: unknown[] = [];
+      // A response ends where the turn waits for the page. The page answers, and the next response continues the message.
+      for (let waits = -1; waits < parts.filter(waitsForPage).length; waits += 1) {
+        const known = message && listKnown(readMessage(message));
+        const seen = parts.filter((part, index) => !waitsForPage(part) || countWaits(parts.slice(0, index)) > waits);
+        const chunks = translate(new ChunkTable({ turn: 't1', version, known }), seen);
+        ({ read: message, errors } = await readChunks(version, chunks, message));
+      }
+      expect(textsOf(message).filter((_, index) => index < texts.length)).toEqual(
+        texts.slice(0, textsOf(message).length),
+      );
+      expect(textsOf(message).join('')).toBe(texts.join(''));
+      const shown = callsOf(message).filter(({ state }) => state !== 'output-error' || version === 7);
+      expect(new Set(callsOf(message).map(({ toolCallId }) => toolCallId))).toEqual(new Set(calls.map(({ id }) => id)));
+      expect(shown.every(({ state }) => state.startsWith('output-'))).toBe(true);
+      expect(errors.length).toBe(end === 'failed' ? 1 : 0);
+    });
+    await fc.assert(property, { numRuns: 150 });
+  },
+);
 
 function waitsForPage(part: TurnPart): boolean {
   return part.type === 'wait' && part.waiting.calls.length > 0;
@@ -84,7 +87,7 @@ function readMessage(message: UIMessage) {
   return readChatRequest({ id: 'c', messages: [JSON.parse(JSON.stringify(message))] }).message;
 }
 
-test('ends with an error if recorded steps were lost', () => {
+test('the AI SDK chunks of a turn end with an error if recorded steps were lost', () => {
   const table = new ChunkTable({ turn: 't1', version: 7 });
   table.add({ type: 'text', id: '1', step: 2, piece: 'x' });
   const chunks = table.add({ type: 'restart', id: '2', step: 1 });

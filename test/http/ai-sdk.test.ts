@@ -59,7 +59,7 @@ function openGate(): { name: string; open: () => void } {
 describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
   const open = (id: string, more: object = {}) => openPage({ sdk, url: server.url, id, ...more });
 
-  test('shows the text of the log', async () => {
+  test('a chat shows the text of the log', async () => {
     const id = newId();
     const { chat, errors } = open(id, { isNamed: false });
     await chat.sendMessage({ text: 'hello' });
@@ -69,7 +69,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
   });
 
-  test('shows a tool call of the worker with its result', async () => {
+  test('a chat shows a tool call of the worker with its result', async () => {
     const id = newId();
     const { chat } = open(id, { sendsAutomatically: false });
     await chat.sendMessage({ text: 'call look' });
@@ -77,7 +77,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(textsOf(chat.lastMessage)).toEqual(await answersOf(id, chat.lastMessage?.id));
   });
 
-  test('answers a call in the page, and continues the message', async () => {
+  test('a chat answers a tool call in the page, and continues the message', async () => {
     const id = newId();
     const { chat, errors } = open(id);
     await chat.sendMessage({ text: 'call locate,look' });
@@ -92,7 +92,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(chat.messages.length).toBe(2);
   });
 
-  test.for([true, false])('asks for approval of a call (approved: %s)', async (approved) => {
+  test.for([true, false])('a chat asks for approval of a call (approved: %s)', async (approved) => {
     const id = newId();
     const { chat, data, errors } = open(id);
     await chat.sendMessage({ text: 'call book' });
@@ -112,7 +112,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     if (sdk > 5) expect(callsOf(chat.lastMessage)[0]?.state).toBe(approved ? 'output-available' : 'output-denied');
   });
 
-  test('resumes an answer from its start in a page that was reloaded', async () => {
+  test('a chat that is reloaded resumes an answer from its start', async () => {
     const id = newId();
     const gate = openGate();
     const first = open(id);
@@ -131,7 +131,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect((await fetch(`${server.url}/v1/chat/${id}/stream`)).status).toBe(204);
   });
 
-  test('regenerates an answer: the first one leaves the context', async () => {
+  test('regenerating an answer in a chat removes the first answer from the context', async () => {
     const id = newId();
     const { chat } = open(id);
     await chat.sendMessage({ text: 'hello' });
@@ -146,7 +146,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(messages.map((message) => message.id)).toEqual(chat.messages.map((message) => message.id));
   });
 
-  test('edits a message: what followed it leaves the context', async () => {
+  test('editing a message in a chat removes the messages after it from the context', async () => {
     const id = newId();
     const { chat } = open(id);
     await chat.sendMessage({ text: 'hello' });
@@ -155,14 +155,14 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(chat.messages.map((message) => textsOf(message).join(''))).toEqual(['', 'heard bye after 0 messages']);
   });
 
-  test('reports a failed turn with its code', async () => {
+  test('a chat reports a failed turn with its code', async () => {
     const { chat, errors } = open(newId());
     await chat.sendMessage({ text: 'fail' });
     expect(chat.status).toBe('error');
     expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('model_failed: ')]);
   });
 
-  test('shows the text of the log after another model has answered', async () => {
+  test('a chat shows the text of the log after another model has answered', async () => {
     const id = newId();
     const gate = openGate();
     const { chat, errors } = open(id);
@@ -175,7 +175,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     expect(await answersOf(id, chat.lastMessage?.id)).toEqual(['All is well.']);
   });
 
-  test('reads nothing further for a page that left', async () => {
+  test('the chat server stops reading a turn after the page has left', async () => {
     const id = newId();
     const gate = openGate();
     const { chat } = open(id);
@@ -187,7 +187,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
     gate.open();
   });
 
-  test('stops an answer: its text stays in the page, in the page after a reload, and in the log', async () => {
+  test('a stopped answer keeps its text in the page, in the page after a reload, and in the log', async () => {
     const id = newId();
     const gate = openGate();
     const { chat, errors } = open(id);
@@ -207,7 +207,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
   });
 });
 
-test('a stop that comes late never stops the next message', async () => {
+test('a late stop of a chat message never stops the next message', async () => {
   for (let round = 0; round < 20; round += 1) {
     const id = newId();
     const gate = openGate();
@@ -223,7 +223,7 @@ test('a stop that comes late never stops the next message', async () => {
   }
 });
 
-test("stops the answer that a user's message waits for, and leaves the messages behind it", async () => {
+test('a stop that names a user message ends the answer to it, and leaves the messages behind it', async () => {
   const id = newId();
   const gate = openGate();
   const post = (messages: object[]) =>
@@ -245,7 +245,7 @@ test("stops the answer that a user's message waits for, and leaves the messages 
   expect(await fixture.client.result(id, 'm2.1', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
 });
 
-test('refuses a stop that names no message, or none of the chat', async () => {
+test('a chat refuses a stop that names no message, or a message outside the chat', async () => {
   const id = newId();
   const { chat } = openPage({ sdk: 7, url: server.url, id });
   await chat.sendMessage({ text: 'hello' });
@@ -260,7 +260,7 @@ test('refuses a stop that names no message, or none of the chat', async () => {
   expect([unclear.status, await unclear.json()]).toMatchObject([409, { code: 'conflict', field: 'messageId' }]);
 });
 
-test('begins one turn for a request that came twice', async () => {
+test('a chat request that arrives twice begins one turn', async () => {
   const id = newId();
   const twice: typeof fetch = async (input, init) => {
     const [first] = await Promise.all([fetch(input, init), fetch(input, init)]);
@@ -274,7 +274,7 @@ test('begins one turn for a request that came twice', async () => {
   expect(textsOf(chat.lastMessage)).toEqual(['heard hello after 0 messages']);
 });
 
-test('shows what the user wrote while no worker has begun its turn', async () => {
+test('the history of a chat shows messages of the user whose turns no worker has begun', async () => {
   const id = newId();
   const gate = openGate();
   const { chat } = openPage({ sdk: 7, url: server.url, id });
@@ -297,7 +297,7 @@ test('shows what the user wrote while no worker has begun its turn', async () =>
   expect(texts.filter(([role]) => role === 'user').map(([, name]) => name)).toEqual([first.id, 'm-2', 't3.input']);
 });
 
-test('replays an answer that ended while its page was cut off', async () => {
+test('a chat replays an answer that ended while its page was cut off', async () => {
   const id = newId();
   const patient = await serveApp(aiSdkApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'guide' }));
   const { chat } = openPage({ sdk: 7, url: patient.url, id });
@@ -308,7 +308,7 @@ test('replays an answer that ended while its page was cut off', async () => {
   await patient.close();
 });
 
-test('refuses a request that names no message, as problem+json', async () => {
+test('a chat answers a request that names no message with problem+json', async () => {
   const post = (body: string) =>
     fetch(`${server.url}/v1/chat`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
   const refused = await post('{"id":"a b","messages":[]}');

@@ -44,7 +44,7 @@ async function interrupt(threadId: string): Promise<Interrupted['outcome']['inte
   return one;
 }
 
-test('a turn whose calls are all decided is queued for every reader, before a worker takes it', async () => {
+test('a turn whose calls are all decided is shown as queued to every reader before a worker takes the turn', async () => {
   const { client } = http;
   const workers = await work();
   const { toolCallId } = await interrupt('decided');
@@ -77,13 +77,16 @@ test.each([
   ['approves', { status: 'resolved', payload: { approved: true } }],
   ['denies', { status: 'resolved', payload: false }],
   ['cancels', { status: 'cancelled' }],
-])('a run that %s goes on to the answer of the agent, although no worker is free yet', async (kind, decision) => {
-  const workers = await work();
-  const { id } = await interrupt(kind);
-  await workers.close();
-  const resumed = run({ threadId: kind, runId: 'r2', messages: [], resume: [{ interruptId: id, ...decision }] });
-  await expect.poll(async () => (await http.client.result(kind, 'r1')).state, { timeout: WAIT_MS }).toBe('queued');
-  const again = await work();
-  expect((await resumed).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
-  await again.close();
-});
+])(
+  'a run that %s continues to the answer of the agent, although no worker was free when the call was decided',
+  async (kind, decision) => {
+    const workers = await work();
+    const { id } = await interrupt(kind);
+    await workers.close();
+    const resumed = run({ threadId: kind, runId: 'r2', messages: [], resume: [{ interruptId: id, ...decision }] });
+    await expect.poll(async () => (await http.client.result(kind, 'r1')).state, { timeout: WAIT_MS }).toBe('queued');
+    const again = await work();
+    expect((await resumed).at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
+    await again.close();
+  },
+);

@@ -73,7 +73,7 @@ async function decisionsOf(id: string, turn: string): Promise<unknown[] | undefi
 const usersOf = async (id: string): Promise<string[]> =>
   (await fixture.client.log(id)).flatMap(({ message: { role, content } }) => (role === 'user' ? [content] : []));
 
-test('takes a decision on an earlier message, and says what the new message waits behind', async () => {
+test('a chat request records a decision on an earlier message, and reports what its new message waits behind', async () => {
   const id = newId();
   const { asked, shown } = await ask(id, 'call book,pay');
   const messages = [asked, decide(shown, true, 'book'), user('m2', 'never mind')];
@@ -97,7 +97,7 @@ test('takes a decision on an earlier message, and says what the new message wait
 });
 
 describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
-  test('is ready again while a question waits behind open calls, and sends their answers', async () => {
+  test('a chat is ready while a question waits behind open calls, and sends the answers to these calls', async () => {
     const id = newId();
     const { chat, data, errors } = openPage({ sdk, url: server.url, id });
     await chat.sendMessage({ text: 'call book' });
@@ -133,7 +133,7 @@ describe.for<Sdk>([5, 6, 7])('useChat of AI SDK %s', (sdk) => {
   });
 });
 
-test('a contrary decision on an earlier message is a conflict, and the new message is not taken', async () => {
+test('a chat request with a decision that contradicts an earlier decision is a conflict, and its new message is not accepted', async () => {
   const id = newId();
   const { asked, shown } = await ask(id, 'call book,pay');
   const [call] = (await fixture.client.result(id, shown.id)).waiting?.calls ?? [];
@@ -144,7 +144,7 @@ test('a contrary decision on an earlier message is a conflict, and the new messa
   expect((await fixture.client.openTurns(id)).turns.map(({ turn }) => turn)).toEqual([shown.id]);
 });
 
-test('a contrary decision is a conflict, also once the turn has gone on', async () => {
+test('a decision that contradicts the recorded decision is a conflict, even after the turn has continued', async () => {
   const id = newId();
   const { asked, shown } = await ask(id, 'call book');
   await chunksOf(await post({ id, messages: [asked, decide(shown, true)] }));
@@ -154,7 +154,7 @@ test('a contrary decision is a conflict, also once the turn has gone on', async 
   expect((await post({ id, messages: [asked, decide(shown, true)] })).status).toBe(200);
 });
 
-test('takes a decision on the named message, and the question behind it', async () => {
+test('a chat request records a decision on the named message, and accepts the question behind it', async () => {
   const id = newId();
   const { asked, shown } = await ask(id, 'call book');
   const messages = [asked, decide(shown, true), user('m2', 'hello')];
@@ -163,7 +163,7 @@ test('takes a decision on the named message, and the question behind it', async 
   expect(await fixture.client.result(id, 'm2.1', { waitMs: WAIT_MS })).toMatchObject({ state: 'completed' });
 });
 
-test('takes the result of one call together with the approval of another', async () => {
+test('a chat request may bring the result of one call together with the approval of another', async () => {
   const id = newId();
   const { asked, shown } = await ask(id, 'call book,locate');
   const parts = decide(shown, true).parts.map((part) => {
@@ -174,7 +174,7 @@ test('takes the result of one call together with the approval of another', async
   expect(chunks.map(({ delta = '' }) => delta).join('')).toBe('So: booked | at home');
 });
 
-test('begins the turn of a message whose request was lost, in the order of the page', async () => {
+test('a chat begins the turn of a message whose request was lost, in the order of the page', async () => {
   const id = newId();
   const messages = [user('m1', 'one'), user('m2', 'two')];
   const chunks = await chunksOf(await post({ id, messages }));
@@ -183,7 +183,7 @@ test('begins the turn of a message whose request was lost, in the order of the p
   expect(await usersOf(id)).toEqual(['one', 'two']);
 });
 
-test('does not repeat a message whose turn is no longer kept', async () => {
+test('a chat does not repeat a message whose turn is no longer kept', async () => {
   const id = newId();
   await chunksOf(await post({ id, messages: [user('m1', 'fail')] }));
   const key = (await fixture.redis.keys(`*:t:${id}:m1.1`))[0] ?? (await fixture.redis.keys('*m1.1'))[0];
@@ -193,14 +193,14 @@ test('does not repeat a message whose turn is no longer kept', async () => {
   expect(await usersOf(id)).toEqual(['fail', 'hello']);
 });
 
-test('a message that was refused does not block the next one', async () => {
+test('a refused chat message does not block the next message', async () => {
   const id = newId();
   const picture = { id: 'm1', role: 'user', parts: [{ type: 'file', url: 'data:,x', mediaType: 'image/png' }] };
   expect((await post({ id, messages: [picture] })).status).toBe(422);
   expect((await post({ id, messages: [picture, user('m2', 'hello')] })).status).toBe(200);
 });
 
-test('refuses a message id that no message has', async () => {
+test('a chat refuses the id of a message that does not exist', async () => {
   const refused = await post({ id: newId(), messageId: 'm9', messages: [user('m1', 'hello')] });
   expect(refused.status).toBe(422);
   expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: 'messageId' });

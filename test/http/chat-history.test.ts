@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-test('leaves out the answer of a turn that ends while its log is read', async () => {
+test('the history of a chat leaves out the answer of a turn that ends while its log is read', async () => {
   const { client } = fixture;
   const conversation = 'ends-meanwhile';
   const { turn } = await client.enqueueTurn({ conversation, agent: 'guide', input: 'call locate' });
@@ -54,7 +54,7 @@ test('leaves out the answer of a turn that ends while its log is read', async ()
   expect(messages.map(({ role }) => role)).toEqual(['user']);
 });
 
-test('keeps a message that the provider refused, although the message left the context', async () => {
+test('the history of a chat keeps a message that the provider refused, although the message left the context', async () => {
   const { client } = fixture;
   const conversation = 'refused';
   for (const [turn, input] of [

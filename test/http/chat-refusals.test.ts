@@ -71,7 +71,7 @@ async function expectUndecided(id: string): Promise<void> {
 const usersOf = async (id: string): Promise<string[]> =>
   (await fixture.client.log(id)).flatMap(({ message: { role, content } }) => (role === 'user' ? [content] : []));
 
-test('a stop that overtakes its message ends the message once it arrives', async () => {
+test('a stop that arrives before its chat message ends the message once it arrives', async () => {
   const id = 'overtaken';
   const stopping = fetch(`${server.url}/v1/chat/${id}/stop`, {
     method: 'POST',
@@ -86,7 +86,7 @@ test('a stop that overtakes its message ends the message once it arrives', async
   gate.resolve();
 });
 
-test('a message on the route of another agent is refused before a decision beside it counts', async () => {
+test('a chat message on the route of another agent is refused before a decision beside it is recorded', async () => {
   const { id, asked, decided } = await openWaiting();
   for (const messageId of [undefined, 'm1.1']) {
     const refused = await post({ id, messageId, messages: [asked, decided, user('m2', 'hello')] }, otherServer);
@@ -95,7 +95,7 @@ test('a message on the route of another agent is refused before a decision besid
   }
 });
 
-test('a message for a full mailbox is refused before a decision beside it counts', async () => {
+test('a chat message for a full mailbox is refused before a decision beside it is recorded', async () => {
   const { id, asked, decided } = await openWaiting();
   const turns = Array.from({ length: 999 }, (_, index) => ({ conversation: id, agent: 'guide', input: `${index}` }));
   await fixture.client.enqueueTurns(turns.slice(0, 500));
@@ -106,7 +106,7 @@ test('a message for a full mailbox is refused before a decision beside it counts
   await fixture.client.erase(id);
 });
 
-test('a message that is too large is refused before a decision beside it counts, and does not block the next one', async () => {
+test('a chat message that is too large is refused before a decision beside it is recorded, and does not block the next message', async () => {
   const { id, asked, decided } = await openWaiting();
   const large = user('m2', 'x'.repeat(1_100_000));
   const refused = await post({ id, messages: [asked, decided, large] });
@@ -117,7 +117,7 @@ test('a message that is too large is refused before a decision beside it counts,
   expect(await usersOf(id)).toEqual(['call book', 'hello']);
 });
 
-test('an edit that the key may not make is refused before a decision beside it counts', async () => {
+test('a chat edit that the key may not make is refused before a decision beside it is recorded', async () => {
   const { id, asked, decided } = await openWaiting();
   await fixture.client.enqueueTurn({ conversation: id, agent: 'guide', turn: 'm2.1', input: 'hello' });
   const reader = await serveApp(
@@ -135,7 +135,7 @@ test('an edit that the key may not make is refused before a decision beside it c
 });
 
 test.each([undefined, 'm1.1'])(
-  'an outage between a decision and a message is repaired by the same request (%s)',
+  'repeating a chat request repairs an outage between its decision and its message (%s)',
   async (messageId) => {
     const { id, asked, decided } = await openWaiting();
     const body = { id, messageId, messages: [asked, decided, user('m2', 'hello')] };
@@ -148,7 +148,7 @@ test.each([undefined, 'm1.1'])(
   },
 );
 
-test('takes a decision from a message whose page keeps no steps', async () => {
+test('a chat accepts a decision on a message whose page keeps no steps', async () => {
   const { id, asked, part, decided } = await openWaiting();
   const text = await (await post({ id, messages: [asked, { ...decided, parts: [part] }] })).text();
   expect(text).toContain('"So: booked"');

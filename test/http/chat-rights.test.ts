@@ -26,7 +26,7 @@ async function openWithKey(id: string, scopes: readonly Scope[], messages: Page[
 
 const shownIn = ({ chat }: Page) => chat.messages.map((message) => textsOf(message).join(''));
 
-test('a key of a chat user regenerates and edits the last user message', async () => {
+test('the key of a chat user may regenerate and edit the last user message', async () => {
   const page = await openWithKey('last', USER);
   const { chat, errors } = page;
   await chat.sendMessage({ text: 'one' });
@@ -38,7 +38,7 @@ test('a key of a chat user regenerates and edits the last user message', async (
   expect(shownIn(page)).toEqual(['', 'heard one after 0 messages', '', 'heard three after 2 messages']);
 });
 
-test('an earlier user message is edited and regenerated only with the scope admin', async () => {
+test('an earlier user message is edited or regenerated only by a key with the scope admin', async () => {
   const page = await openWithKey('earlier', USER);
   await page.chat.sendMessage({ text: 'one' });
   await page.chat.sendMessage({ text: 'two' });

@@ -25,7 +25,7 @@ function said(text: string): object {
   return { type: 'message', role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }] };
 }
 
-test('a summary of items names a custom tool and the file that it changed', async () => {
+test('a summary of Responses items names a custom tool and the file that it changed', async () => {
   const input = `*** Begin Patch\n*** Update File: src/m3.rs\n${'+let x = 1;\n'.repeat(200)}*** End Patch`;
   const { text } = await compact(
     { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c9', name: 'apply_patch', input },
@@ -36,7 +36,7 @@ test('a summary of items names a custom tool and the file that it changed', asyn
   expect(text).toContain('src/m3.rs');
 });
 
-test('a summary of items names calls of MCP servers, shells and searches', async () => {
+test('a summary of Responses items names calls of MCP servers, shells and searches', async () => {
   const { text } = await compact(
     {
       type: 'mcp_call',
@@ -62,7 +62,7 @@ test('a summary of items names calls of MCP servers, shells and searches', async
   expect(text).toContain('E0502 borrow in loop');
 });
 
-test('compacts items with a screenshot of a computer', async () => {
+test('the compact route compacts items with a screenshot of a computer', async () => {
   const screenshot = { type: 'computer_screenshot', image_url: 'data:image/png;base64,AA==' };
   const { status, text } = await compact(
     { type: 'computer_call_output', call_id: 'cc1', output: screenshot },
@@ -72,13 +72,13 @@ test('compacts items with a screenshot of a computer', async () => {
   expect(text).toContain('login page');
 });
 
-test('keeps a call of any kind that waits for its output', async () => {
+test('the compact route keeps a call of any kind that waits for its output', async () => {
   const call = { type: 'custom_tool_call', call_id: 'c1', name: 'apply_patch', input: 'x' };
   const { body } = await compact(said('I patch.'), call);
   expect((body['output'] as object[]).at(-1)).toMatchObject(call);
 });
 
-test('refuses an item of an unknown type, and notes an item without content, by their indexes', async () => {
+test('the compact route refuses an item of an unknown type, and notes an item without content, by their indexes', async () => {
   const { status, body } = await compact(said('Yes.'), { type: 'telepathy' });
   expect(status).toBe(422);
   expect(JSON.stringify(body)).toContain('input[2].type: items of type telepathy are not known');

@@ -33,7 +33,7 @@ async function compact(body: object) {
   return { output: output as unknown as Record<string, unknown>[], object };
 }
 
-test('keeps users words and open calls, and summarizes the rest into one item', async () => {
+test('the compact route keeps user messages and open calls, and summarizes the rest into one item', async () => {
   const { output, object } = await compact({ input: conversation(), max_tokens: 100 });
   expect(object).toBe('response.compaction');
   expect(output.map(({ type, role }) => role ?? type)).toEqual([
@@ -46,18 +46,18 @@ test('keeps users words and open calls, and summarizes the rest into one item', 
   expect(output[3]?.['encrypted_content']).toContain('src/main.ts');
 });
 
-test('gives the same summary each time', async () => {
+test('the compact route without a model gives the same summary each time', async () => {
   const [first, second] = [await compact({ input: conversation() }), await compact({ input: conversation() })];
   expect(first.output[3]?.['encrypted_content']).toBe(second.output[3]?.['encrypted_content']);
 });
 
-test('compacts its own output again', async () => {
+test('the compact route compacts its own output again', async () => {
   const { output } = await compact({ input: conversation(), max_tokens: 100 });
   const again = await compact({ input: output, max_tokens: 100 });
   expect(again.output.filter(({ type }) => type === 'compaction').length).toBe(1);
 });
 
-test('writes the summary as a user message that any provider takes', async () => {
+test('the compact route writes the summary as a user message that any provider accepts', async () => {
   const { output } = await compact({ input: conversation(), as: 'message', max_tokens: 100 });
   const [part] = (output[3]?.['content'] ?? []) as { text: string }[];
   expect(output[3]).toMatchObject({ type: 'message', role: 'user' });
@@ -65,7 +65,7 @@ test('writes the summary as a user message that any provider takes', async () =>
 });
 
 test.each(['gpt-5', 'constructor'])(
-  'asks a summarizer with a model by its name, and works without one for %s',
+  'the compact route asks a summarizer with a model by its name, and works without a model for %s',
   async (other) => {
     const { output } = await compact({ input: conversation(), model: 'small' });
     expect(output[3]?.['encrypted_content']).toBe('by a model');
@@ -76,7 +76,7 @@ test.each(['gpt-5', 'constructor'])(
   },
 );
 
-test('shortens the longest texts, and keeps their first and last lines', () => {
+test('the compact route shortens the longest texts, and keeps their first and last lines', () => {
   const [short, long] = shortenMessages(
     [
       { role: 'assistant', content: 'short' },

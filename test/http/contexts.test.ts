@@ -46,7 +46,7 @@ interface MessagePage {
   readonly next?: number;
 }
 
-test.each(['all', 'active'])('the pages of messages with view=%s join to the whole', async (view) => {
+test.each(['all', 'active'])('the pages of GET …/messages with view=%s together hold every message', async (view) => {
   const seqs: number[] = [];
   let after = 0;
   for (let next: number | undefined = 0; next !== undefined; ) {
@@ -109,7 +109,7 @@ test('a dry run shows the plan and requests nothing, and POST …/compact reques
   await expect.poll(async () => (await http.client.versions('dry')).length).toBe(1);
 });
 
-test('a rolled back turn leaves the context, and the log keeps it', async () => {
+test('a rolled back turn leaves the context, and its messages stay in the log', async () => {
   await http.client.enqueueTurn({ conversation: 'back', agent: 'talker', input: 'one', turn: 't1' });
   await http.client.result('back', 't1', { waitMs: 30_000 });
   const rolled = await http.call('POST', '/v1/conversations/back/turns/t1/rollback');
@@ -118,7 +118,7 @@ test('a rolled back turn leaves the context, and the log keeps it', async () => 
   expect(await http.client.log('back')).toHaveLength(2);
 });
 
-test('a proposal is listed, edited and approved, and another is rejected', async () => {
+test('a proposal is listed, edited and approved, and another proposal is rejected', async () => {
   for (const [conversation, verdict] of [
     ['p1', 'approve'],
     ['p2', 'reject'],
@@ -162,7 +162,7 @@ test('an export can be imported under another id, and a repeated import changes 
   expect(outline(taken)).toEqual({ status: 409, code: 'conflict', field: 'id' });
 });
 
-test('a fork is a new conversation that is listed, and an erased one is gone', async () => {
+test('a fork appears in the list of conversations, and an erased conversation disappears', async () => {
   const forked = await http.call('POST', `${kept}/fork`, { body: { to: 'branch', head: 24, version: 1 } });
   expect(forked).toMatchObject({ status: 201, body: { conversation: 'branch', head: 24 } });
   expect(forked.headers.get('location')).toBe('/v1/conversations/branch');
@@ -179,7 +179,7 @@ test('a fork is a new conversation that is listed, and an erased one is gone', a
   expect(outline(gone)).toEqual({ status: 404, code: 'not_found', field: 'conversation' });
 });
 
-test('the pages of conversations join to all conversations', async () => {
+test('the pages of the list of conversations together hold every conversation', async () => {
   const names: string[] = [];
   for (let after: string | undefined = ''; after !== undefined; ) {
     const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;

@@ -110,7 +110,7 @@ async function resumeOne(index: number): Promise<string | undefined> {
   return isRight ? undefined : JSON.stringify({ end, answer, log });
 }
 
-test(`no resumed run of AG-UI loses or repeats a decision, a message or an answer (${RESUMES} runs)`, async () => {
+test(`no resumed AG-UI run loses or repeats a decision, a message or an answer (${RESUMES} runs)`, async () => {
   expect(await countWrong(RESUMES, resumeOne)).toEqual([]);
 }, 900_000);
 
@@ -179,6 +179,6 @@ async function stopOne(index: number): Promise<string | undefined> {
   return isRight ? undefined : JSON.stringify({ state, again, late, next, shown, log });
 }
 
-test(`no late stop takes another message with it or loses the text of its own (${STOPS} stops)`, async () => {
+test(`no late stop ends another message or loses the text of its own (${STOPS} stops)`, async () => {
   expect(await countWrong(STOPS, stopOne)).toEqual([]);
 }, 900_000);

@@ -21,7 +21,7 @@ function open(stalledMs: number) {
   return { server, sent, body };
 }
 
-test('an event is one frame whose data has no line break, whatever the text is', async () => {
+test('an event stream writes each event as one frame whose data has no line break, whatever its text contains', async () => {
   const { body } = open(60_000);
   const decode = async () => new TextDecoder().decode((await body.read()).value);
   expect(await decode()).toBe('retry: 1000\n\n');
@@ -29,7 +29,7 @@ test('an event is one frame whose data has no line break, whatever the text is',
   await body.cancel();
 });
 
-test('events are read from the source only as the client accepts them', async () => {
+test('an event stream reads events from its source only as fast as the client accepts them', async () => {
   const { body, sent } = open(60_000);
   for (let count = 0; count < 4; count += 1) await body.read();
   expect(sent.count).toBeLessThanOrEqual(3);
@@ -37,7 +37,7 @@ test('events are read from the source only as the client accepts them', async ()
   expect(sent.isAborted).toBe(true);
 });
 
-test('a client that accepts no event in time is disconnected, and its place becomes free', async () => {
+test('a client that accepts no event in time is disconnected, and its place becomes free for another client', async () => {
   const { body, server, sent } = open(20);
   await body.read();
   await body.read();
@@ -47,7 +47,7 @@ test('a client that accepts no event in time is disconnected, and its place beco
   await expect(body.read()).rejects.toThrow('accepted no event in time');
 });
 
-test('a client that leaves frees its place once', async () => {
+test('a client that leaves an event stream frees its place only once', async () => {
   const { body, server } = open(60_000);
   await body.read();
   await body.cancel();

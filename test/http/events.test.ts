@@ -71,7 +71,7 @@ test('a stream without events sends comments, so that proxies keep its connectio
   gate.resolve();
 });
 
-test('a stream of a missing turn or with a wrong id is refused as a problem', async () => {
+test('a stream of a missing turn or with a wrong id is refused with a problem response', async () => {
   const path = await enqueue('s4', 'hello');
   const missing = await http.call('GET', path.replace('t1', 't2'));
   expect(outline(missing)).toEqual({ status: 404, code: 'not_found', field: 'turn' });
@@ -93,7 +93,7 @@ test('the events of a conversation continue behind Last-Event-ID', async () => {
   expect(rest[0]).toMatchObject({ type: 'turn_settled', data: { turn: 't2' } });
 });
 
-test('one reader more than the limit gets 429 with Retry-After, and a place is free after a cut', async () => {
+test('a reader above the limit gets 429 with Retry-After, and a place becomes free after a cut', async () => {
   const { url, stop } = await http.serve({ limits: { maxReaders: 1, heartbeatMs: 20 } });
   const path = '/v1/conversations/s5/events';
   const leaving = new AbortController();

@@ -33,7 +33,7 @@ async function readFleet() {
   return fleetSchema.parse(answer.body);
 }
 
-test('without workers, the fleet shows the waiting mailbox and findings that name what to start', async () => {
+test('without workers, the fleet report shows the waiting mailbox and findings that name what to start', async () => {
   await http.client.enqueueTurn({ conversation: 'waits', agent: 'talker', turn: 't1', input: 'hello' });
   const { workers, mailboxes, queues, findings, grafanaUrl } = await readFleet();
   expect(workers).toEqual([]);
@@ -46,7 +46,7 @@ test('without workers, the fleet shows the waiting mailbox and findings that nam
   expect(grafanaUrl).toBe(GRAFANA);
 });
 
-test('with workers, the fleet shows them alive and counts jobs that end in this minute', async () => {
+test('with workers, the fleet report shows them alive and counts jobs that end in this minute', async () => {
   await http.startWorkers();
   await http.client.result('waits', 't1');
   await expect.poll(async () => (await readFleet()).queues[0]?.finished.reduce((sum, n) => sum + n, 0)).toBe(1);
@@ -59,7 +59,7 @@ test('with workers, the fleet shows them alive and counts jobs that end in this 
   expect(failedTurns).toEqual(Array.from({ length: 60 }, () => 0));
 });
 
-test('a dead worker, a failed turn, a quarantined record and a failing webhook are shown', async () => {
+test('the fleet report shows a dead worker, a failed turn, a quarantined record and a failing webhook', async () => {
   const now = Date.now();
   await http.redis.hset('{tf}:workers', 'gone', `turn|${now - 90_000}`);
   await http.redis.zadd('{tf0}:failed', now - 120_000, '_|lost|t1');
@@ -79,7 +79,7 @@ test('a dead worker, a failed turn, a quarantined record and a failing webhook a
   expect(JSON.stringify(webhooks)).not.toContain('secret');
 });
 
-test('every failure of the last hour counts, however many turns of a shard failed', async () => {
+test('the fleet report counts every failure of the last hour, however many turns of a shard failed', async () => {
   const before = (await readFleet()).failedTurns.reduce((sum, count) => sum + count, 0);
   const now = Date.now();
   const members = Array.from({ length: 3_000 }, (_, at) => [now - 120_000 + at, `_|many|t${at}`] as const);
@@ -89,7 +89,7 @@ test('every failure of the last hour counts, however many turns of a shard faile
   expect(failedTurns.reduce((sum, count) => sum + count, 0)).toBe(before + 3_000);
 });
 
-test('a viewer whose clock is ahead sees the workers alive and failures in their minutes', async () => {
+test('the fleet report shows workers alive and failures in their minutes to a viewer whose clock is ahead', async () => {
   const now = Date.now();
   await http.redis.hset('{tf}:workers', 'ahead', `turn|${now}`);
   await http.redis.set('{tf}:worker:ahead', '', 'PX', LOST_AFTER_MS);
@@ -104,7 +104,7 @@ test('a viewer whose clock is ahead sees the workers alive and failures in their
   );
 });
 
-test('calls at the same time share one reading, and later calls get the report for a while', async () => {
+test('simultaneous requests share one reading of the fleet, and later requests get the same report for a while', async () => {
   const [one, other] = await Promise.all([fleet.read(), fleet.read()]);
   expect(one).toBe(other);
   expect(await fleet.read()).not.toBe(one);
@@ -114,7 +114,7 @@ test('calls at the same time share one reading, and later calls get the report f
   expect(await keeping.read()).toBe(kept);
 });
 
-test('the fleet needs a key of the default tenant with the scope admin, and a server that reads it', async () => {
+test('the fleet report needs a key of the default tenant with the scope admin, and a server that reads the fleet', async () => {
   const { keys } = http.client;
   const { url, stop } = await http.serve({ authenticate: authenticateByKey(keys), fleet: () => fleet.read() });
   const ask = async (tenant: string, scope: 'read' | 'admin') => {
@@ -127,7 +127,7 @@ test('the fleet needs a key of the default tenant with the scope admin, and a se
   await stop();
 });
 
-test('a server that does not read the fleet says so', async () => {
+test('a server that does not read the fleet says so in its answer to a fleet request', async () => {
   const answer = await createHttpApp({ client: http.client, authenticate: 'none' }).fetch(
     new Request('http://127.0.0.1/v1/fleet'),
   );

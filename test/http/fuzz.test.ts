@@ -22,7 +22,7 @@ async function readSettledState(): Promise<unknown> {
   return state;
 }
 
-test('a random request gets an answer by its schema or a problem, never a 5xx, and a refused one changes nothing', async () => {
+test('a random request gets an answer that matches its schema or a problem, never a 5xx, and a refused request changes nothing', async () => {
   const { url } = await http.serve(withProtocols(http.client));
   const { body: document } = await send<OpenApi>(`${url}/v1/openapi.json`, 'GET');
   const statuses = new Set<number>();

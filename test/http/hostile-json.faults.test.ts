@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 test(
-  'JSON of any shape and up to 4 MB in any field holds the event loop shortly and takes little memory',
+  'JSON of any shape and up to 4 MB in any field blocks the event loop only briefly and takes little memory',
   async () => {
     for (const { name, path, wrap } of PLACES) {
       for (const shape of HOSTILE_TEXTS) {

@@ -27,7 +27,7 @@ test.each([
   ['answers', answers(300_000), { status: 413, code: 'message_too_large', field: 'body' }],
   ['answers', answers(15_000), { status: 422, code: 'invalid_input', field: 'answers' }],
   ['policy', answers(15_000), { status: 422, code: 'invalid_input', field: 'policy' }],
-])('%s with too many members are refused before the event loop is held', async (name, json, expected) => {
+])('%s with too many members are refused before they block the event loop', async (name, json, expected) => {
   const place = PLACES.find((known) => known.name === name);
   if (place === undefined) throw new Error(`no place ${name}`);
   const { status, text } = await postHostile(poster, url + place.path, Buffer.from(place.wrap(json)), name);

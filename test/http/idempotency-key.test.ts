@@ -87,12 +87,12 @@ const repeatable: Readonly<Record<string, () => Promise<Repeatable>>> = {
   },
 };
 
-test('every route with an Idempotency-Key is in this file', () => {
+test('this file has a test for every route with an Idempotency-Key', () => {
   const names = routes.filter(({ repeatedBy }) => repeatedBy !== undefined).map(({ operation }) => operation);
   expect(Object.keys(repeatable).toSorted()).toEqual(names.toSorted());
 });
 
-test('the name that a key is hashed with outlives a renaming, because a retry may reach a later release', () => {
+test('the name under which a key is hashed survives a renaming of its route, because a retry may reach a later release', () => {
   const names = routes.flatMap(({ operation, keyName = operation, repeatedBy }) => (repeatedBy ? [keyName] : []));
   expect(names.toSorted()).toEqual([
     'appendMessages',
@@ -107,7 +107,7 @@ test('the name that a key is hashed with outlives a renaming, because a retry ma
 });
 
 test.each(Object.entries(repeatable))(
-  '%s answers a repeated key and body as before, and refuses the key with another body',
+  '%s gives the same answer to a repeated key and body, and refuses the key with another body',
   async (_, prepare) => {
     const { path, body, others } = await prepare();
     const headers = { 'idempotency-key': 'the key' };
@@ -128,7 +128,7 @@ test.each(Object.entries(repeatable))(
   },
 );
 
-test('a key with the same members of an object in another order is the same request', async () => {
+test('a request with the members of an object in another order is the same request for its idempotency key', async () => {
   const send = async (context: unknown) =>
     await http.call('POST', `${conversations}/ordered/turns`, {
       body: { agent: 'talker', input: 'hello', context },
@@ -140,7 +140,7 @@ test('a key with the same members of an object in another order is the same requ
   expect(again.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('a refused write leaves its key free for a corrected body', async () => {
+test('a refused write leaves its idempotency key free for a corrected body', async () => {
   const path = `${conversations}/corrected/messages`;
   const headers = { 'idempotency-key': 'k' };
   const wrong = { agent: 'talker', messages: [message], expectedHead: 7 };

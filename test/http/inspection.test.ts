@@ -57,7 +57,7 @@ describe('answers of the inspecting routes', () => {
     expect(body).toHaveProperty('plan.protected');
   });
 
-  test('wrong parameters are refused with the field', async () => {
+  test('an inspecting route refuses a wrong parameter with the name of its field', async () => {
     for (const [path, field] of [
       [`${kept}/outline?limit=2001`, 'limit'],
       [`${kept}/outline?after=-1`, 'after'],
@@ -73,7 +73,7 @@ describe('answers of the inspecting routes', () => {
 
 describe('rules of a rendered context', () => {
   test.each(['anthropic', 'openai-chat', 'openai-responses'])(
-    'a context of a recorded turn breaks no rule of the format %s',
+    'the context of a recorded turn breaks no rule of the format %s',
     async (format) => {
       for (const conversation of ['called', 'kept']) {
         const { body } = await http.call('GET', `/v1/conversations/${conversation}/context?format=${format}`);
@@ -82,7 +82,7 @@ describe('rules of a rendered context', () => {
     },
   );
 
-  test('a context that a provider would refuse names the rules that it breaks', async () => {
+  test('the answer with a context that a provider would refuse names the rules that the context breaks', async () => {
     const roles = ['user', 'assistant'] as const;
     const messages = Array.from({ length: 2_100 }, (_, index) => ({ role: roles[index % 2] ?? 'user', content: 'x' }));
     await http.client.append({ conversation: 'crowded', agent: 'other', messages });
@@ -92,13 +92,13 @@ describe('rules of a rendered context', () => {
     ]);
   });
 
-  test('turnfold’s own format has no rules', async () => {
+  test('turnfold’s own format has no rules that a context could break', async () => {
     expect((await http.call<ContextAnswer>('GET', `${kept}/context`)).body.broken).toBeUndefined();
   });
 });
 
 describe('rights', () => {
-  test('a key that may only read gets every inspecting route and a dry run, and no compaction', async () => {
+  test('a key that may only read can call every inspecting route and a dry run, and cannot compact', async () => {
     const { keys } = http.client;
     const { token } = await keys.create({ tenant: '_', scopes: ['read'] });
     const { url, stop } = await http.serve({ authenticate: authenticateByKey(keys) });
@@ -141,7 +141,7 @@ describe('rights', () => {
 });
 
 describe('a hostile conversation', () => {
-  test('markup, marks of direction and long lines are shown as text, in pages of limited size', async () => {
+  test('markup, direction marks and long lines are shown as text, in pages of limited size', async () => {
     const { client } = http;
     const hostile = ['<script>alert(1)</script>', '\u202Egnirts\u0000', 'x'.repeat(1_000_000), '<img src=x onerror=1>'];
     const contents = Array.from({ length: 24 }, (_, index) => hostile[index % hostile.length] ?? '');
@@ -166,7 +166,7 @@ describe('a hostile conversation', () => {
     expect(JSON.stringify(body).length).toBeLessThan(20_000);
   });
 
-  test('a dry run under another policy answers from the context that was read before', async () => {
+  test('a dry run under another policy answers from the cached context', async () => {
     const { client } = http;
     await client.append({ conversation: 'what-if', agent: 'talker', messages: talk(30) });
     const sizes: number[] = [];

@@ -14,7 +14,7 @@ const TURNS = '/v1/conversations/c1/turns';
 const hello = { agent: 'talker', input: 'hello' };
 const json = { 'content-type': 'application/json' };
 
-test('a body above the limit gets 413, with a length and without one', async () => {
+test('a request body above the limit gets 413, with and without a declared length', async () => {
   const body = JSON.stringify({ ...hello, input: 'x'.repeat(5_000) });
   const known = await http.call('POST', TURNS, { raw: body, headers: json });
   expect(outline(known)).toEqual({ status: 413, code: 'body_too_large' });
@@ -30,16 +30,16 @@ test.each([
   ['without a required field', '{"agent":"a"}', { status: 422, code: 'invalid_input', field: 'input' }],
   ['with an unknown field', '{"agent":"a","input":"x","no":1}', { status: 422, code: 'invalid_input', field: 'no' }],
   ['of the wrong kind', '[]', { status: 422, code: 'invalid_input' }],
-])('a body that is %s is refused with its field', async (_, raw, expected) => {
+])('a request body that is %s is refused with its field', async (_, raw, expected) => {
   expect(outline(await http.call('POST', TURNS, { raw, headers: json }))).toEqual(expected);
 });
 
-test('brackets inside strings are no depth', async () => {
+test('the depth limit of JSON ignores brackets inside strings', async () => {
   const request = { body: { ...hello, input: `\\"${'['.repeat(500)}`, turn: 't9' } };
   expect((await http.call('POST', TURNS, request)).status).toBe(202);
 });
 
-test('a body with another media type gets 415, and a missing body 422', async () => {
+test('a request body with another media type gets 415, and a missing body 422', async () => {
   const form = await http.call('POST', TURNS, {
     raw: JSON.stringify(hello),
     headers: { 'content-type': 'text/plain' },
@@ -96,7 +96,7 @@ test('headers above the limit get 431 as a problem, and bytes that are not HTTP 
   expect(hostless).toMatch(/^HTTP\/1\.1 400 [^]*application\/problem\+json/);
 });
 
-test('a body that does not arrive in time gets 408', async () => {
+test('a request body that does not arrive in time gets 408', async () => {
   const head = `POST ${TURNS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n`;
   const { url, stop } = await http.serve({ limits: { bodyTimeoutMs: 200 } });
   const answer = await sendRawTo(url, [`${head}connection: close\r\n\r\n`, '{"agent"']);
@@ -124,7 +124,7 @@ test('web pages of other origins are refused, unless CORS allows their origin', 
   await stop();
 });
 
-test('a caller reaches only its tenant, and only the routes of its scopes', async () => {
+test('a caller reaches only its own tenant, and only the routes of its scopes', async () => {
   const callers: Record<string, Caller> = {
     one: { tenant: 'one', scopes: ['read', 'enqueue'] },
     two: { tenant: 'two', scopes: ['read'] },
@@ -169,7 +169,7 @@ test('an unexpected error gets 500 without its text, and onError receives it', a
   await stop();
 });
 
-test('routes under a base path name it in Location and in the OpenAPI document', async () => {
+test('routes under a base path name this path in Location and in the OpenAPI document', async () => {
   const { url, stop } = await http.serve({ basePath: '/api' });
   const accepted = await send(`${url}/api${TURNS}`, 'POST', { body: { ...hello, turn: 'b1' } });
   expect(accepted.headers.get('location')).toBe(`/api${TURNS}/b1`);

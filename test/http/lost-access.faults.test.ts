@@ -120,8 +120,8 @@ async function openAll(urls: readonly string[], authorization: string) {
 
 const keyed = ({ keys }: HttpFixture['client']) => ({ authenticate: authenticateByKey(keys) });
 
-describe('requests that are open', () => {
-  test('end within 5 s on every server after their key was revoked, and those of another key go on', async () => {
+describe('open requests', () => {
+  test('open requests of a revoked key end within 5 s on every server, and requests of another key continue', async () => {
     const urls = await serveTwice(keyed);
     const { keys } = http.client;
     const [lost, kept] = [
@@ -145,14 +145,14 @@ describe('requests that are open', () => {
     expect(hasOtherEnded).toBe(false);
   });
 
-  test('end after the key has expired', async () => {
+  test('open requests end after their key has expired', async () => {
     const urls = await serveTwice(keyed);
     const { token } = await http.client.keys.create({ tenant: '_', scopes: ['admin'], expiresInMs: 3_000 });
     const { open } = await openAll(urls, `Bearer ${token}`);
     await expect.poll(() => [...open], { timeout: 3_000 + PROMISED_MS, interval: 50 }).toEqual([]);
   });
 
-  test('end after a rotation of the key without grace, and the stream of the new secret goes on', async () => {
+  test('open requests end after a rotation of their key without grace, and the stream of the new secret continues', async () => {
     const urls = await serveTwice(keyed);
     const { key, token } = await http.client.keys.create({ tenant: '_', scopes: ['admin'] });
     const { open } = await openAll(urls, `Bearer ${token}`);
@@ -160,7 +160,7 @@ describe('requests that are open', () => {
     await expect.poll(() => [...open], { timeout: PROMISED_MS, interval: 50 }).toEqual([]);
   });
 
-  test('end once a function authenticate refuses the caller, takes a scope away or names another tenant', async () => {
+  test('open requests end once the function authenticate refuses the caller, removes a scope or names another tenant', async () => {
     const callers = new Map([
       ['one', { tenant: '_', scopes: ['admin'] as const }],
       ['two', { tenant: '_', scopes: ['admin'] as const }],
@@ -181,7 +181,7 @@ describe('requests that are open', () => {
     await expect.poll(() => all.flatMap(({ open }) => [...open]), { timeout: PROMISED_MS, interval: 50 }).toEqual([]);
   });
 
-  test('go on while authenticate fails for another reason, and end if it fails for good', async () => {
+  test('open requests continue while authenticate fails for another reason, and end if it fails for good', async () => {
     const url = (
       await http.serve({
         limits: { accessCheckMs: 50 },
@@ -198,7 +198,7 @@ describe('requests that are open', () => {
     expect(await ended).toBe('');
   });
 
-  test('end an export that a client reads slowly', async () => {
+  test('an export that a client reads slowly ends when the access of the client ends', async () => {
     const content = 'and so on '.repeat(90_000);
     const messages = Array.from({ length: 30 }, () => ({ role: 'user' as const, content }));
     await http.client.append({ conversation: 'large', agent: 'guide', messages });
@@ -222,7 +222,7 @@ describe('requests that are open', () => {
     expect(rest.length).toBeLessThan(20_000_000);
   });
 
-  test('go on without a further check if the server checks no open requests', async () => {
+  test('open requests continue without a further check if the server checks no open requests', async () => {
     let count = 0;
     const { url } = await http.serve({
       limits: { accessCheckMs: 0 },

@@ -74,7 +74,7 @@ async function statusAt(fetch: Fetch, { path, body }: Factory, headers: Record<s
 }
 
 describe.for(factories)('$name', (factory) => {
-  test('refuses to be created without a word on who may call it', () => {
+  test('a server cannot be created without a setting for who may call it', () => {
     const wrong = [{}, { authenticate: undefined }, { authenticate: 'any' }, { authenticate: true }];
     for (const access of wrong) {
       expect(() => factory.open(access as unknown as AccessOptions)).toThrow(
@@ -89,14 +89,14 @@ describe.for(factories)('$name', (factory) => {
     [{ allowedHosts: ['*'] }, 'allowedHosts'],
     [{ allowedHosts: ['https://shop.example'] }, 'allowedHosts'],
     [{ allowedHosts: ['shop.example:443'] }, 'allowedHosts'],
-  ] as const)('refuses %j without access control', ([options, field]) => {
+  ] as const)('a server without access control refuses %j', ([options, field]) => {
     expect(() => factory.open({ authenticate: 'none', ...options })).toThrow(
       expect.objectContaining({ code: 'invalid_config', field }),
     );
   });
 
   test.for(['none', keyed] as const)(
-    'checks the host name of each request, with and without keys',
+    'a server checks the host name of each request, with and without keys',
     async (authenticate) => {
       const allowedHosts = ['api.example.com', '*.preview.example.com'];
       const { fetch } = factory.open({ authenticate, allowedHosts });
@@ -119,7 +119,7 @@ describe.for(factories)('$name', (factory) => {
     },
   );
 
-  test('without access control, refuses web pages of other origins', async () => {
+  test('a server without access control refuses web pages of other origins', async () => {
     const { fetch } = factory.open({ authenticate: 'none' });
     const pages = ['https://evil.example', 'http://127.0.0.1:3000', 'null'];
     for (const origin of pages) {
@@ -129,13 +129,13 @@ describe.for(factories)('$name', (factory) => {
   });
 });
 
-test('an app reads the host of a request without a header Host from its URL, as over HTTP/2', async () => {
+test('an app reads the host from the URL of a request without a Host header, as over HTTP/2', async () => {
   const { fetch } = aiSdkApp({ ...protocol, authenticate: 'none' });
   expect((await fetch(new Request('https://evil.example/v1/chat/c1'))).status).toBe(403);
   expect((await fetch(new Request('https://127.0.0.1/v1/chat/c1'))).status).toBe(200);
 });
 
-test('a request whose URL names another host than its header Host is refused', async () => {
+test('a request whose URL and Host header name different hosts is refused', async () => {
   const { hostname, port } = new URL(http.baseUrl);
   const absolute = ask({
     hostname,
@@ -148,7 +148,7 @@ test('a request whose URL names another host than its header Host is refused', a
   expect([400, 403]).toContain(response.statusCode);
 });
 
-test('a server under a listed name answers behind a proxy that passes the name on', async () => {
+test('a server with a listed host name answers behind a proxy that passes this name on', async () => {
   const { url, stop } = await http.serve({ authenticate: keyed, allowedHosts: ['api.example.com'] });
   const proxy = createServer((incoming, outgoing) => {
     const { port } = new URL(url);
@@ -176,7 +176,7 @@ test('a server under a listed name answers behind a proxy that passes the name o
   expect(await through('evil.example')).toBe(403);
 });
 
-test('an app in a server of another kind gives a caller only its tenant and its scopes', async () => {
+test('an app inside another kind of server limits a caller to its tenant and its scopes', async () => {
   const authenticate: Authenticate = async ({ headers }) => {
     const tenant = headers.get('authorization');
     if (tenant === null) throw new HttpProblem('unauthorized', 'send a key', { field: 'authorization' });
@@ -193,7 +193,7 @@ test('an app in a server of another kind gives a caller only its tenant and its 
   expect(outline(write)).toEqual({ status: 403, code: 'forbidden', field: 'authorization' });
 });
 
-test('an app in a server of another kind answers pages of a listed origin', async () => {
+test('an app inside another kind of server answers pages of a listed origin', async () => {
   const origin = 'https://shop.example';
   const app = await serveApp(aiSdkApp({ ...protocol, authenticate: 'none', cors: [origin] }));
   onTestFinished(() => app.close());

@@ -90,26 +90,29 @@ function listReads(): Read[] {
   });
 }
 
-test.for(listReads())('$operation answers no value of $parameter with 500', async ({ path, parameter }) => {
-  for (const value of EXTREMES) {
-    const isStream = /\/(?:events|stream)/.test(path);
-    const asked = path.includes('\0') ? path.replace('\0', value) : path + value;
-    const wait = isStream && !path.includes('/v1/chat') ? `${asked.includes('?') ? '&' : '?'}waitMs=0` : '';
-    const response = await fetch(`${url}${asked}${wait}`);
-    const body = await response.text();
-    expect([parameter, value, response.status, body.slice(0, 300)]).toEqual([
-      parameter,
-      value,
-      expect.toSatisfy(isFine),
-      expect.anything(),
-    ]);
-  }
-});
+test.for(listReads())(
+  '$operation answers no out-of-range value of $parameter with 500',
+  async ({ path, parameter }) => {
+    for (const value of EXTREMES) {
+      const isStream = /\/(?:events|stream)/.test(path);
+      const asked = path.includes('\0') ? path.replace('\0', value) : path + value;
+      const wait = isStream && !path.includes('/v1/chat') ? `${asked.includes('?') ? '&' : '?'}waitMs=0` : '';
+      const response = await fetch(`${url}${asked}${wait}`);
+      const body = await response.text();
+      expect([parameter, value, response.status, body.slice(0, 300)]).toEqual([
+        parameter,
+        value,
+        expect.toSatisfy(isFine),
+        expect.anything(),
+      ]);
+    }
+  },
+);
 
 const isFine = (status: number): boolean => status < 500 || status === 501;
 
 test.for(['1000000000', '1000000001', '9007199254740991'])(
-  'a version %s that never existed is not found',
+  'a request for version %s, which never existed, is answered with not_found',
   async (version) => {
     for (const path of [
       `context?version=${version}`,
@@ -127,7 +130,7 @@ test.for(['1000000000', '1000000001', '9007199254740991'])(
   },
 );
 
-test('the restore of no version is answered with 500', async () => {
+test('a restore of an out-of-range version is never answered with 500', async () => {
   for (const version of EXTREMES) {
     const response = await http.call('POST', `/v1/conversations/c/versions/${version}/restore`, { body: {} });
     expect([version, response.status]).toEqual([version, expect.toSatisfy(isFine)]);

@@ -68,7 +68,7 @@ async function report(provider: Provider, conversation: string) {
 
 const BELOW_WINDOW = { requests: 2 * TURNS, refused: 0, messages: 4 * TURNS, isLonger: true, isCompacted: true };
 
-test('a program with the OpenAI SDK and its own loop stays below its window', async () => {
+test('a program with the OpenAI SDK and its own model loop keeps its context below the model window', async () => {
   const provider = await openProvider();
   const openai = connectOpenAi(provider);
   const tools = [{ type: 'function' as const, function: { name: 'look_up', parameters: { type: 'object' } } }];
@@ -90,7 +90,7 @@ test('a program with the OpenAI SDK and its own loop stays below its window', as
   expect(await report(provider, 'openai')).toEqual(BELOW_WINDOW);
 });
 
-test('a program with the Anthropic SDK and its own loop stays below its window', async () => {
+test('a program with the Anthropic SDK and its own model loop keeps its context below the model window', async () => {
   const provider = await openProvider();
   const anthropic = connectAnthropic(provider);
   const tools = [{ name: 'look_up', input_schema: { type: 'object' as const } }];

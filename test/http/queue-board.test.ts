@@ -43,7 +43,7 @@ function openBoard(options: Partial<QueueBoardOptions> = {}) {
 
 const basic = (key: string) => ({ authorization: `Basic ${Buffer.from(`any:${key}`).toString('base64')}` });
 
-test('the dashboard, its files and its data come from its own path, under the policy of the inspector', async () => {
+test('the queue dashboard serves its files and data below its own path, under the policy of the inspector', async () => {
   const ask = openBoard();
   const page = await ask(BOARD_PATH);
   expect(page.status).toBe(200);
@@ -65,14 +65,14 @@ test('the dashboard, its files and its data come from its own path, under the po
   expect(await (await ask('/v1/usage')).text()).toBe('behind');
 });
 
-test('the first request to the dashboard finds its queues connected', async () => {
+test('the queues of the queue dashboard are connected before its first request', async () => {
   const fresh = await openOwnFleet();
   onTestFinished(() => fresh.close());
   const counts = fresh.queues.map(({ queue }) => (queue as Queue).getJobCounts('active'));
   expect(await Promise.all(counts)).toEqual(fresh.queues.map(() => ({ active: 0 })));
 });
 
-test('the dashboard changes nothing unless changes are allowed', async () => {
+test('the queue dashboard changes nothing unless changes are allowed', async () => {
   const pause = `${BOARD_PATH}/api/queues/turn/pause`;
   const refused = await openBoard()(pause, { method: 'PUT' });
   expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'forbidden', field: 'method' }]);
@@ -81,7 +81,7 @@ test('the dashboard changes nothing unless changes are allowed', async () => {
   expect((await allowed(`${BOARD_PATH}/api/queues/turn/resume`, { method: 'PUT' })).status).toBe(200);
 });
 
-test('the dashboard needs the admin scope of the default tenant, as the password of a browser or as a bearer key', async () => {
+test('the queue dashboard needs the admin scope of the default tenant, as a browser password or as a bearer key', async () => {
   const { keys } = http.client;
   const ask = openBoard({ authenticate: authenticateByKey(keys) });
   const tokenOf = async (tenant: string, scope: 'read' | 'admin') =>
@@ -98,13 +98,13 @@ test('the dashboard needs the admin scope of the default tenant, as the password
   expect((await ask(BOARD_PATH, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
 });
 
-test('pages of other origins and other host names reach no queue', async () => {
+test('web pages of other origins and requests for other host names reach no queue', async () => {
   const ask = openBoard();
   expect((await ask(BOARD_PATH, { headers: { origin: 'https://evil.example' } })).status).toBe(403);
   expect((await ask(BOARD_PATH, { headers: { host: 'evil.example' } })).status).toBe(403);
 });
 
-test('without the packages of the dashboard, the answer names them', async () => {
+test('without the packages of the queue dashboard, the answer names these packages', async () => {
   const importPackages = async (): Promise<never> => {
     const missing: string = '@bull-board/not-installed';
     return (await import(missing)) as never;

@@ -55,7 +55,7 @@ function openSilent(url: URL): Socket {
   return socket;
 }
 
-test('1,000 readers that are cut off get the whole text, beside 200 readers that never read', async () => {
+test('1,000 readers that are cut off get the whole text, beside 200 stalled readers', async () => {
   const env = { REDIS_URL: fixture.url, TURNFOLD_SHARDS: String(SHARDS) };
   const server = await startServe(env, '--max-readers', '5000');
   const { turn } = await fixture.client.enqueueTurn({ conversation: 'c1', agent: 'talker', input: 'x' });

@@ -77,7 +77,7 @@ describe('a chat of the AI SDK', () => {
   };
   const requestsOf = (chunks: readonly Json[]) => chunks.filter(({ type }) => type === 'tool-approval-request');
 
-  test('shows the input that will run before it asks for the approval', async () => {
+  test('a chat shows the input that will run before it asks for the approval', async () => {
     const chunks = await ask('rw-chat-input', 'call pay');
     const inputs = chunks.filter(({ type }) => type === 'tool-input-available').map(({ input }) => input);
     expect(inputs).toEqual([{ place: 'here' }, { place: 'house here' }]);
@@ -88,7 +88,7 @@ describe('a chat of the AI SDK', () => {
     expect(answered).toContainEqual(expect.objectContaining({ type: 'tool-output-available', output: 'house here' }));
   });
 
-  test('refuses the approval of a call of an erased conversation', async () => {
+  test('a chat refuses the approval of a call of an erased conversation', async () => {
     const [request] = requestsOf(await ask('rw-chat-erased', 'call book'));
     await startAgain('rw-chat-erased', 'm1.1', 'call book');
     const approval = { id: request?.approvalId, approved: true };
@@ -98,7 +98,7 @@ describe('a chat of the AI SDK', () => {
     expect(await stateOf('rw-chat-erased', 'm1.1')).toBe('waiting');
   });
 
-  test('refuses the result of another call with the same id', async () => {
+  test('a chat refuses the result of another call with the same id', async () => {
     const asked = await ask('rw-chat-result', 'call locate');
     const made = asked.find(({ type }) => type === 'tool-input-available');
     const shown = { toolCallId: made?.toolCallId, toolName: 'locate', state: 'output-available', output: 'here' };
@@ -109,7 +109,7 @@ describe('a chat of the AI SDK', () => {
     expect((await answer('rw-chat-result', [{ ...shown, input: made?.input }])).status).toBe(200);
   });
 
-  test('marks decided calls in a page that loads again, and refuses a contrary decision', async () => {
+  test('a reloaded chat page marks decided calls, and refuses a contrary decision', async () => {
     const id = 'rw-chat-decided';
     const [first, second] = requestsOf(await ask(id, 'call book,pay'));
     await fixture.client.answer(id, 'm1.1', { [first?.toolCallId ?? '']: { approved: false } });
@@ -147,12 +147,12 @@ describe('a thread of AG-UI', () => {
     payload,
   });
 
-  test('shows the input that will run in the interrupt', async () => {
+  test('an AG-UI interrupt shows the input that will run', async () => {
     const [interrupt] = await begin('rw-ag-input', 'call pay');
     expect(interrupt?.metadata).toEqual({ name: 'pay', input: '{"place":"house here"}' });
   });
 
-  test('refuses to resume an interrupt of an erased conversation', async () => {
+  test('an AG-UI thread refuses to resume an interrupt of an erased conversation', async () => {
     const [interrupt] = await begin('rw-ag-erased', 'call book');
     await startAgain('rw-ag-erased', 'r1', 'call book');
     const refused = await run('rw-ag-erased', { runId: 'r2', resume: [resume(interrupt)] });
@@ -160,7 +160,7 @@ describe('a thread of AG-UI', () => {
     expect(await stateOf('rw-ag-erased', 'r1')).toBe('waiting');
   });
 
-  test('refuses the result of another call with the same id', async () => {
+  test('an AG-UI thread refuses the result of another call with the same id', async () => {
     await run('rw-ag-result', { messages: [{ id: 'm', role: 'user', content: 'call locate' }] });
     const call = (await fixture.client.result('rw-ag-result', 'r1')).waiting?.calls[0];
     const answer = async (written: string): Promise<Json | undefined> => {
@@ -175,7 +175,7 @@ describe('a thread of AG-UI', () => {
     expect(await answer('{"place":"here"}')).toMatchObject({ type: 'RUN_FINISHED' });
   });
 
-  test('asks only for the calls without a decision', async () => {
+  test('an AG-UI thread asks only for the calls without a decision', async () => {
     const [first, second] = await begin('rw-ag-decided', 'call book,pay');
     await fixture.client.answer('rw-ag-decided', 'r1', { [first?.toolCallId ?? '']: { approved: false } });
     expect(await begin('rw-ag-decided', 'call book,pay')).toMatchObject([{ id: second?.id }]);
@@ -197,7 +197,7 @@ describe('a response of Open Responses', () => {
     approve: true,
   });
 
-  test('shows the input that will run in the request for approval', async () => {
+  test('the approval request of a response shows the input that will run', async () => {
     const { output } = await ask('rw-or-input', 'call pay');
     expect(output.at(-1)).toMatchObject({ type: 'mcp_approval_request', arguments: '{"place":"house here"}' });
   });
@@ -205,7 +205,7 @@ describe('a response of Open Responses', () => {
   test.each([
     ['book', approve],
     ['locate', (item: Json | undefined) => ({ type: 'function_call_output', call_id: item?.call_id, output: 'here' })],
-  ])('refuses an answer to a call of %s of an erased conversation', async (tool, answerOf) => {
+  ])('Open Responses refuses an answer to a call of %s of an erased conversation', async (tool, answerOf) => {
     const conversation = `rw-or-erased-${tool}`;
     const { id, output } = await ask(conversation, `call ${tool}`);
     const turn = id.split('~')[1] ?? '';
@@ -215,7 +215,7 @@ describe('a response of Open Responses', () => {
     expect(await stateOf(conversation, turn)).toBe('waiting');
   });
 
-  test('shows the decision of a decided call', async () => {
+  test('a response shows the decision of a decided call', async () => {
     const { id, output } = await ask('rw-or-decided', 'call book,pay');
     const requests = output.filter(({ type }) => type === 'mcp_approval_request');
     const [call = ''] = String(requests[0]?.id).split('.');

@@ -47,29 +47,35 @@ async function keyFor({ scopes }: Refusal): Promise<string> {
   return (await http.client.keys.create({ tenant: '_', scopes })).token;
 }
 
-test.for(refusals)('the OpenAI SDK throws its error for status $status, with the code', async (refusal) => {
-  const { status, code, text: input } = refusal;
-  const openai = new OpenAI({ baseURL: `${urlFor(refusal)}/v1`, apiKey: await keyFor(refusal), maxRetries: 0 });
-  await expect(openai.responses.create({ input, stream: true })).rejects.toMatchObject({
-    status,
-    code,
-    type: status === 429 ? 'too_many_requests' : 'invalid_request',
-    error: { message: expect.any(String) },
-  });
-});
+test.for(refusals)(
+  'the OpenAI SDK throws its error for status $status, with the code of the refusal',
+  async (refusal) => {
+    const { status, code, text: input } = refusal;
+    const openai = new OpenAI({ baseURL: `${urlFor(refusal)}/v1`, apiKey: await keyFor(refusal), maxRetries: 0 });
+    await expect(openai.responses.create({ input, stream: true })).rejects.toMatchObject({
+      status,
+      code,
+      type: status === 429 ? 'too_many_requests' : 'invalid_request',
+      error: { message: expect.any(String) },
+    });
+  },
+);
 
-test.for(refusals)('a page of the AI SDK gets the problem as its error for status $status', async (refusal) => {
-  const { status, code, text } = refusal;
-  const fetch = fetchWithKey(await keyFor(refusal));
-  const { chat, errors } = openPage({ sdk: 7, url: urlFor(refusal), id: `chat-${status}`, fetch });
-  await chat.sendMessage({ text });
-  expect(chat.status).toBe('error');
-  expect(errors.map(({ message }) => JSON.parse(message) as unknown)).toMatchObject([
-    { status, code, detail: expect.any(String) },
-  ]);
-});
+test.for(refusals)(
+  'a page with the AI SDK gets the problem of a refusal with status $status as its error',
+  async (refusal) => {
+    const { status, code, text } = refusal;
+    const fetch = fetchWithKey(await keyFor(refusal));
+    const { chat, errors } = openPage({ sdk: 7, url: urlFor(refusal), id: `chat-${status}`, fetch });
+    await chat.sendMessage({ text });
+    expect(chat.status).toBe('error');
+    expect(errors.map(({ message }) => JSON.parse(message) as unknown)).toMatchObject([
+      { status, code, detail: expect.any(String) },
+    ]);
+  },
+);
 
-test.for(refusals)('an agent of AG-UI fails with status $status and the problem', async (refusal) => {
+test.for(refusals)('an AG-UI agent fails with status $status and the problem of the refusal', async (refusal) => {
   const { status, code, text: content } = refusal;
   const agent = new HttpAgent({
     url: `${urlFor(refusal)}/v1/ag-ui`,
@@ -85,6 +91,6 @@ test.for(refusals)('an agent of AG-UI fails with status $status and the problem'
   expect(failures).toMatchObject([{ status }]);
 });
 
-test('a refused request changes nothing', async () => {
+test('the refused requests of every protocol create no conversation', async () => {
   expect(await http.client.conversations({})).toEqual({ conversations: [] });
 });

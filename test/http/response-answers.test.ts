@@ -67,26 +67,29 @@ async function rolesOf(conversation: string): Promise<string[]> {
   return log.map(({ message: { role, content } }) => `${role}: ${content}`);
 }
 
-test.each(['before', 'behind'])('takes an output and a message that stands %s it', async (place) => {
-  const conversation = newName();
-  const asked = await create({ conversation, input: 'call locate' });
-  const call = asked.output.find(({ type }) => type === 'function_call');
-  const output = { type: 'function_call_output', call_id: call?.call_id, output: 'at home' };
-  const added = place === 'before' ? [user('hello'), output] : [call, output, user('hello')];
-  const key = `key-${place}`;
-  const body = { previous_response_id: asked.id, input: added };
-  expect(textOf(await create(body, key))).toContain('heard hello');
-  const log = await rolesOf(conversation);
-  expect(log.filter((line) => line === 'tool: at home' || line === 'user: hello')).toEqual([
-    'tool: at home',
-    'user: hello',
-  ]);
-  // A repeated request changes nothing.
-  expect(textOf(await create(body, key))).toContain('heard hello');
-  expect(await rolesOf(conversation)).toEqual(log);
-});
+test.each(['before', 'behind'])(
+  'a request for a response may bring an output and a message that stands %s it',
+  async (place) => {
+    const conversation = newName();
+    const asked = await create({ conversation, input: 'call locate' });
+    const call = asked.output.find(({ type }) => type === 'function_call');
+    const output = { type: 'function_call_output', call_id: call?.call_id, output: 'at home' };
+    const added = place === 'before' ? [user('hello'), output] : [call, output, user('hello')];
+    const key = `key-${place}`;
+    const body = { previous_response_id: asked.id, input: added };
+    expect(textOf(await create(body, key))).toContain('heard hello');
+    const log = await rolesOf(conversation);
+    expect(log.filter((line) => line === 'tool: at home' || line === 'user: hello')).toEqual([
+      'tool: at home',
+      'user: hello',
+    ]);
+    // A repeated request changes nothing.
+    expect(textOf(await create(body, key))).toContain('heard hello');
+    expect(await rolesOf(conversation)).toEqual(log);
+  },
+);
 
-test('takes a decision and a message behind it', async () => {
+test('a request for a response may bring a decision and a message behind it', async () => {
   const conversation = newName();
   const asked = await create({ conversation, input: 'call book' });
   const request = asked.output.find(({ type }) => type === 'mcp_approval_request');
@@ -95,7 +98,7 @@ test('takes a decision and a message behind it', async () => {
   expect(await rolesOf(conversation)).toContain('tool: denied: the call was not approved');
 });
 
-test('refuses a message with an output that no turn waits for', async () => {
+test('a request for a response is refused if it brings a message with an output that no turn waits for', async () => {
   const conversation = newName();
   await create({ conversation, input: 'hello' });
   const output = { type: 'function_call_output', call_id: 'c2_0', output: 'at home' };
@@ -108,20 +111,23 @@ test('refuses a message with an output that no turn waits for', async () => {
 test.each([
   ['before', 0],
   ['behind', 1],
-])('refuses instructions that stand %s the answers, and changes nothing', async (place, index) => {
-  const conversation = newName();
-  const asked = await create({ conversation, input: 'call locate' });
-  const call = asked.output.find(({ type }) => type === 'function_call');
-  const output = { type: 'function_call_output', call_id: call?.call_id, output: 'at home' };
-  const system = { type: 'message', role: 'system', content: 'be brief' };
-  const input = place === 'before' ? [system, output] : [output, system, user('hello')];
-  const refused = await post({ conversation, input });
-  expect(refused.status).toBe(422);
-  expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: `input[${index}]` });
-  expect((await fixture.client.openTurns(conversation)).turns).toMatchObject([{ state: 'waiting' }]);
-});
+])(
+  'a request for a response is refused if instructions stand %s its answers, and changes nothing',
+  async (place, index) => {
+    const conversation = newName();
+    const asked = await create({ conversation, input: 'call locate' });
+    const call = asked.output.find(({ type }) => type === 'function_call');
+    const output = { type: 'function_call_output', call_id: call?.call_id, output: 'at home' };
+    const system = { type: 'message', role: 'system', content: 'be brief' };
+    const input = place === 'before' ? [system, output] : [output, system, user('hello')];
+    const refused = await post({ conversation, input });
+    expect(refused.status).toBe(422);
+    expect(await refused.json()).toMatchObject({ code: 'invalid_input', field: `input[${index}]` });
+    expect((await fixture.client.openTurns(conversation)).turns).toMatchObject([{ state: 'waiting' }]);
+  },
+);
 
-test('answers at once, as queued, while a message waits behind open calls', async () => {
+test('a response whose message waits behind open calls is returned at once as queued', async () => {
   const conversation = newName();
   const asked = await create({ conversation, input: 'call book' });
   const request = asked.output.find(({ type }) => type === 'mcp_approval_request');
@@ -138,7 +144,7 @@ test('answers at once, as queued, while a message waits behind open calls', asyn
   expect(textOf(done)).toContain('heard hello');
 });
 
-test('a stream names the response that it waits behind, and goes on', async () => {
+test('the stream of a response names the response that it waits behind, and continues after that response', async () => {
   const conversation = newName();
   const asked = await create({ conversation, input: 'call book' });
   const request = asked.output.find(({ type }) => type === 'mcp_approval_request');
@@ -167,7 +173,7 @@ async function askForResult(conversation: string, input = 'call locate') {
 test.each([
   ['behind its answers', 0],
   ['before its answers', 1],
-])('an outage between the answers and the message %s is repaired by the same request', async (_, place) => {
+])('repeating a request for a response repairs an outage between its answers and its message %s', async (_, place) => {
   for (const isNamed of [true, false]) {
     const conversation = newName();
     const { asked, output } = await askForResult(conversation);
@@ -184,7 +190,7 @@ test.each([
   }
 });
 
-test('a repeated answer is the same response, although its turn has ended since', async () => {
+test('a repeated answer gets the same response, although its turn has ended since', async () => {
   const conversation = newName();
   const { output } = await askForResult(conversation);
   const first = await create({ conversation, input: [output] });
@@ -196,7 +202,7 @@ test('a repeated answer is the same response, although its turn has ended since'
   expect([contrary.status, await contrary.json()]).toMatchObject([409, { code: 'conflict' }]);
 });
 
-test('an answer counts beside the answers of an earlier turn, which the request repeats', async () => {
+test('an answer is recorded although its request repeats the answers of an earlier turn', async () => {
   const conversation = newName();
   const first = await askForResult(conversation);
   const answered = await create({ conversation, input: [first.output] });
@@ -212,7 +218,7 @@ test('an answer counts beside the answers of an earlier turn, which the request 
 });
 
 test.each([[[]], [[user('hello')]]])(
-  'takes the answers of calls that each stand behind their call, with %j',
+  'a request for a response may bring answers that each follow their call, with %j',
   async (messages) => {
     const conversation = newName();
     const asked = await create({ conversation, input: 'call locate,locate' });
@@ -227,7 +233,7 @@ test.each([[[]], [[user('hello')]]])(
   },
 );
 
-test('a message for a full mailbox is refused before an answer beside it counts', async () => {
+test('a message for a full mailbox is refused before an answer beside it is recorded', async () => {
   const conversation = newName();
   const { output } = await askForResult(conversation);
   const turns = Array.from({ length: 999 }, (_, index) => ({ conversation, agent: 'guide', input: `${index}` }));
@@ -240,7 +246,7 @@ test('a message for a full mailbox is refused before an answer beside it counts'
   await fixture.client.erase(conversation);
 });
 
-test('an answer may come with the response that waits behind it', async () => {
+test('an answer may name the response that waits for the answered call instead of the response that made the call', async () => {
   const conversation = newName();
   const asked = await create({ conversation, input: 'call book' });
   const request = asked.output.find(({ type }) => type === 'mcp_approval_request');

@@ -28,7 +28,7 @@ function translate(parts: readonly TurnPart[], answered?: string): { events: Res
   return { events, table };
 }
 
-test('every turn reads as the messages of the log', () => {
+test('the events of every response read as the messages of the log', () => {
   const property = fc.property(legalTurns, ({ parts, texts, end }) => {
     let text = '';
     let answered: string | undefined;
@@ -47,7 +47,7 @@ test('every turn reads as the messages of the log', () => {
   fc.assert(property, { numRuns: 300 });
 });
 
-test('a reader that resumes gets the same text, however it is cut into pieces', () => {
+test('a reader of a response that resumes gets the same text, however the text is cut into pieces', () => {
   const property = fc.property(legalTurns, fc.nat(), ({ parts, texts }, at) => {
     const whole = parts.filter((part) => !waitsForCaller(part) && part.type !== 'restart' && !isVoid(part, parts));
     const { events } = translate(whole);

@@ -30,7 +30,7 @@ function openGate(): { name: string; open: () => void } {
   return { name, open: gate.resolve };
 }
 
-test('creates a response, and continues its conversation', async () => {
+test('Open Responses creates a response, and a second response continues its conversation', async () => {
   const first = await openai.responses.create({ model: 'guide', input: 'hello' });
   expect(first).toMatchObject({ object: 'response', status: 'completed', output_text: 'heard hello after 0 messages' });
   expect(first.usage).toMatchObject({ input_tokens: 10, output_tokens: 5, total_tokens: 15 });
@@ -41,7 +41,7 @@ test('creates a response, and continues its conversation', async () => {
   expect((await openai.responses.retrieve(second.id)).output_text).toBe('heard more after 2 messages');
 });
 
-test('continues behind an older response in a fork, which leaves the conversation as it is', async () => {
+test('a response that continues an older response starts a fork, and leaves the conversation as it is', async () => {
   const first = await openai.responses.create({ input: 'one' });
   const second = await openai.responses.create({ input: 'two', previous_response_id: first.id });
   const create = () =>
@@ -63,7 +63,7 @@ test('continues behind an older response in a fork, which leaves the conversatio
   expect(third.conversation?.id).toBe(first.conversation?.id);
 });
 
-test('waits behind a newest response that has not ended, and refuses one with others behind it', async () => {
+test('a response waits behind the newest unfinished response, and is refused behind an older unfinished response', async () => {
   const gate = openGate();
   const first = await openai.responses.create({ input: `hold ${gate.name}`, background: true });
   const second = await openai.responses.create({ input: 'two', previous_response_id: first.id, background: true });
@@ -74,7 +74,7 @@ test('waits behind a newest response that has not ended, and refuses one with ot
   expect((await openai.responses.retrieve(second.id)).output_text).toBe('heard two after 2 messages');
 });
 
-test('refuses to continue a response that a rollback took out of its conversation', async () => {
+test('a response that a rollback removed from its conversation cannot be continued', async () => {
   const first = await openai.responses.create({ input: 'one' });
   const second = await openai.responses.create({ input: 'two', previous_response_id: first.id });
   const [, conversation = '', turn = ''] = /^resp_(.+)~(.+)$/.exec(second.id) ?? [];
@@ -86,7 +86,7 @@ test('refuses to continue a response that a rollback took out of its conversatio
   expect(again.conversation?.id).toBe(first.conversation?.id);
 });
 
-test('takes a conversation that the caller kept', async () => {
+test('a request for a response may bring a conversation that the caller kept', async () => {
   const { output_text: text } = await openai.responses.create({
     input: [
       { role: 'user', content: 'hi' },
@@ -97,7 +97,7 @@ test('takes a conversation that the caller kept', async () => {
   expect(text).toBe('heard and now after 2 messages');
 });
 
-test('streams text and reasoning while the model writes, with a tool of the worker', async () => {
+test('a response streams text and reasoning while the model writes, with a tool of the worker', async () => {
   const gate = openGate();
   const stream = openai.responses.stream({ model: 'guide', input: `hold ${gate.name}` });
   stream.on('response.output_text.delta', gate.open);
@@ -113,7 +113,7 @@ test('streams text and reasoning while the model writes, with a tool of the work
   ]);
 });
 
-test('has the text of the log after another model has answered', async () => {
+test('a response has the text of the log after another model has answered', async () => {
   const gate = openGate();
   const stream = openai.responses.stream({ model: 'guide', input: `break ${gate.name}` });
   const deltas: string[] = [];
@@ -125,7 +125,7 @@ test('has the text of the log after another model has answered', async () => {
   expect(deltas[0]).toBe('Nothing ');
 });
 
-test('resumes a background response behind any event', async () => {
+test('a background response can be resumed behind any event', async () => {
   const gate = openGate();
   const created = await openai.responses.create({ input: `hold ${gate.name}`, background: true });
   expect(['queued', 'in_progress']).toContain(created.status);
@@ -145,7 +145,7 @@ test('resumes a background response behind any event', async () => {
   }
 });
 
-test('gives a call to the caller, and takes its output', async () => {
+test('a response passes a call to the caller, and the next request brings its output', async () => {
   const asked = await openai.responses.create({ input: 'call locate' });
   const call = asked.output.find((item) => item.type === 'function_call');
   expect(call).toMatchObject({ name: 'locate', arguments: '{"place":"here"}', status: 'completed' });
@@ -156,7 +156,7 @@ test('gives a call to the caller, and takes its output', async () => {
   expect((await openai.responses.retrieve(answered.id)).output_text).toBe('So: at home');
 });
 
-test.for([true, false])('asks for approval of a call (approved: %s)', async (approve) => {
+test.for([true, false])('a response asks for approval of a call (approved: %s)', async (approve) => {
   const asked = await openai.responses.stream({ model: 'guide', input: 'call book' }).finalResponse();
   const request = asked.output.find((item) => item.type === 'mcp_approval_request');
   const decision = {
@@ -169,7 +169,7 @@ test.for([true, false])('asks for approval of a call (approved: %s)', async (app
   expect(answered.output_text).toBe(approve ? 'So: booked' : 'So: denied: too dear');
 });
 
-test('keeps the text of a canceled response as an incomplete item', async () => {
+test('a canceled response keeps its text as an incomplete item', async () => {
   const gate = openGate();
   const stream = openai.responses.stream({ model: 'guide', input: `hold ${gate.name}` });
   const { response } = await stream.emitted('response.created');
@@ -188,7 +188,7 @@ test('keeps the text of a canceled response as an incomplete item', async () => 
   expect(next.output_text).toBe('heard next after 2 messages');
 });
 
-test('reports a failed response, and cancels one', async () => {
+test('a failed response is reported with its error, and a running response can be canceled', async () => {
   const failed = await openai.responses.create({ input: 'fail' });
   expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_failed' } });
   const gate = openGate();
@@ -197,7 +197,7 @@ test('reports a failed response, and cancels one', async () => {
   gate.open();
 });
 
-test('finds the response of a request that came twice', async () => {
+test('a request for a response that arrives twice with one Idempotency-Key gets the same response', async () => {
   const headers = { 'idempotency-key': 'key-1' };
   const create = () =>
     openai.responses.create(
@@ -214,7 +214,7 @@ test('finds the response of a request that came twice', async () => {
   expect((await create()).output_text).toBe('heard y after 1 messages');
 });
 
-test('refuses instructions, `store: false`, and an unknown response', async () => {
+test('Open Responses refuses instructions, `store: false`, and the id of an unknown response', async () => {
   const unstored = openai.responses.create({ input: 'hello', store: false });
   await expect(unstored).rejects.toMatchObject({ status: 422, code: 'invalid_input', param: 'store' });
   for (const id of ['resp_nobody~t1', 'resp_x']) {

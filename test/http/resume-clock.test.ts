@@ -13,7 +13,7 @@ test.each([
   ['ahead of', HOUR_MS],
   ['behind', -HOUR_MS],
 ])(
-  'a page resumes an answer that has just ended, and no earlier one, on a server an hour %s Redis',
+  'a page resumes an answer that has just ended, and no earlier answer, on a server an hour %s Redis',
   async (_, offMs) => {
     const open = (replayMs: number) =>
       aiSdkApp({ authenticate: 'none', clientFor: () => fixture.client, agent: 'talker', replayMs });

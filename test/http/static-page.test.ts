@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { withPage } from '../../src/api/http/static-page.ts';
 
-test('lets a browser keep files with a hash in their name, and ask for all others', async () => {
+test('a browser may cache page files with a hash in their name, and must ask again for all others', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-page-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await mkdir(join(folder, 'assets'));
@@ -21,7 +21,7 @@ test('lets a browser keep files with a hash in their name, and ask for all other
   expect(await keepFor('/v1/missing')).toBeNull();
 });
 
-test('serves a page under a path, beside the routes and a page at the root', async () => {
+test('a page can be served under a path, beside the routes and another page at the root', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-page-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, 'index.html'), 'the page');

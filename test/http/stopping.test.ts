@@ -28,7 +28,7 @@ async function readAll(response: Response, onText: () => void): Promise<string> 
 const post = (url: string, body: object) =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-test('a server that stops ends each stream as its protocol says, prints nothing, and the next one continues', async () => {
+test('a stopping server ends each stream as its protocol says and prints nothing, and the next server continues the streams', async () => {
   const printed = [vi.spyOn(console, 'error'), vi.spyOn(console, 'info')];
   const gate = Promise.withResolvers<void>();
   gates.set('stop', gate);
@@ -79,7 +79,7 @@ test('a server that stops ends each stream as its protocol says, prints nothing,
   expect(rest).toBe('two.');
 });
 
-test('a stream has no answer to HEAD', async () => {
+test('a HEAD request gets no stream', async () => {
   const { url, stop } = await serve();
   await http.client.enqueueTurn({ conversation: 'head', agent: 'guide', input: 'hello' });
   const { status, headers } = await send(`${url}/v1/chat/head/stream`, 'HEAD');
@@ -87,7 +87,7 @@ test('a stream has no answer to HEAD', async () => {
   await stop();
 });
 
-test('protocols are below the path of the server', async () => {
+test('the routes of all protocols are below the base path of the server', async () => {
   const protocols = createProtocols({ client: http.client, agent: 'guide' });
   const { url, stop } = await http.serve({ protocols, basePath: '/api' });
   expect((await send(`${url}/api/v1/chat/nobody`, 'GET')).body).toEqual({ id: 'nobody', messages: [] });

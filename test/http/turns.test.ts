@@ -90,7 +90,7 @@ test.each([
   expect(result.body).toMatchObject({ state: 'completed', answer: { content } });
 });
 
-test('an interrupt with the name of another turn cancels none, and an answer keeps the id of its request', async () => {
+test('an interrupt that names another turn cancels nothing, and its answer keeps the id of its request', async () => {
   await enqueue('c-named', 'call ask');
   const waiting = async () =>
     (await http.call('GET', turnsOf('c-named'))).body['turns'] as { turn: string; state: string }[];
@@ -119,7 +119,7 @@ test('POST …/cancel settles a waiting turn, and a second call reports the same
   expect((await http.call('POST', `${path}/cancel`)).body).toEqual({ state: 'canceled' });
 });
 
-test('a failed turn is listed and can be enqueued again once for each key', async () => {
+test('a failed turn is listed and can be enqueued again once for each Idempotency-Key', async () => {
   const { headers } = await http.call('POST', turnsOf('c7'), { body: { agent: 'nobody', input: 'x' } });
   const path = headers.get('location') ?? '';
   expect((await http.call('GET', `${path}/result`)).body).toMatchObject({ failure: { code: 'unknown_agent' } });
@@ -132,7 +132,7 @@ test('a failed turn is listed and can be enqueued again once for each key', asyn
   expect((await http.call('POST', `${path}/redrive`, again)).body).toEqual(first.body);
 });
 
-test('an unknown turn gets 404, and a result that is not there in time is the present state', async () => {
+test('an unknown turn gets 404, and a result that is not there in time is answered with the current state', async () => {
   const missing = await http.call('GET', `${turnsOf('c1')}/none/result`);
   expect(outline(missing)).toEqual({ status: 404, code: 'not_found', field: 'turn' });
   const path = await enqueue('c8', 'call ask');

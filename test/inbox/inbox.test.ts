@@ -47,7 +47,7 @@ test('a job in the inbox becomes a turn, whose id follows from the id of the job
   });
 });
 
-test('two jobs with one turn id are one turn, and another input under that id fails with turn_conflict', async () => {
+test('two inbox jobs with one turn id become one turn, and another input under that id fails with turn_conflict', async () => {
   const data = { tenant: 'acme', conversation: 'in-2', agent, input: 'hello', turn: 't1' };
   const jobs = await Promise.all([queue.add('turn', data), queue.add('turn', data)]);
   const accepted = await Promise.all(jobs.map((job) => job.waitUntilFinished(events, 60_000) as Promise<object>));
@@ -58,7 +58,7 @@ test('two jobs with one turn id are one turn, and another input under that id fa
   expect(await fixture.client.log({ tenant: 'acme', conversation: 'in-2' })).toHaveLength(2);
 });
 
-test('a job whose lock was lost after its turn was accepted is delivered again as the same turn', async () => {
+test('an inbox job that lost its lock after its turn was accepted is delivered again as the same turn', async () => {
   const job = await queue.add('turn', { conversation: 'in-again', agent, input: 'hello' });
   const first = (await job.waitUntilFinished(events, 60_000)) as { turn: string };
   expect(first.turn).toBe(`inbox-${job.id}-${job.timestamp}`);
@@ -89,12 +89,12 @@ test.each<[why: string, data: unknown, expected: object]>([
     { ...valid, input: 'x'.repeat(INBOX_LIMITS.dataCharacters) },
     { code: 'message_too_large', field: 'job.data' },
   ],
-])('a job with data %s fails once with code and field, and writes nothing', async (_, data, expected) => {
+])('an inbox job with data %s fails once with code and field, and writes nothing', async (_, data, expected) => {
   expect(await refusal(data)).toMatchObject(expected);
   await expect(fixture.client.describe('in-3')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('a job with another name than turn fails, and data that is not JSON fails', async () => {
+test('an inbox job fails if its name is not turn or its data is not JSON', async () => {
   expect(await refusal(valid, 'mail')).toMatchObject({ code: 'invalid_input', field: 'job.name' });
   await queue.pause();
   const job = await queue.add('turn', valid);
@@ -105,7 +105,7 @@ test('a job with another name than turn fails, and data that is not JSON fails',
   expect(await fixture.client.result('in-4', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
 });
 
-test('onBusy reject fails a job with conversation_busy while a turn of the conversation waits', async () => {
+test('an inbox job with onBusy reject fails with conversation_busy while a turn of the conversation waits', async () => {
   await fixture.client.enqueueTurn({ conversation: 'in-5', agent, input: 'call ask', turn: 't1' });
   const data = { conversation: 'in-5', agent, input: 'x', onBusy: 'reject' };
   expect(await refusal(data)).toMatchObject({ code: 'conversation_busy', field: 'conversation' });

@@ -8,7 +8,7 @@ test('the published JSON Schema of an inbox job equals the schema that validates
   expect(published, 'run `node scripts/write-inbox-schema.ts`').toEqual(describeTurnJob());
 });
 
-test('a job id that is no valid turn id gives a turn id by its hash', () => {
+test('an inbox job whose id is not a valid turn id gets a hash of its id as turn id', () => {
   const job = { name: 'turn', addedAt: 7, data: { conversation: 'c', agent: 'a', input: 'x' } };
   const turnOf = (id: string): string | undefined => readTurnJob({ ...job, id }).turn;
   expect(turnOf('12')).toBe('inbox-12-7');

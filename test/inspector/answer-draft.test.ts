@@ -3,7 +3,7 @@ import { answersOf } from '../../inspector/src/turn/answer-draft.ts';
 
 const calls = ['a', 'b', 'c'].map((id) => ({ id, name: 'refund', arguments: '{}', until: 1 }));
 
-test('sends results only for calls for which a person has entered one', () => {
+test('the answer form sends results only for calls for which a person has entered a result', () => {
   const drafts = new Map([
     ['a', { text: 'It left.', isError: false }],
     ['b', { text: 'no stock', isError: true }],
@@ -14,7 +14,7 @@ test('sends results only for calls for which a person has entered one', () => {
   });
 });
 
-test('sends decisions with the reason of a denial, and no reason of an approval', () => {
+test('the answer form sends the reason of a denial, and no reason for an approval', () => {
   const drafts = new Map([
     ['a', { approved: true, text: 'fine', isError: false }],
     ['b', { approved: false, text: ' too much ', isError: false }],

@@ -7,7 +7,7 @@ const commands = [
   commandOf('c-17', { kind: 'fork', version: 3, to: 'c-18' }),
 ];
 
-test('writes the command of each change', () => {
+test('each change in the inspector shows the command that makes the same change', () => {
   expect(commands).toEqual([
     'turnfold restore c-17 --version 3 --drop',
     'turnfold rollback c-17 t1',
@@ -16,7 +16,7 @@ test('writes the command of each change', () => {
   expect(commandOf('c-17', { kind: 'fork', version: 0, to: '' })).toBe('turnfold fork c-17 <new> --version 0');
 });
 
-test('a command names the tenant of the key, unless it is the default one', () => {
+test('the command of a change names the tenant of the key, unless that is the default tenant', () => {
   expect(withTenant('turnfold reject c-17', '_')).toBe('turnfold reject c-17');
   expect(withTenant('turnfold reject c-17', 'acme')).toBe('turnfold reject c-17 --tenant acme');
 });

@@ -27,7 +27,7 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     return { ...fixture, ...opened };
   }
 
-  test('a person without workers reads what to start, and sees the work of a worker live', async () => {
+  test('without workers, the fleet page says what to start, and it shows the work of a started worker live', async () => {
     const opened = await openFleetPage();
     const { page, client } = opened;
     await client.enqueueTurn({ conversation: 'c', agent: 'talker', turn: 't1', input: 'hello' });
@@ -54,7 +54,7 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     }
   });
 
-  test('dead workers, quarantined records and failing webhooks are texts, and fit a phone', async () => {
+  test('the fleet page shows dead workers, quarantined records and failing webhooks as text that fits a phone', async () => {
     const opened = await openFleetPage();
     const { page, client, redis } = opened;
     const now = Date.now();
@@ -78,7 +78,7 @@ describe.skipIf(chromium === undefined)('the fleet in a browser (skipped without
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
   });
 
-  test('a person reaches the checks, the tables and the links by the keyboard alone', async () => {
+  test('a person can reach the checks, the tables and the links of the fleet page by keyboard alone', async () => {
     const opened = await openFleetPage();
     const { page } = opened;
     await opened.go('/fleet');

@@ -33,7 +33,7 @@ const report: ReportAnswer = {
   shortened: [{ from: 8, to: 9, identifiers: fatesOf([], ['w47']) }],
 };
 
-test('finds a word in summaries, evicted and shortened ranges, the nearest first, and lost ones before kept ones', () => {
+test('a search in a report lists its hits in summaries, evicted and shortened ranges, nearest first and lost before kept', () => {
   expect(hitsOf(report, '#W47').map(({ fate, text, isKept }) => [fate, text, isKept])).toEqual([
     ['evicted', 'W47', false],
     ['summarized', 'W47', true],
@@ -57,7 +57,7 @@ async function collect<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
   return collected;
 }
 
-test('reads at most three reports at the same time, and gives them in their order', async () => {
+test('the inspector reads at most three reports at the same time, and returns them in their order', async () => {
   let [reading, most] = [0, 0];
   const read = async (version: number): Promise<number> => {
     reading += 1;
@@ -70,7 +70,7 @@ test('reads at most three reports at the same time, and gives them in their orde
   expect(most).toBe(3);
 });
 
-test('ends at the first report that fails, and handles later failures, too', async () => {
+test('reading several reports ends at the first report that fails, and later failures are handled as well', async () => {
   const fail = async (version: number): Promise<number> => {
     throw new Error(`version ${version} is gone`);
   };

@@ -51,7 +51,7 @@ describe.skipIf(chromium === undefined)('a hostile conversation (skipped without
   });
   afterAll(() => fixture.close());
 
-  test('every text shows as text, in the list of the log and in full', async () => {
+  test('every text of a hostile conversation shows as plain text, in the list of the log and in full', async () => {
     const { page, go } = await inspector.open(fixture.client);
     await go(`/c/${CONVERSATION}?seq=1`);
     for (const [index, text] of TEXTS.entries()) {
@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)('a hostile conversation (skipped without
     expect(await findViolations(page)).toEqual([]);
   });
 
-  test('a line of a million characters opens at its start, and whole when a person asks', async () => {
+  test('a line of a million characters shows its start, and opens whole on request', async () => {
     const { page, go } = await inspector.open(fixture.client);
     await go(`/c/${CONVERSATION}?seq=${TEXTS.length + 3}`);
     await page.locator('.timeline-row.is-active .row-text').click();
@@ -85,7 +85,7 @@ describe.skipIf(chromium === undefined)('a hostile conversation (skipped without
     expect(widths[0]).toBe(widths[1]);
   });
 
-  test('the page draws only the visible ones of 10,000 messages, and a fast scroll asks only for where it ends', async () => {
+  test('the page draws only the visible rows of 10,000 messages, and a fast scroll loads only the rows where it ends', async () => {
     const { page, go, takeRequests } = await inspector.open(fixture.client);
     await go(`/c/${CONVERSATION}`);
     await page.locator('.row-seq', { hasText: /^10000$/ }).waitFor();

@@ -16,7 +16,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
     afterAll(() => scene?.close());
 
     test.each(INCIDENTS.map((incident) => [incident.question, incident.source, incident.agent, incident] as const))(
-      '%s (%s, %s)',
+      'the inspector answers the question: %s (%s, %s)',
       async (_question, _source, _agent, incident) => {
         const found = await scene.compacted(incident);
         const { conversation, log, outline } = found;
@@ -46,7 +46,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       },
     );
 
-    test('the search says that it found nothing, searches again after an error, and fits a phone', async () => {
+    test('the search reports that it found nothing, searches again after an error, and fits a phone', async () => {
       const [incident] = INCIDENTS;
       if (incident === undefined) throw new Error('there is no incident');
       const { conversation } = await scene.compacted(incident);

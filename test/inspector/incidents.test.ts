@@ -48,12 +48,12 @@ describe.skipIf(!hasTraces)('incidents over recorded conversations (skipped with
   });
   afterAll(() => scene?.close());
 
-  test('the script asks twenty questions', () => {
+  test('the incidents ask twenty different questions', () => {
     expect(new Set(INCIDENTS.map(({ question }) => question)).size).toBe(20);
   });
 
   test.each(INCIDENTS.map((incident) => [incident.question, incident.source, incident.agent, incident] as const))(
-    '%s (%s, %s)',
+    'the report of a version answers the question: %s (%s, %s)',
     async (_question, _source, _agent, incident) => {
       // First click: the conversation, with its timeline.
       const found = await scene.compacted(incident);

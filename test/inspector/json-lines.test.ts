@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findLine, jsonLines, jsonPieces, shortenLine } from '../../inspector/src/version/json-lines.ts';
 
-test('finds the next line with a text, without regard to case, and begins again at the start', () => {
+test('findLine returns the next line with a text, ignores case, and begins again at the start', () => {
   const lines = jsonLines({ order: 'W123', again: 'w123' });
   expect(findLine(lines, 'W123', 0)).toBe(1);
   expect(findLine(lines, 'w123', 2)).toBe(2);
@@ -11,7 +11,7 @@ test('finds the next line with a text, without regard to case, and begins again 
   expect(findLine(lines, '', 0)).toBe(-1);
 });
 
-test('names keys, texts and words of a line of JSON', () => {
+test('jsonPieces names keys, texts and words of a line of JSON', () => {
   expect(jsonPieces('  "a\\"b": "x: y",')).toEqual([
     { text: '  ', kind: 'mark' },
     { text: '"a\\"b"', kind: 'key' },
@@ -22,7 +22,7 @@ test('names keys, texts and words of a line of JSON', () => {
   expect(jsonPieces('"n": -1.5e+3').at(-1)).toEqual({ text: '-1.5e+3', kind: 'word' });
 });
 
-test('loses no character of any line, and shortens a long one', () => {
+test('shortenLine shortens a long line of JSON, and no line loses a character', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('"', '\\', 'a', ':', '{', ' ', '1') }), (line) => {
       expect(

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { markText } from '../../inspector/src/version/marked-text.ts';
 
-test('marks every place of an identifier, and of two at one place the longer one', () => {
+test('marked text marks every place of an identifier, and the longer of two identifiers at one place', () => {
   expect(markText('order W123 and W1234, W123', ['W123', 'W1234'])).toEqual([
     { text: 'order ' },
     { text: 'W123', mark: 'W123' },
@@ -13,7 +13,7 @@ test('marks every place of an identifier, and of two at one place the longer one
   ]);
 });
 
-test('loses no character, whatever the text and the identifiers hold', () => {
+test('marked text loses no character, whatever the text and the identifiers contain', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '.', '*', '[', ']', '(', ')', '\\', '-', '|', '<b>') });
   fc.assert(
     fc.property(text, fc.array(text, { maxLength: 5 }), (given, identifiers) => {

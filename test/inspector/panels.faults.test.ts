@@ -45,7 +45,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
-    test('the request of a version keeps the rules of each provider, and its JSON can be searched', async () => {
+    test('the request of a version obeys the rules of each provider, and its JSON can be searched', async () => {
       const page = await open('/c/retail/v/1?show=request');
       for (const format of ['Anthropic', 'OpenAI Chat', 'OpenAI Responses']) {
         await page.getByLabel(format, { exact: true }).check();
@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
-    test('a restore says what it will do, shows its command, and makes a version after the confirmation', async () => {
+    test('the restore dialog shows what it will do and its command, and makes a version after the confirmation', async () => {
       const { client } = scene;
       const page = await open('/c/retail/v/1');
       await button(page, 'Restore version 1…').click();
@@ -96,7 +96,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect((await client.describe('retail')).size.version).toBe(made.number);
     });
 
-    test('a restore is off until the live version is known', async () => {
+    test('the restore button is disabled until the live version is known', async () => {
       const page = await open('/c/missing');
       const held = await holdAnswer(page, '**/retail/versions');
       await follow(page, '/c/retail/v/1');
@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
-    test('a server that only reads switches changes off and says why, but still plans', async () => {
+    test('with a read-only server, the inspector disables changes and says why, but still plans', async () => {
       const page = await open('/c/retail/v/1', true);
       await page.getByText('Start it with --allow-changes').waitFor();
       expect(await button(page, 'Restore version 1…').isDisabled()).toBe(true);
@@ -131,7 +131,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
-    test('a proposal with a blank text is refused beside the text, and an edited one is approved as it is', async () => {
+    test('the proposal form refuses a blank text with an error beside it, and an edited text is approved exactly as entered', async () => {
       const { client } = scene;
       await expect.poll(() => client.proposal('review'), { timeout: WAIT_MS }).toBeDefined();
       const page = await open('/c/review/versions');
@@ -147,7 +147,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
-    test('a refusal that comes late is shown when a person looks again, and the form is open again', async () => {
+    test('a late refusal is shown when a person looks at the proposal again, and the form is open again', async () => {
       const { client } = scene;
       await expect.poll(() => client.proposal('refused'), { timeout: WAIT_MS }).toBeDefined();
       const page = await open('/c/refused/proposal');
@@ -178,7 +178,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(operations[0]).not.toBe('');
     });
 
-    test('a trial plans once when it opens, and again when another version becomes live', async () => {
+    test('a trial requests a plan when it opens, and again when another version becomes live', async () => {
       const { client } = scene;
       const page = await open('/c/missing');
       const plans: string[] = [];
@@ -195,7 +195,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       await expect.poll(() => plans.length).toBe(2);
     });
 
-    test('a trial shows another plan for another budget, changes nothing, and gives the policy as YAML', async () => {
+    test('a trial with another budget shows another plan, changes nothing, and gives the policy as YAML', async () => {
       const page = await open('/c/quiet/trial');
       await page.getByRole('img', { name: /^Would be: .*summarized \d/ }).waitFor();
       const budget = page.getByRole('spinbutton', { name: 'Budget' });
@@ -215,7 +215,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
-    test('a turn is shown while it is written, and its form approves a call and answers another', async () => {
+    test('a turn is shown while it is written, and its form approves one call and answers another', async () => {
       const { client } = scene;
       const turn = { conversation: 'talk', turn: 't1' };
       await client.enqueueTurn({ ...turn, agent: 'shop', input: 'please call lookup,refund,courier' });
@@ -232,7 +232,7 @@ describe.skipIf(chromium === undefined || !hasTraces)(
       expect(await findViolations(page)).toEqual([]);
     });
 
-    test('every panel of a conversation fits a phone, and a page of a version marks the tab of the versions', async () => {
+    test('every panel of a conversation fits a phone, and the page of a version marks the tab of the versions', async () => {
       const page = await open('/c/retail/versions', false, 360);
       const places: readonly (readonly [string, string, string])[] = [
         ['/c/retail/versions', '.compare', 'Versions'],

@@ -30,7 +30,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
 describe.skipIf(chromium === undefined || process.env['INSPECTOR_PICTURES'] === undefined)('pictures', () => {
   const inspector = useInspector();
 
-  test('the demo has pictures for the docs (skipped without INSPECTOR_PICTURES)', async () => {
+  test('this script takes pictures of the demo for the docs (skipped without INSPECTOR_PICTURES)', async () => {
     const fixture = await openFixture();
     onTestFinished(() => fixture.close());
     const script = await loadQuestionScript(ROOT);
@@ -76,7 +76,7 @@ describe.skipIf(chromium === undefined || process.env['INSPECTOR_PICTURES'] === 
     expect(run.failures).toEqual([]);
   });
 
-  test.skipIf(!hasTraces)('changes, a proposal and the fleet have pictures for the docs', async () => {
+  test.skipIf(!hasTraces)('this script takes pictures of changes, a proposal and the fleet for the docs', async () => {
     const scene = await openScene();
     onTestFinished(() => scene.close());
     const { client, url } = scene;

@@ -8,7 +8,7 @@ const entries = Array.from({ length: 10 }, (_, index) => ({
   state: index < 2 ? 'archived' : 'live',
 }));
 
-test('divides the log into runs by what the plan does to each message', () => {
+test('the plan strip divides the log into runs of messages with the same outcome in the plan', () => {
   const plan = {
     summarize: [{ from: 3, to: 4 }],
     evict: [{ from: 6, to: 6 }],
@@ -34,7 +34,7 @@ test('a plan that does nothing keeps every message of the context', () => {
   });
 });
 
-test('the strip of the present context has the messages of the plan, by their present state', () => {
+test('the strip of the current context has the messages of the plan, by their current state', () => {
   const [, , third, ...rest] = entries;
   const present = [
     { seq: 2, tokens: 10, state: 'archived' },
@@ -48,13 +48,13 @@ test('the strip of the present context has the messages of the plan, by their pr
   expect(show(true)).toEqual(['2-2 archived', '3-3 summarized', '4-10 live']);
 });
 
-test('a summary that is merged into a new one counts as summarized', () => {
+test('a summary that is merged into a new summary counts as summarized', () => {
   const summarized = [{ seq: 1, tokens: 5, state: 'summarized' }];
   const plan = { summarize: [{ from: 1, to: 1 }], evict: [], mask: [], protected: [] };
   expect(planRuns(summarized, plan)).toEqual([{ kind: 'summarize', from: 1, to: 1, messages: 1, tokens: 5 }]);
 });
 
-test('lays out any number of runs in order, without gaps, in at most as many blocks as there are columns', () => {
+test('the plan strip draws any number of runs in order, without gaps, in at most one block for each column', () => {
   const kinds = fc.constantFrom('keep', 'evict', 'summarize');
   fc.assert(
     fc.property(fc.array(fc.record({ kind: kinds, tokens: fc.nat(1_000) }), { maxLength: 2_000 }), (made) => {

@@ -6,7 +6,7 @@ const summaries = [
   { range: '6-9', tokens: 3, model: 'structural', text: 'two' },
 ];
 
-test('sends only texts that a person has changed', () => {
+test('an approval sends only the summary texts that a person has changed', () => {
   const drafts = new Map([
     ['1-4', 'one'],
     ['6-9', 'other'],
@@ -15,13 +15,13 @@ test('sends only texts that a person has changed', () => {
   expect(editsOf(summaries, new Map())).toEqual({});
 });
 
-test('finds the summary that an error is about', () => {
+test('the proposal form finds the summary that an error is about', () => {
   expect(rangeOfField('edits.6-9')).toBe('6-9');
   expect(rangeOfField('waitMs')).toBeUndefined();
   expect(rangeOfField(undefined)).toBeUndefined();
 });
 
-test('the command that approves edited texts names a file for them', () => {
+test('the command that approves edited summary texts names a file for these texts', () => {
   expect(approvalCommand('c-17', {})).toBe('turnfold approve c-17');
   expect(approvalCommand('c-17', { '1-4': 'other' })).toBe('turnfold approve c-17 --edits <file>');
 });

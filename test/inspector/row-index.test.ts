@@ -8,7 +8,7 @@ function describeRows(index: RowIndex): string[] {
   });
 }
 
-test('a version stands behind the message that was the last one when the version was made', () => {
+test('the list of rows shows a version behind the message that was the newest when the version was made', () => {
   const index = new RowIndex(5, [
     { version: 3, head: 4 },
     { version: 1, head: 2 },
@@ -18,7 +18,7 @@ test('a version stands behind the message that was the last one when the version
   expect([1, 2, 3, 4, 5].map((seq) => index.indexOf(seq))).toEqual([0, 1, 4, 5, 7]);
 });
 
-test('the messages among some rows are found although versions stand between, before and behind them', () => {
+test('the row index finds the messages among some rows although versions stand between, before and behind them', () => {
   const index = new RowIndex(5, [
     { version: 1, head: 2 },
     { version: 2, head: 2 },
@@ -32,7 +32,7 @@ test('the messages among some rows are found although versions stand between, be
   expect(index.seqsBetween(2, 5)).toEqual([0, 0]);
 });
 
-test('a version of an empty log stands first, and a version behind the log is left out', () => {
+test('the row index puts a version of an empty log first, and leaves out a version behind the end of the log', () => {
   const index = new RowIndex(1, [
     { version: 1, head: 0 },
     { version: 2, head: 9 },
@@ -40,7 +40,7 @@ test('a version of an empty log stands first, and a version behind the log is le
   expect(describeRows(index)).toEqual(['v1', '1']);
 });
 
-test('every message of a long log is found at its own row', () => {
+test('the row index finds every message of a long log at its own row', () => {
   const dividers = Array.from({ length: 200 }, (_, order) => ({ version: order + 1, head: order * 37 }));
   const index = new RowIndex(10_000, dividers);
   expect(index.count).toBe(10_200);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { placeTicks } from '../../inspector/src/gauge/ticks.ts';
 
-test('labels of near thresholds get rows of their own, and the left one is the lower one', () => {
+test('the labels of near thresholds in the gauge get separate rows, and the left label is in the lower row', () => {
   const ticks = placeTicks(
     [
       { name: 'tokenThreshold', tokens: 50 },
@@ -18,6 +18,6 @@ test('labels of near thresholds get rows of their own, and the left one is the l
   ]);
 });
 
-test('a label at the right end stands left of its tick', () => {
+test('the label of a threshold at the right end of the gauge stands left of its tick', () => {
   expect(placeTicks([{ name: 'hardRatio', tokens: 99 }], 100)).toMatchObject([{ isAtEnd: true }]);
 });

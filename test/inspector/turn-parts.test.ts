@@ -8,7 +8,7 @@ function show(parts: readonly TurnPart[]): readonly ShownItem[] {
 
 const call = { type: 'tool-call', step: 1, call: 'c2_0', name: 'look', arguments: '{"id":1}' } as const;
 
-test('joins the pieces of a step, and replaces the preview of a call by the recorded call', () => {
+test('the shown step joins its pieces, and replaces the preview of a call by the recorded call', () => {
   const items = show([
     { type: 'reasoning', step: 1, piece: 'Hm.' },
     { type: 'text', step: 1, piece: 'Let me ' },
@@ -32,7 +32,7 @@ test('joins the pieces of a step, and replaces the preview of a call by the reco
   ]);
 });
 
-test('a restart discards its step and later ones', () => {
+test('a restart part discards the shown text of its step and of later steps', () => {
   const items = show([
     { type: 'text', step: 1, piece: 'one' },
     { type: 'text', step: 2, piece: 'tw' },
@@ -42,7 +42,7 @@ test('a restart discards its step and later ones', () => {
   expect(items.map((item) => (item.kind === 'step' ? item.text : item.kind))).toEqual(['one', 'two']);
 });
 
-test('a wait that is sent again replaces itself, and another wait follows', () => {
+test('a wait that is sent again replaces the shown wait, and a different wait is added', () => {
   const waiting: Waiting = { for: 'approval', step: '1', since: 5, until: 9, calls: [] };
   const items = show([
     { type: 'wait', waiting },

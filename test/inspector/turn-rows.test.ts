@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { listTurns } from '../../inspector/src/turn/turn-rows.ts';
 
-test('lists the turns of a log, newest first, and leaves out messages that no turn wrote', () => {
+test('the list of turns shows the turns of a log, newest first, and leaves out messages that no turn wrote', () => {
   const messages = [
     { role: 'user', at: 1, tokens: 2, start: 'appended' },
     { role: 'user', turn: 'a', at: 2, tokens: 3, start: 'Where is it?' },

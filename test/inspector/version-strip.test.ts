@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { versionRuns } from '../../inspector/src/diff/version-strip.ts';
 
-test('shows every message of the log once: segments, then the messages behind them', () => {
+test('the strip of a version shows every message of the log once: first the segments, then the messages behind them', () => {
   const segments = [
     { kind: 'summary', from: 1, to: 4 },
     { kind: 'raw', from: 5, to: 6 },
@@ -12,7 +12,7 @@ test('shows every message of the log once: segments, then the messages behind th
   ]);
 });
 
-test('a version without segments is the whole log', () => {
+test('the strip of a version without segments shows the whole log', () => {
   expect(versionRuns([], 3)).toEqual([{ kind: 'raw', from: 1, to: 3, messages: 3, tokens: 0 }]);
   expect(versionRuns([], 0)).toEqual([]);
 });

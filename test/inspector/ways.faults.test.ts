@@ -38,7 +38,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
   });
   afterAll(() => fixture.close());
 
-  test('a person finds a conversation by a part of its id and by its state, with the keyboard alone', async () => {
+  test('a person finds a conversation by a part of its id and by its state, using only the keyboard', async () => {
     const { page, go } = await inspector.open(fixture.client);
     await go('/');
     await page.getByRole('row').nth(2).waitFor();
@@ -68,7 +68,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await expect.poll(() => page.evaluate('document.activeElement?.textContent')).toBe(second);
   });
 
-  test('the gauge shows the figures of the breakdown, and a part opens to its largest entries', async () => {
+  test('the gauge shows the figures of the breakdown, and a click on a part lists its largest entries', async () => {
     const { page, go } = await inspector.open(fixture.client);
     await go(`/c/${CONVERSATION}`);
     const { window, categories } = await fixture.client.breakdown(CONVERSATION);
@@ -83,7 +83,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await page.locator('.timeline-row.is-active', { hasText: String(results?.largest[0]?.seq) }).waitFor();
   });
 
-  test('the timeline shows every version and the fate of each message, and opens a message whole', async () => {
+  test('the timeline shows every version and the state of each message, and opens a message in full', async () => {
     const { page, go } = await inspector.open(fixture.client);
     const versions = await fixture.client.versions(CONVERSATION);
     const [first] = versions;
@@ -110,7 +110,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await page.locator('.timeline-row .row-seq', { hasText: new RegExp(`^${head}$`) }).waitFor();
   });
 
-  test('a turn that a worker runs appears in the timeline without a new load', async () => {
+  test('a turn that a worker runs appears in the timeline without a reload', async () => {
     const { page, go } = await inspector.open(fixture.client);
     await fixture.client.append({
       conversation: 'live',
@@ -148,7 +148,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await expect.poll(() => figure.count()).toBe(1);
   });
 
-  test('a conversation that does not exist, and a server that is away, are reported in words', async () => {
+  test('the inspector reports a missing conversation and an unreachable server in words', async () => {
     const { page, go } = await inspector.open(fixture.client);
     await go('/c/missing');
     await page.getByRole('alert').filter({ hasText: 'not_found' }).waitFor();
@@ -161,7 +161,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
-  test('a server with keys is asked for nothing more until a person gives a key, which stays in the tab', async () => {
+  test('the inspector asks a server with keys for nothing until a person enters a key, which stays in the tab', async () => {
     const { token } = await fixture.client.keys.create({ tenant: '_', scopes: ['read'] });
     const authenticate = authenticateByKey(fixture.client.keys);
     const { page, go } = await inspector.open(fixture.client, { app: { authenticate } });
@@ -181,7 +181,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     await field.waitFor();
   });
 
-  test('a late refusal of an old key does not end the use of the new one', async () => {
+  test('a late refusal of an old key does not end the use of a new key', async () => {
     const scopes = ['read', 'answer'] as const;
     const create = async () => (await fixture.client.keys.create({ tenant: '_', scopes: [...scopes] })).token;
     const [old, next] = [await create(), await create()];
@@ -208,7 +208,7 @@ describe.skipIf(!canRun)('the inspector (skipped without chromium and ../shared/
     expect(await field.count()).toBe(0);
   });
 
-  test('a phone shows the list and the context without a horizontal scroll, in the dark', async () => {
+  test('a phone shows the list and the context in dark mode without horizontal scrolling', async () => {
     const context = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' } as const;
     const { page, go } = await inspector.open(fixture.client, { context });
     for (const place of ['/', `/c/${CONVERSATION}`]) {

@@ -112,7 +112,7 @@ function unread({ before, after, ...pass }: SeenPass): SeenPass {
   };
 }
 
-describe('the checks find a mutated version', () => {
+describe('the compaction checks on a mutated version', () => {
   test.each<[string, () => SeenPass]>([
     [
       'a new version is smaller than the version before it',
@@ -207,7 +207,7 @@ describe('the checks find a mutated version', () => {
   });
 });
 
-describe('the checks find a mutated end', () => {
+describe('the compaction checks on a mutated outcome of a pass', () => {
   const reasons = ['manual'] as const;
   const details = { fixed: 10, pinned: 0, open: 0, floor: 0, max: 300 };
 

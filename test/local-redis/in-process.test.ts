@@ -10,7 +10,7 @@ async function start() {
   return { server, lines };
 }
 
-test('a Redis inside this process answers clients of other processes, and says that its data ends', async () => {
+test('a Redis inside this process serves clients, and logs that its data ends with the process', async () => {
   const { server, lines } = await start();
   expect(lines).toEqual([
     expect.stringMatching(/^using a Redis inside this process, .* its data ends with the process$/),

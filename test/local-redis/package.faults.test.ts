@@ -30,7 +30,7 @@ describe('the package of the distribution', () => {
   }
 
   test(
-    'the package of the distribution provides Redis, and the next run does not download it again',
+    'the package of the distribution provides Redis, and the next run does not download the package again',
     async () => {
       const cacheDir = join(folder, 'kept');
       const [first, second]: [string[], string[]] = [[], []];
@@ -60,7 +60,7 @@ describe('the package of the distribution', () => {
   );
 
   test(
-    'a cached package whose server does not run is replaced',
+    'provideRedis replaces a cached package whose server does not run',
     async () => {
       const cacheDir = join(folder, 'broken');
       await (await start(cacheDir)).stop();
@@ -75,7 +75,7 @@ describe('the package of the distribution', () => {
   );
 
   test(
-    'the lists of Debian packages are downloaded if the system has none',
+    'provideRedis downloads the lists of Debian packages if the system has none',
     async () => {
       const lists = join(folder, 'no-lists');
       const config = join(folder, 'apt.conf');
@@ -95,6 +95,6 @@ test.each([
   ['Depends: libc6 (>= 2.34), libssl3t64 (>= 3.0.0)', ['libc6', 'libssl3t64']],
   ['Pre-Depends: a\nDepends: b:any | c, d (= 1)\n', ['a', 'b', 'd']],
   ['', []],
-])('parseDependencies reads the dependencies of %j', (fields, names) => {
+])('parseDependencies returns the package names in the Debian control fields %j', (fields, names) => {
   expect(parseDependencies(fields)).toEqual(names);
 });

@@ -36,7 +36,7 @@ function connect(url: string): Redis {
 }
 
 describe('a server from PATH', () => {
-  test('a server from PATH listens on 127.0.0.1 only, is durable and evicts nothing', async () => {
+  test('a temporary Redis server from PATH listens on 127.0.0.1 only, is durable and evicts nothing', async () => {
     const redis = await startFromPath();
     const settings = await connect(redis.url).config(
       'GET',
@@ -68,7 +68,7 @@ describe('a server from PATH', () => {
     expect(await client.config('GET', 'dir')).toEqual(['dir', redis.dataDir]);
   });
 
-  test('two servers that start at once share neither data nor folder', async () => {
+  test('two temporary Redis servers that start at once share neither data nor folder', async () => {
     const [one, other] = await Promise.all([startFromPath(), startFromPath()]);
     await connect(one.url).set('key', 'one');
 
@@ -118,7 +118,7 @@ describe('a server from PATH', () => {
 });
 
 describe('the end of a server', () => {
-  test('stop ends a server and removes its data, and a second stop does nothing', async () => {
+  test('stop ends a temporary Redis server and removes its data, and a second stop does nothing', async () => {
     const redis = await startFromPath();
     await connect(redis.url).set('key', 'value');
     expect(isGone(redis)).toBe(false);
@@ -128,7 +128,7 @@ describe('the end of a server', () => {
     await redis.stop();
   });
 
-  test('stop kills a frozen server that ignores SIGTERM', async () => {
+  test('stop kills a frozen Redis server that ignores SIGTERM', async () => {
     const redis = await startFromPath();
     process.kill(redis.pid ?? 0, 'SIGSTOP');
 
@@ -136,7 +136,7 @@ describe('the end of a server', () => {
     expect(isGone(redis)).toBe(true);
   });
 
-  test('a server that dies leaves no folder behind', async () => {
+  test('a temporary Redis server that dies leaves no folder behind', async () => {
     const redis = await startFromPath();
     process.kill(redis.pid ?? 0, 'SIGKILL');
 
@@ -145,7 +145,7 @@ describe('the end of a server', () => {
   });
 
   test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)(
-    'a server ends after its parent process gets a %s',
+    'a temporary Redis server ends after its parent process gets a %s',
     async (signal) => {
       const holder = await spawnHolder(env);
       expect(isAlive(holder.redis.pid ?? 0)).toBe(true);
@@ -155,7 +155,7 @@ describe('the end of a server', () => {
     },
   );
 
-  test('a server ends after its parent process exits without a stop', async () => {
+  test('a temporary Redis server ends after its parent process exits without a stop', async () => {
     const holder = await spawnHolder(env);
     expect(isAlive(holder.redis.pid ?? 0)).toBe(true);
     holder.process.stdin?.write('exit\n');

@@ -64,7 +64,7 @@ const PASSES: readonly (readonly [name: string, policy: PolicyInput, reason: Rea
   ['an eviction', { maxTokens: 5_000, minSequenceMessages: MESSAGES }, 'hard_limit'],
 ];
 
-describe(`a conversation of ${MESSAGES} messages holds the event loop below the limit`, () => {
+describe(`a conversation of ${MESSAGES} messages blocks the event loop for less than the limit`, () => {
   test('building the context of 100,000 messages blocks the event loop for less than the limit', async () => {
     const built = await expectHeldShort(() => buildInSlices(source));
     expect(built.items).toHaveLength(context.items.length);
@@ -95,7 +95,7 @@ describe(`a conversation of ${MESSAGES} messages holds the event loop below the 
   );
 });
 
-describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the limit`, () => {
+describe(`a request of ${SENT_MESSAGES} messages blocks the event loop for less than the limit`, () => {
   test.each(WIRE_FORMATS)(
     'rendering and checking 20,000 messages as %s blocks the event loop for less than the limit',
     async (format) => {
@@ -109,7 +109,7 @@ describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the 
   );
 });
 
-describe(`versions of ${MESSAGES} messages that alternate hold the event loop below the limit`, () => {
+describe(`alternating versions of ${MESSAGES} messages block the event loop for less than the limit`, () => {
   /** Every second message is evicted. The version at the other offset evicts the others. */
   const versionOf = (number: number, offset: number): Version => ({
     ...START_VERSION,

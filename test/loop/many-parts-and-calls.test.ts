@@ -38,7 +38,7 @@ function roundOf(idOf: (index: number) => string): Message[] {
 describe.each([
   ['short ids', (index: number) => `c2_${index}`],
   ['long ids with one stem', (index: number) => `${'x'.repeat(70)}${index}`],
-])(`${CALLS} calls of one message with %s`, (ids, idOf) => {
+])(`a message with ${CALLS} calls and %s`, (ids, idOf) => {
   const messages = roundOf(idOf);
 
   test(`adopting and grouping ${CALLS} calls with ${ids} blocks the event loop for less than the limit`, async () => {

@@ -33,7 +33,7 @@ test.each([
   expect(held).toMatchObject({ isShort: true });
 });
 
-test('clipping a tool result of 64 MiB costs about as much as clipping one of 1 MiB', async () => {
+test('clipping a tool result of 64 MiB takes about as much time as clipping a result of 1 MiB', async () => {
   const timeClip = async (text: string): Promise<number> => {
     const before = process.threadCpuUsage();
     await clipResult(counter, text, bounds);

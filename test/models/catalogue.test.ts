@@ -48,7 +48,7 @@ test.each([...CATALOGUE])('the catalogue has complete and consistent facts about
   if (efforts?.length && defaultEffort !== undefined) expect(efforts).toContain(defaultEffort);
 });
 
-test('each model of the catalogue names its sources, and the data names the day on which they were read', () => {
+test('each model of the catalogue names its sources, and the catalogue states the day when they were read', () => {
   expect(day.safeParse(CATALOGUE_DATA.readOn).success).toBe(true);
   for (const [name, { sources, family }] of Object.entries(CATALOGUE_DATA.models)) {
     expect(
@@ -60,7 +60,7 @@ test('each model of the catalogue names its sources, and the data names the day 
   }
 });
 
-test('a request above a price step costs the price of that step as a whole', () => {
+test('a request larger than the limit of a price step costs the higher price for all its tokens', () => {
   const { prices: haiku } = findProfile('anthropic', 'claude-haiku-5-5');
   const usage = { output: 1_000_000, outputKept: 0 };
   expect(priceUsage(haiku ?? fail(), { ...usage, inputTotal: 100_000 })).toBeCloseTo(0.01 + 0.5);
@@ -70,7 +70,7 @@ test('a request above a price step costs the price of that step as a whole', () 
   expect(pricesAt(sol ?? fail(), 272_001)).toMatchObject({ input: 4, cachedInput: 0.2, output: 15 });
 });
 
-test('a chain has the highest prices of its models at every size of a request', () => {
+test('a model chain has the highest price among its models for each request size', () => {
   const models = ['anthropic/claude-haiku-5-5', 'openai/gpt-6-luna'].map((name) => {
     const [provider = '', model = ''] = name.split('/');
     return { ...scriptedModel({ steps: [] }), profile: findProfile(provider, model) };

@@ -72,7 +72,7 @@ it('a model chain whose models all fail throws an error with the earliest retry 
   await expect(dead.generate(ask([user]))).rejects.toMatchObject({ kind: 'fatal', message: 'b' });
 });
 
-it('a model chain throws an error without a retry time if one model’s error has none, because that model may recover first', async () => {
+it('a model chain throws an error without a retry time if one model’s error has no retry time, because that model may recover first', async () => {
   const overloaded = says(new ModelError('retry', 'overloaded'));
   const limited = says(new ModelError('retry', 'limit', { retryAt: Date.now() + 3_600_000 }));
   for (const models of [[overloaded, limited] as const, [limited, overloaded] as const]) {

@@ -40,7 +40,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined, undefined]);
   });
 
-  it(`a compaction of a ${format} model says when the next call is allowed, if it used up the calls`, async () => {
+  it(`a compaction of a ${format} model says when the next call is allowed, if the rate limit is used up`, async () => {
     const headers = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '30s' };
     await using provider = await startProvider({ answers: [SUMMARY], headers });
     const before = Date.now();

@@ -36,7 +36,7 @@ const line = fc.constantFrom(
 const lines = fc.array(fc.tuple(line, fc.constantFrom('\n', '\n\n', '\r\n', '\r', '\r\r\n')), { maxLength: 12 });
 const text = fc.tuple(fc.constantFrom('', '\uFEFF'), lines).map(([mark, given]) => mark + given.flat().join(''));
 
-it('the event parser reads the same events as the SDK, however the bytes are cut', async () => {
+it('the event parser reads the same events as the SDK, wherever the bytes are split', async () => {
   const places = fc.array(fc.nat(), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(text, places, async (given, at) => {
@@ -50,7 +50,7 @@ it('the event parser reads the same events as the SDK, however the bytes are cut
   );
 });
 
-it('the event parser reads a last event that ends with its stream', () => {
+it('the event parser reads the last event of a stream even if no blank line follows', () => {
   expect(parse([new TextEncoder().encode('event: e\ndata: x')])).toEqual([['x', 'e']]);
 });
 

@@ -51,7 +51,7 @@ export function describeModel({
     expect(provider.requests[0]).toMatchObject({ isStream: true, body: { model: 'model-1' } });
   });
 
-  it(`an answer of a ${name} model says when the next call is allowed, if it used up the calls`, async () => {
+  it(`an answer of a ${name} model says when the next call is allowed, if the rate limit is used up`, async () => {
     const headers = { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '30s' };
     await using provider = await startProvider({ answers: [{ text: 'Two.' }], headers });
     const before = Date.now();

@@ -140,7 +140,7 @@ const sent: readonly [string, Format, string, ModelOptions, object][] = [
   ['tools without reasoning', 'chat', 'openai/gpt-5.6-terra', {}, { reasoning_effort: 'none' }],
 ];
 
-test.each(sent)('a model sends %s (%s, %s)', async (...row) => {
+test.each(sent)('a model sends %s in the provider’s request (%s, %s)', async (...row) => {
   const [, format, name, options, expected] = row;
   const { body } = await send(format, name, options);
   expect(body).toMatchObject(expected);
@@ -150,7 +150,7 @@ test.each<[Format, string]>([
   ['anthropic', 'anthropic/claude-opus-5-5'],
   ['responses', 'openai/gpt-6.1-sol'],
   ['chat', 'openai/gpt-4.1'],
-])('absent options add no fields to a request (%s, %s)', async (format, name) => {
+])('a request has no fields for options that are not set (%s, %s)', async (format, name) => {
   const { body } = await send(format, name, {});
   const asked = ['thinking', 'output_config', 'reasoning', 'reasoning_effort', 'temperature', 'top_p', 'tool_choice'];
   expect(Object.keys(body).filter((field) => asked.includes(field))).toEqual([]);
@@ -160,20 +160,23 @@ test.each<[Format, string]>([
   ['anthropic', 'anthropic/claude-haiku-4-5'],
   ['responses', 'openai/gpt-6-sol'],
   ['chat', 'openai/gpt-4.1'],
-])('a forced tool call holds only for the answer to a message (%s)', async (format, name) => {
-  const { body } = await send(format, name, { toolChoice: 'required' }, { messages: round });
-  expect(body).not.toHaveProperty('tool_choice');
-  const { body: summary } = await send(format, name, { toolChoice: 'required' }, { isSummary: true });
-  expect(summary).not.toHaveProperty('tool_choice');
-  const { body: toolless } = await send(format, name, { toolChoice: 'required' }, { tools: [] });
-  expect(toolless).not.toHaveProperty('tool_choice');
-});
+])(
+  'a request forces a tool call only in answer to a message, not after tool results or in a summary (%s)',
+  async (format, name) => {
+    const { body } = await send(format, name, { toolChoice: 'required' }, { messages: round });
+    expect(body).not.toHaveProperty('tool_choice');
+    const { body: summary } = await send(format, name, { toolChoice: 'required' }, { isSummary: true });
+    expect(summary).not.toHaveProperty('tool_choice');
+    const { body: toolless } = await send(format, name, { toolChoice: 'required' }, { tools: [] });
+    expect(toolless).not.toHaveProperty('tool_choice');
+  },
+);
 
 test.each<[Format, string]>([
   ['anthropic', 'anthropic/claude-opus-5-5'],
   ['responses', 'openai/gpt-6.1-sol'],
   ['chat', 'openai/gpt-4.1'],
-])('extra fields and headers reach the provider (%s)', async (format, name) => {
+])('a request contains the extra fields and headers of the model’s options (%s)', async (format, name) => {
   const { body, headers } = await send(format, name, {
     extraBody: { metadata: { team: 'x' } },
     extraHeaders: { 'X-Team': 'x', 'Anthropic-Beta': 'own-2026' },
@@ -182,12 +185,12 @@ test.each<[Format, string]>([
   expect(headers).toMatchObject({ 'x-team': 'x', 'anthropic-beta': 'own-2026' });
 });
 
-test('a server that refuses stream options gets none', async () => {
+test('a Chat Completions request has no stream options if the model’s options switch them off', async () => {
   expect((await send('chat', 'openai/gpt-4.1', { streamOptions: false })).body).not.toHaveProperty('stream_options');
   expect((await send('chat', 'openai/gpt-4.1', {})).body).toHaveProperty('stream_options');
 });
 
-test('a request turns the default thinking of a model off while thinking of the open tool loop is lost', async () => {
+test('an Anthropic request switches default thinking off while the open tool loop has lost its thinking', async () => {
   const raw = {
     format: 'anthropic',
     model: 'claude-opus-5',
@@ -263,7 +266,7 @@ const refused: readonly [Format, string, object, string, string][] = [
   ['chat', 'openai/gpt-4.1', { unknown: 1 }, 'unknown', ''],
 ];
 
-test.each(refused)('a model refuses an option that it does not have (%s, %s, %j)', (...row) => {
+test.each(refused)('creating a model with an option that this model does not support fails (%s, %s, %j)', (...row) => {
   const [format, name, options, field, says] = row;
   const error = errorOf(() => create(format, name, options));
   expect(error).toMatchObject({ code: 'invalid_config', field });
@@ -274,7 +277,7 @@ test.each([
   ['openai/gpt-6.1-sol', {}],
   ['openai/gpt-5.6', { effort: 'low' }],
 ] as const)(
-  '%s with tools in Chat Completions ends with a code that names the Responses API',
+  'the model %s with tools fails over Chat Completions, and its error code and message point to the Responses API',
   async (name, options) => {
     const model = create('chat', name, options);
     const failed = model.generate(ask([question]));
@@ -302,20 +305,20 @@ test.each<[Format, string, object]>([
     'openai/gpt-4.1',
     { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } },
   ],
-])('a provider gets the schema of the final answer (%s)', async (format, name, expected) => {
+])('a request contains the schema of the final answer in the provider’s form (%s)', async (format, name, expected) => {
   await using provider = await startProvider({ answers: [{ text: '{}' }], strict: false });
   const options = format === 'anthropic' ? { effort: 'low' as const } : {};
   await create(format, name, options, provider.url).generate(ask([question], { answerSchema }));
   expect(provider.requests[0]?.body).toMatchObject(expected);
 });
 
-test('a server that is not known to take schemas gets none', async () => {
+test('a request contains no answer schema if the server is not known to accept schemas', async () => {
   await using provider = await startProvider({ answers: [{ text: '{}' }], strict: false });
   await create('chat', 'deepseek/deepseek-v4-pro', {}, provider.url).generate(ask([question], { answerSchema }));
   expect(provider.requests[0]?.body).not.toHaveProperty('response_format');
 });
 
-test('each key of a model has a gate of its own by default, whose name does not hold the key', () => {
+test('each API key of a model has its own rate-limit gate by default, and the gate’s name does not contain the key', () => {
   const gates = ['sk-one', 'sk-two', 'sk-one'].map(
     (apiKey) => resolveModel('anthropic/claude-sonnet-4-5', { apiKey }).gate,
   );

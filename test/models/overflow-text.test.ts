@@ -36,7 +36,7 @@ it.each([
   'litellm.BadRequestError: OpenAIException - {"error":{"message":"The prompt of 9000 tokens is larger than the window of 8192","code":400}}',
   'You passed 1015 input tokens and requested 10 output tokens. However, the model’s context length is only 1024 tokens.',
   'input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length',
-])('the message "%s" means a request that is too long', (message) => {
+])('the provider’s message "%s" is recognized as a request that is too long', (message) => {
   expect(kindOf(message)).toBe('overflow');
 });
 
@@ -73,7 +73,7 @@ it.each([
   ['invalid', 'stop: array too long, at most 4 stop sequences'],
   ['invalid', 'the parameter top_logprobs is more than 20'],
   ['invalid', 'at most 128 tools per request are allowed'],
-])('an error of the kind %s is not a request that is too long: "%s"', (kind, message) => {
+])('an error of the kind %s is not taken for a request that is too long: "%s"', (kind, message) => {
   expect(kindOf(message)).toBe(kind);
 });
 
@@ -81,7 +81,7 @@ it.each([
   'Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 25000, Requested 10000.',
   'Too many tokens, please wait before trying again.',
   'Your account exceeded its quota of input tokens',
-])('a limit of a rate or an account is no overflow: "%s"', (message) => {
+])('an exceeded limit of a rate or an account is not taken for a request that is too long: "%s"', (message) => {
   expect(kindOf(message)).not.toBe('overflow');
   expect(kindOf(message, 429)).not.toBe('overflow');
 });
@@ -91,6 +91,9 @@ it.each([
   [true, 'the length of the request is not valid'],
   [false, 'messages.3.content: the length is not valid'],
   [false, 'Provider returned error'],
-])('that a malformed request may be too long is %s for the message "%s"', (mayBeTooLong, message) => {
-  expect(classifyFailure({ status: 400, message }, 0)).toMatchObject({ kind: 'invalid', mayBeTooLong });
-});
+])(
+  'classifyFailure reports mayBeTooLong as %s for a malformed request with the provider’s message "%s"',
+  (mayBeTooLong, message) => {
+    expect(classifyFailure({ status: 400, message }, 0)).toMatchObject({ kind: 'invalid', mayBeTooLong });
+  },
+);

@@ -40,21 +40,24 @@ it.each([
     'cut inside a character',
     [Buffer.from(WORDS).subarray(0, -5), Buffer.from(WORDS).subarray(-5), '\n\ndata: [DONE]\n\n'],
   ],
-])('the end mark of a stream %s ends an answer that gives no reason', async (_name, pieces) => {
-  expect((await hear(pieces)).content).toBe('Zwei Dateien: ä');
-});
+])(
+  'a Chat Completions answer without a finish reason is complete at the end mark `[DONE]` %s',
+  async (_name, pieces) => {
+    expect((await hear(pieces)).content).toBe('Zwei Dateien: ä');
+  },
+);
 
-it('a text that holds the end mark does not end an answer', async () => {
+it('a Chat Completions answer that quotes the end mark `[DONE]` in its text is not complete', async () => {
   const quoted = { id: 'c', choices: [{ index: 0, delta: { content: '\ndata: [DONE]\n' } }] };
   expect(await failureOf(hear([`data: ${JSON.stringify(quoted)}\n\n`]))).toMatchObject({ kind: 'retry' });
 });
 
-it('a stream that its server labels as JSON is read as a stream', async () => {
+it('a stream that its server labels as JSON is still read as a stream', async () => {
   const answer = await hear([`${WORDS}\n\n`, 'data: [DONE]\n\n'], 'application/json');
   expect(answer.content).toBe('Zwei Dateien: ä');
 });
 
-it('of an error body without an end, only the start is read', async () => {
+it('a model call reads only the start of an error body that never ends', async () => {
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(400, { 'content-type': 'text/plain' });

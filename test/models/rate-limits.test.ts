@@ -34,7 +34,7 @@ test.each<Case>([
   ['no reset', undefined, { 'x-ratelimit-remaining-requests': '0' }],
   ['texts', undefined, { 'x-ratelimit-remaining-requests': 'none', 'x-ratelimit-reset-requests': 'soon' }],
   ['a long time', 3_600_000, { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': ENDLESS }],
-])('an answer with headers of %s allows the next call after %s ms', (_name, waitMs, headers) => {
+])('response headers with %s allow the next call after %s ms', (_name, waitMs, headers) => {
   const next = readNextCallAt(new Headers(headers), NOW);
   expect(next === undefined ? undefined : next - NOW).toBe(waitMs);
 });

@@ -58,7 +58,7 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
   };
 }
 
-it('a compressed stream is read like any other', async () => {
+it('a compressed event stream is read like an uncompressed one', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(200, { ...STREAM, 'content-encoding': 'gzip' }).end(gzipSync(SAID + DONE));
   });
@@ -88,7 +88,7 @@ it.each<[string, (response: ServerResponse) => void]>([
   },
 );
 
-it('requests after complete answers use the same connections', async () => {
+it('requests that follow complete answers reuse the same connections', async () => {
   await using server = await serve((_, response) => {
     response.writeHead(200, { ...STREAM, 'content-length': Buffer.byteLength(SAID + DONE) }).end(SAID + DONE);
   });

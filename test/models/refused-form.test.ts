@@ -14,7 +14,7 @@ function open() {
   return { habits, asked, memory: new FormMemory(habits) };
 }
 
-test('concurrent requests that a provider refuses for one reason are all sent again', async () => {
+test('concurrent requests that a provider refuses for the same reason are each sent again in the accepted form', async () => {
   const { habits, asked, memory } = open();
   const bothSent = Promise.withResolvers<void>();
   const send = () =>
@@ -29,7 +29,7 @@ test('concurrent requests that a provider refuses for one reason are all sent ag
   expect(asked).toHaveLength(4);
 });
 
-test('a request is sent once for each lesson if two servers of a gateway require the opposite', async () => {
+test('a request is sent once more for each changed form, and then fails if two servers of a gateway require opposite forms', async () => {
   const { asked, habits, memory } = open();
   const send = memory.send(request, async () => {
     asked.push(habits.current);

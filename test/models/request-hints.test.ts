@@ -10,19 +10,22 @@ const HINTS = { cache: { key: 'c0ffee', ttl: '5m' }, safetyIdentifier: 'ab12' } 
 it.each([
   ['chat', chatModel],
   ['responses', responsesModel],
-])('a request of a %s model names its conversation and its user to OpenAI', async (_, create) => {
-  await using provider = await startProvider({ answers: [{ text: 'Hi' }, { text: 'Hi' }] });
-  const connection = { profile: PROFILE, apiKey: KEY, baseUrl: `${provider.url}/v1` };
-  const request = ask([{ role: 'user', content: 'Hi' }], HINTS);
-  await create({ ...connection, hasRequestHints: true }).generate(request);
-  await create(connection).generate(request);
-  const [hinted, plain] = provider.requests;
-  expect(hinted?.body).toMatchObject({ prompt_cache_key: 'c0ffee', safety_identifier: 'ab12' });
-  expect(plain?.body).not.toHaveProperty('prompt_cache_key');
-  expect(plain?.body).not.toHaveProperty('safety_identifier');
-});
+])(
+  'a request of a %s model contains OpenAI’s cache key of the conversation and id of the user, if hints are switched on',
+  async (_, create) => {
+    await using provider = await startProvider({ answers: [{ text: 'Hi' }, { text: 'Hi' }] });
+    const connection = { profile: PROFILE, apiKey: KEY, baseUrl: `${provider.url}/v1` };
+    const request = ask([{ role: 'user', content: 'Hi' }], HINTS);
+    await create({ ...connection, hasRequestHints: true }).generate(request);
+    await create(connection).generate(request);
+    const [hinted, plain] = provider.requests;
+    expect(hinted?.body).toMatchObject({ prompt_cache_key: 'c0ffee', safety_identifier: 'ab12' });
+    expect(plain?.body).not.toHaveProperty('prompt_cache_key');
+    expect(plain?.body).not.toHaveProperty('safety_identifier');
+  },
+);
 
-it('only the addresses of OpenAI get hints by default', () => {
+it('requests contain cache and user hints by default only for addresses of OpenAI', () => {
   expect([undefined, 'https://api.openai.com/v1', 'https://x.openai.azure.com/openai/v1'].map(knowsHints)).toEqual([
     true,
     true,

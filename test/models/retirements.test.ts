@@ -12,12 +12,12 @@ test.each([
   ['2026-12-10', 1],
   ['2026-12-11', 0],
   ['2026-12-13', -2],
-])('on %s, a model that retires on 2026-12-11 is reported with %s days left', (day, daysLeft) => {
+])('findRetirements on %s reports a model that retires on 2026-12-11 with %s days left', (day, daysLeft) => {
   const found = findRetirements([model, model, { id: 'new' }], at(day));
   expect(found).toEqual(daysLeft === undefined ? [] : [{ model: 'old', retiresOn: '2026-12-11', daysLeft }]);
 });
 
-test('the report of a retirement names the model, the day and what to do', () => {
+test('the report about a model’s retirement names the model, the day and what to do', () => {
   const [soon] = findRetirements([model], at('2026-12-01'));
   expect(soon && describeRetirement(soon)).toBe(
     'model old will be retired on 2026-12-11, in 10 days: its provider then refuses all requests. Use another model',
@@ -26,7 +26,7 @@ test('the report of a retirement names the model, the day and what to do', () =>
   expect(gone && describeRetirement(gone)).toContain('was retired on 2026-12-11');
 });
 
-test('the models that a policy names are found with their options', () => {
+test('listNamedProfiles finds the models that a policy names, with or without options', () => {
   const models = ['anthropic/claude-sonnet-4-5', { model: 'openai-chat/gpt-4o', effort: 'low' as const }, 'own'];
   const named = listNamedProfiles({ summarizer: { models } });
   expect(named.map(({ id, retiresOn }) => [id, retiresOn])).toEqual([
@@ -35,7 +35,7 @@ test('the models that a policy names are found with their options', () => {
   ]);
 });
 
-test('a chain retires with the first of its models', () => {
+test('a model chain retires on the earliest retirement date of its models', () => {
   const part = (retiresOn: string) => {
     const scripted = scriptedModel({ steps: [] });
     return { ...scripted, profile: { ...scripted.profile, retiresOn } };

@@ -278,7 +278,7 @@ describe('refusals by Anthropic', () => {
     expect(reply.text).toContain("Input tag 'compaction' found using 'type' does not match");
   });
 
-  it('the Anthropic test server accepts every request that it would refuse if `strict` were not false', async () => {
+  it('with `strict: false`, the Anthropic test server accepts every request that it otherwise refuses', async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: false });
     for (const { body } of broken) expect((await postRaw(provider, 'anthropic', body)).status).toBe(200);
   });

@@ -34,7 +34,7 @@ function countDue(fixture: Fixture): Promise<number> {
   return fixture.connect().zcard(fixture.openRaw('turn').toKey('due:wakes'));
 }
 
-test('while eight jobs wait, further wakes wait without a job, and all are delivered once, first come first served', async () => {
+test('wakes beyond eight waiting queue jobs are stored without a job, and all are delivered once in their order', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const names = namesOf(60);
@@ -55,7 +55,7 @@ test('while eight jobs wait, further wakes wait without a job, and all are deliv
   expect(seen.filter((name) => others.includes(name))).toEqual(others);
 });
 
-test('callers get a share of wakes as large as that of wakes in all that waits', async () => {
+test('workers take wakes without a queue job in the same proportion as such wakes have in all waiting work', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { dueWakes, queue } = openLanes(fixture, 5);
@@ -79,7 +79,7 @@ test('callers get a share of wakes as large as that of wakes in all that waits',
   expect(await take(500)).toEqual([left - 3, 0]);
 });
 
-test('a caller gets a wake or none by chance, as often as by its share', async () => {
+test('a single worker takes a wake without a queue job by chance, with the proportion of such wakes as probability', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { dueWakes, queue } = openLanes(fixture, 5);
@@ -94,7 +94,7 @@ test('a caller gets a wake or none by chance, as often as by its share', async (
   expect(taken).toBeLessThan(150);
 });
 
-test('no wake is taken from a paused queue, or while a job of a dead worker or of a better priority waits', async () => {
+test('no wake without a queue job is taken while the queue is paused or a dead worker’s or better-priority job waits', async () => {
   const fixture = useFixture();
   const { dueWakes, queue } = openLanes(fixture, 5);
   const redis = fixture.connect();
@@ -117,7 +117,7 @@ test('no wake is taken from a paused queue, or while a job of a dead worker or o
   expect(await take(1)).toEqual({ wakes: [{ wake: 'w', conversation: conversation('c1') }], left: 0 });
 });
 
-test('a worker says each time that it found no job, also if it had none before', async () => {
+test('a queue worker reports each time that it found no job, even if it found no job before', async () => {
   const fixture = useFixture();
   const connection = openQueueConnection({ url: fixture.url, onError: () => undefined });
   const place = { name: 'turn', shard: 0, prefix: fixture.prefix, connection, concurrency: 1 } as const;
@@ -141,7 +141,7 @@ test('a worker says each time that it found no job, also if it had none before',
   }
 });
 
-test('jobs with a better priority, and jobs of dead workers, run before due wakes', async () => {
+test('jobs with a better priority and jobs of dead workers run before wakes without a queue job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const names = namesOf(12);
@@ -160,7 +160,7 @@ test('jobs with a better priority, and jobs of dead workers, run before due wake
   expect(seen.at(-1)).toBe('late');
 });
 
-test('a wake of a compaction pass, or with its own priority, always gets a job', async () => {
+test('a wake of a compaction pass and a wake with its own priority always get a job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(30));
@@ -183,7 +183,7 @@ function holdAll(): { handler: TurnHandler; held: string[]; open(): void } {
   return { handler, held, open: gate.resolve };
 }
 
-test('a worker with room takes due wakes at once, although other workers are full', async () => {
+test('a worker with room takes wakes without a queue job at once, although other workers are full', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const [full, free] = [holdAll(), holdAll()];
@@ -200,7 +200,7 @@ test('a worker with room takes due wakes at once, although other workers are ful
   free.open();
 });
 
-test('workers with room for some of the due wakes share them, and no wake waits for a busy worker', async () => {
+test('several workers with room share the wakes without a queue job, and no wake waits for a busy worker', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(60));
@@ -211,7 +211,7 @@ test('workers with room for some of the due wakes share them, and no wake waits 
   for (const role of roles) role.open();
 });
 
-test('a paused queue gives no due wakes, and gives them after it was resumed', async () => {
+test('a paused queue delivers no wakes without a queue job, and delivers them after it was resumed', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -236,7 +236,7 @@ test('a paused queue gives no due wakes, and gives them after it was resumed', a
   await expect.poll(() => seen.toSorted(), SOON).toEqual(namesOf(60).slice(-due));
 });
 
-test('the job of a dead worker runs before the due wakes that are left', async () => {
+test('the job of a dead worker runs before the remaining wakes without a queue job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -254,7 +254,7 @@ test('the job of a dead worker runs before the due wakes that are left', async (
   expect(seen.indexOf('reclaimed')).toBe(20);
 });
 
-test('a job of a worse priority goes on with due wakes before its own conversation, too', async () => {
+test('a worker with a job of a worse priority handles wakes without a queue job first, and again after the job', async () => {
   const calls: string[] = [];
   const note = (call: string): void => void calls.push(call);
   const handler: TurnHandler = ({ id }) => {
@@ -270,7 +270,7 @@ test('a job of a worse priority goes on with due wakes before its own conversati
   expect(calls).toEqual(['p1', 'due wakes', 'p10', 'due wakes', 'due wakes', 'p11', 'due wakes']);
 });
 
-test('the sweeper’s question for a due wake signals an idle worker', async () => {
+test('isPending for a wake without a queue job signals an idle worker', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const redis = fixture.connect();
@@ -281,7 +281,7 @@ test('the sweeper’s question for a due wake signals an idle worker', async () 
   expect(await redis.exists(raw.toKey('marker'))).toBe(1);
 });
 
-test('a close waits until the jobs of a look were added', async () => {
+test('closing a worker waits until it has added the jobs for the wakes that it took', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, worker, queue } = openLanes(fixture, 5);
@@ -297,7 +297,7 @@ test('a close waits until the jobs of a look were added', async () => {
   expect(await queue.getPrioritizedCount()).toBe(Math.min(5, due));
 });
 
-test('a repeated wake keeps its place among due wakes', async () => {
+test('a wake that is added again keeps its place among the wakes without a queue job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(20));
@@ -309,7 +309,7 @@ test('a repeated wake keeps its place among due wakes', async () => {
   expect(await redis.zscore(key, 'wake-c015|_|c015')).toBe('5');
 });
 
-test('once few jobs wait, a wake gets a job again', async () => {
+test('a wake gets a job again once fewer jobs wait', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(20));
@@ -324,7 +324,7 @@ test('once few jobs wait, a wake gets a job again', async () => {
   expect(await fixture.openRaw('turn').getPrioritizedCount()).toBe(1);
 });
 
-test('a due wake is pending while a job waits. Without such a job it is removed, so that the sweeper adds a job', async () => {
+test('isPending counts a wake without a queue job while any job waits or runs, and else removes it so that the sweeper adds a job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -344,7 +344,7 @@ test('a due wake is pending while a job waits. Without such a job it is removed,
   expect(await countDue(fixture)).toBe(due - 1);
 });
 
-test('a due wake that the worker postpones is delivered again', async () => {
+test('a wake without a queue job that the worker postpones is delivered again', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(20));
@@ -361,7 +361,7 @@ test('a due wake that the worker postpones is delivered again', async () => {
   expect(seen.toSorted()).toEqual([...namesOf(20), 'c015'].toSorted());
 });
 
-test('an error of one due wake stops no other', async () => {
+test('an error in the delivery of one wake without a queue job does not stop the others', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(30));
@@ -376,7 +376,7 @@ test('an error of one due wake stops no other', async () => {
   expect(fixture.errors.map(({ error }) => (error as Error).message)).toEqual(['broken delivery']);
 });
 
-test('an error of a due wake does not keep a job of a worse priority from its own conversation', async () => {
+test('a job of a worse priority is handled although a wake without a queue job failed before it', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes } = openLanes(fixture, 1);
@@ -396,7 +396,7 @@ test('an error of a due wake does not keep a job of a worse priority from its ow
   );
 });
 
-test('a worker that closes takes no more due wakes, and another worker gets them', async () => {
+test('a closing worker takes no more wakes without a queue job, and another worker gets them', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(60));
@@ -433,7 +433,7 @@ function openLanes(fixture: Fixture, concurrency: number) {
   return { lanes, worker, queue, dueWakes };
 }
 
-test('a worker with room looks again until no wake is due, also if other workers took its jobs', async () => {
+test('a worker with room adds jobs until no wake lacks a job, even if other workers took its jobs', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { worker, queue } = openLanes(fixture, 5);
@@ -448,7 +448,7 @@ test('a worker with room looks again until no wake is due, also if other workers
   expect(await fixture.connect().exists(queue.toKey('metrics:completed'))).toBe(0);
 });
 
-test('a delivery of a worker with room looks for due wakes if its job has waited, or once in a while', async () => {
+test('a worker with room looks for wakes without a queue job after a job that has waited, and otherwise at intervals', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, queue, dueWakes } = openLanes(fixture, 5);
@@ -478,7 +478,7 @@ test('a delivery of a worker with room looks for due wakes if its job has waited
   expect(take).toHaveBeenCalledOnce();
 });
 
-test('a delivery of a full worker always looks for due wakes, and ends its job after half a minute', async () => {
+test('a full worker looks for wakes without a queue job after every job, and stops after half a minute', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { lanes, queue } = openLanes(fixture, 0);
@@ -498,7 +498,7 @@ test('a delivery of a full worker always looks for due wakes, and ends its job a
   expect(await countDue(fixture)).toBe(due - 3);
 });
 
-test('due wakes count as waiting jobs, as jobs that ended, and by the time since when they wait', async () => {
+test('a wake without a queue job counts in the numbers of waiting and finished jobs, and in the longest wait', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(CROWD + 1));
@@ -517,7 +517,7 @@ test('due wakes count as waiting jobs, as jobs that ended, and by the time since
   expect(hour.find(({ queue }) => queue === 'turn')?.finished.reduce((sum, count) => sum + count)).toBe(CROWD + 2);
 });
 
-test('jobs that run later than a wake make no queue crowded', async () => {
+test('jobs with a worse priority than a wake do not count toward the limit above which wakes get no job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   for (const name of namesOf(20, 'q')) await wakes.wake('turn', conversation(name), `own-${name}`, { priority: 11 });
@@ -527,7 +527,7 @@ test('jobs that run later than a wake make no queue crowded', async () => {
   expect(await countDue(fixture)).toBeGreaterThan(0);
 });
 
-test('wakes of one pass of the event loop are put together, and each is delivered once', async (context) => {
+test('wakes that are added in one pass of the event loop are sent together, and each is delivered once', async (context) => {
   const { url } = await startOwnRedis(context);
   const fixture = useFixture({ url });
   const wakes = fixture.openWakes();
@@ -542,7 +542,7 @@ test('wakes of one pass of the event loop are put together, and each is delivere
   await expect.poll(() => seen.toSorted(), SOON).toEqual([...namesOf(10), ...namesOf(200, 'd')]);
 });
 
-test('a worker goes on with due wakes after its connections were cut', async (context) => {
+test('a worker continues with wakes without a queue job after its connections were cut', async (context) => {
   const { url } = await startOwnRedis(context);
   const fixture = useFixture({ url });
   const wakes = fixture.openWakes();
@@ -558,7 +558,7 @@ test('a worker goes on with due wakes after its connections were cut', async (co
   await expect.poll(() => new Set(seen).size, SOON).toBe(60);
 });
 
-test('a member that another program wrote is removed, and stops no wake', async () => {
+test('an invalid entry among the wakes without a queue job is removed, and stops no wake', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await addWakes(wakes, namesOf(30));

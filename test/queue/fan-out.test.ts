@@ -243,7 +243,7 @@ test('a child job is refused and reported if another compaction pass still uses 
   ]);
 });
 
-test('a compaction pass that asks for other child jobs after its first ones waits for these as well', async () => {
+test('a compaction pass that asks for other child jobs after its first child jobs waits for these as well', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const deliveries: boolean[] = [];

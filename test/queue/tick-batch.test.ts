@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TickBatch } from '../../src/jobs/bullmq/due-wakes.ts';
 
-test('calls of one pass of the event loop run together, and each gets its own reply', async () => {
+test('commands batched in one pass of the event loop run together, and each gets its own reply', async () => {
   const runs: (readonly number[])[] = [];
   const batch = new TickBatch((items: readonly number[]) => {
     runs.push(items);
@@ -13,12 +13,12 @@ test('calls of one pass of the event loop run together, and each gets its own re
   expect(runs).toEqual([[1, 2, 3], [4]]);
 });
 
-test('a call without a reply gets undefined', async () => {
+test('a batched command without a reply gets undefined', async () => {
   const batch = new TickBatch<number, string>(() => Promise.resolve(['first']));
   expect(await Promise.all([batch.add(1), batch.add(2)])).toEqual(['first', undefined]);
 });
 
-test('an error of the run fails each of its calls, and no later one', async () => {
+test('an error of one batch fails each of its commands, and no later command', async () => {
   let isBroken = true;
   const batch = new TickBatch<number, number>((items) => {
     if (isBroken) throw new Error('refused');

@@ -25,7 +25,7 @@ test.each(['data', 'opts', 'progress', 'parent'])(
   },
 );
 
-test('a worker that finishes a job removes the unreadable job after it, and goes on', async () => {
+test('a worker that finishes a job removes the unreadable job after it, and continues with the next job', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const ids = ['w1', 'w2', 'w3'];
@@ -42,7 +42,7 @@ test('a worker that finishes a job removes the unreadable job after it, and goes
 });
 
 test.each(['daily', 'a:b:c:d:e', ':'.repeat(4_000_000)])(
-  'a job is handled once although its schedule does not exist: %.20s',
+  'a queue job is handled once although its schedule does not exist: %.20s',
   async (schedule) => {
     const fixture = useFixture();
     const queue = fixture.openRaw('turn');

@@ -144,7 +144,7 @@ test('the reported queue wait includes a job that was taken back from a dead wor
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
 });
 
-test('among jobs taken back from dead workers, the first one has the longest wait, although the last one is taken first', async () => {
+test('among jobs taken back from dead workers, the first job has the longest wait, although the last job is taken first', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const redis = fixture.connect();

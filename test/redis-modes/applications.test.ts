@@ -15,7 +15,7 @@ import { hasServer, startCluster } from '../store/redis-cluster.ts';
 const canStart = await hasServer();
 
 test.skipIf(!canStart)(
-  'four applications share a Cluster, each with a user that may use nothing of the others (skipped where PATH has no server)',
+  'four applications share a Cluster, each with a Redis user that cannot access the keys of the others (skipped where PATH has no server)',
   { timeout: 300_000 },
   async () => {
     const { cluster, nodes, stop } = await startCluster(3);

@@ -9,7 +9,7 @@ let server: Server;
 const SOON = { timeout: 60_000 };
 const MIB = 1_048_576;
 
-describe.skipIf(!hasServer)('checks of a server before it is used (skipped where PATH has none)', () => {
+describe.skipIf(!hasServer)('checks of a Redis server before it is used (skipped where PATH has none)', () => {
   beforeAll(async () => {
     server = await startServer({ args: ['--rename-command', 'CONFIG', 'hidden-config'] });
   });

@@ -115,7 +115,7 @@ describe.skipIf(!hasServer)('a power loss (skipped where PATH has no server)', (
     await probe.stop();
   });
 
-  test.for(MODES)('a power loss $name', { timeout: 120_000 }, async (mode, { skip }) => {
+  test.for(MODES)('a power loss of the Redis server $name', { timeout: 120_000 }, async (mode, { skip }) => {
     if (mode.durability !== undefined && !canWatch) {
       skip(
         'WAITAOF of this server is missing, or answers before its fsync: Redis 8 is right (choose a server by PATH)',

@@ -134,7 +134,7 @@ describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'open
     });
   });
 
-  test('findRefusal returns undefined for a healthy server and for an absent one', async () => {
+  test('findRefusal returns undefined for a healthy server and for an unreachable server', async () => {
     const authority = await createAuthority();
     expect(await findRefusal({ url: (await useServer()).url })).toBeUndefined();
     const { url } = await startTls(authority);

@@ -120,7 +120,7 @@ const REFUSALS: readonly Refusal[] = [
 
 describe.skipIf(!hasServer)('a Redis that answers and refuses (skipped where PATH has no server)', () => {
   test.each(REFUSALS)(
-    'a worker logs one cause, opens at most two connections a second, and works on, if $name',
+    'a worker logs the cause once, opens at most two connections a second, and continues to work, if $name',
     {
       timeout: 120_000,
     },
@@ -154,7 +154,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses (skipped where PAT
     },
   );
 
-  test('a worker that starts at a replica logs the cause once, and starts once the server is the master', async () => {
+  test('a worker that starts at a replica logs the cause once, and starts working once the server is the master', async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     await server.redis.replicaof('127.0.0.1', await findClosedPort());
@@ -165,7 +165,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses (skipped where PAT
     await expect.poll(() => worker.log.join('\n'), { timeout: 30_000 }).toContain('worker started');
   });
 
-  test('a command at a replica fails with the cause', async () => {
+  test('a command that is sent to a replica fails with the cause', async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     await server.redis.replicaof('127.0.0.1', await findClosedPort());

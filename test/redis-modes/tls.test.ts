@@ -100,7 +100,7 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'openssl is availabl
     ['redisTls.key', async ({ cert }) => ({ cert })],
     ['redisTls.key', async ({ cert }) => ({ cert, key: 'mine' })],
     ['redisTls.key', async (own) => ({ cert: own.cert, key: (await own.issue(NAMES)).key })],
-  ])('the error of openClient names %s if that text is not PEM or does not match its pair', async (field, make) => {
+  ])('the error of openClient names %s if that setting is not PEM or does not match its pair', async (field, make) => {
     const redisTls = await make(await createAuthority());
     const opening = openClient({ redisUrl: 'rediss://127.0.0.1:1', redisTls });
     await expect(opening).rejects.toMatchObject({ code: 'invalid_config', field });

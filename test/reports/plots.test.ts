@@ -15,7 +15,7 @@ function plotOf(part: Partial<SizePlot>): SizePlot {
 
 const mark = { behind: 2, label: 'v1', title: 'version 1', tokensBefore: 2500, tokensAfter: 800 };
 
-test('hostile texts of names, titles, labels and cells stay texts in well-formed markup', () => {
+test('a report escapes hostile names, titles, labels and cells, so that its markup stays well-formed', () => {
   const plot = drawSizePlot(
     plotOf({
       label: HOSTILE,
@@ -37,7 +37,7 @@ test('hostile texts of names, titles, labels and cells stay texts in well-formed
   expect(listTexts(document, 'td')).toEqual([shown, shown]);
 });
 
-test('any texts and sizes give well-formed markup', () => {
+test('a report has well-formed markup for any texts and sizes', () => {
   const size = fc.oneof(fc.nat(), fc.constantFrom(0, 1, Number.MAX_SAFE_INTEGER));
   const text = fc.string({ unit: 'binary' });
   const step = fc.record({ tokens: size, title: text });
@@ -54,7 +54,7 @@ test('any texts and sizes give well-formed markup', () => {
   );
 });
 
-test('a page requests nothing: it has no script, link or picture, and its policy forbids requests', () => {
+test('a report page requests nothing: it has no script, link or picture, and its policy forbids requests', () => {
   const page = writePage({ title: 'a', about: 'b', sections: [drawSizePlot(plotOf({}))] });
   const document = readMarkup(page);
   for (const name of ['script', 'link', 'img', 'image', 'iframe', 'object'])
@@ -64,7 +64,7 @@ test('a page requests nothing: it has no script, link or picture, and its policy
   expect(page).toContain('prefers-color-scheme:dark');
 });
 
-test('the line of sizes falls at a version, between the calls before and after it', () => {
+test('the plot of context sizes falls at a new version, between the calls before and after it', () => {
   const document = readMarkup(drawSizePlot(plotOf({ marks: [mark] })).text);
   const line = listElements(document, 'path').find((path) => path.getAttribute('class') === 'size');
   const points = [...(line?.getAttribute('d') ?? '').matchAll(/[ML]([\d.]+) ([\d.]+)/g)].map(([, x, y]) => [x, y]);
@@ -76,7 +76,7 @@ test('the line of sizes falls at a version, between the calls before and after i
   expect(listTexts(document, 'title')).toContain('version 1');
 });
 
-test('every call has a title, and many calls share one', () => {
+test('the plot of context sizes gives every call a title, and groups many calls under one title', () => {
   const steps = Array.from({ length: 10_000 }, (_, index) => ({ tokens: index, title: `call ${index}` }));
   const titles = listTexts(readMarkup(drawSizePlot(plotOf({ steps })).text), 'title');
   expect(titles).toHaveLength(240);
@@ -84,14 +84,14 @@ test('every call has a title, and many calls share one', () => {
   expect(listTexts(readMarkup(drawSizePlot(plotOf({})).text), 'title')).toHaveLength(3);
 });
 
-test('a limit far above all sizes is named beside the plot and does not flatten the line', () => {
+test('the plot of context sizes names a limit far above all sizes at its edge, and does not flatten the line', () => {
   const limits = [{ name: 'usable', tokens: 1_000_000, kind: 'limit' as const }];
   const document = readMarkup(drawSizePlot(plotOf({ limits })).text);
   expect(listTexts(document, 'text')).toContain('usable 1M ↑');
   expect(listElements(document, 'path').some((path) => path.getAttribute('class') === 'line limit')).toBe(false);
 });
 
-test('bars are as long as their values, and a value that was not measured has no bar', () => {
+test('the bar plot draws bars as long as their values, and no bar for a value that was not measured', () => {
   const bars = [
     { name: 'all', value: 1, text: '100' },
     { name: 'half', value: 0.5, text: '50' },
@@ -104,6 +104,6 @@ test('bars are as long as their values, and a value that was not measured has no
   expect(listTexts(document, 'title')).toEqual(['all: 100', 'half: 50', 'below: -100', 'none: –']);
 });
 
-test('a figure shows separators of thousands and keeps its exact value', () => {
+test('a figure in a report shows thousands separators and keeps its exact value', () => {
   expect(markup`${figure(12_345.5)}`.text).toBe('<data value="12345.5">12,346</data>');
 });

@@ -51,7 +51,7 @@ function runningOf(application: Application): RunningApplication {
   return found;
 }
 
-test('four applications share a Redis, each with a user that may use nothing of the others', async () => {
+test('four applications share a Redis, each with a Redis user that cannot access the keys of the others', async () => {
   for (const application of APPLICATIONS) {
     running.set(application, await startApplication(application, addressFor, (close) => closers.push(close)));
   }
@@ -63,7 +63,7 @@ test('four applications share a Redis, each with a user that may use nothing of 
   for (const { store, queues } of countKeys(keys)) expect([store > 30, queues > 5]).toEqual([true, true]);
 }, 180_000);
 
-test('an erase in one application leaves the conversation of the same name in the others', async () => {
+test('an erase in one application leaves the conversation with the same name in the other applications', async () => {
   const [first, ...others] = APPLICATIONS.map(runningOf);
   await first?.client.erase('c-0');
   await expect(first?.client.describe('c-0')).rejects.toMatchObject({
@@ -94,7 +94,7 @@ test('commands with --prefix, and with TURNFOLD_PREFIX, show only the applicatio
   expect(await show(['doctor', '--prefix', 'nobody'])).toMatch(/database +empty/);
 }, 60_000);
 
-test('a worker whose user lacks the rules of its prefix fails with these rules', async () => {
+test('a worker fails if its Redis user lacks the rules of its prefix, and the error names these rules', async () => {
   await redis.call('ACL', ['SETUSER', 'stranger', 'on', '>pw', 'resetkeys', 'resetchannels', '~{shop/*', '+@all']);
   const to = { redisUrl: addressFor('stranger'), shards: 16, agents: [createTalker()] };
   const denied = (rules: string) => ({ code: 'redis_denied', message: expect.stringContaining(rules) });
@@ -105,7 +105,7 @@ test('a worker whose user lacks the rules of its prefix fails with these rules',
 });
 
 test.each(['', 'a b', 'a/b', 'a{b', 'a}b', 'a:b', 'tf1', 'tq', '-a', 'ä', 'x'.repeat(65)])(
-  'the prefix %j is refused with the name of its field, and nothing is written',
+  'openClient refuses the prefix %j with the name of the field, and nothing is written',
   async (prefix) => {
     const refusal = { code: 'invalid_config', field: 'prefix' };
     await expect(openClient({ redisUrl: server.url, prefix })).rejects.toMatchObject(refusal);

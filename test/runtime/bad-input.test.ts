@@ -75,7 +75,7 @@ test.each(FORMATS)('a first message that the content filter of %s declines leave
   expect(versions).toMatchObject([{ cause: 'rollback', explained: ['turn_refused'] }]);
 });
 
-test('turns behind a declined one are answered without its messages, and keep those before it', async () => {
+test('turns behind a turn that the content filter declined are answered without its messages, but with those before it', async () => {
   await using provider = await startFilter(DECLINED);
   await fixture.useWorkers(guide('openai-chat', provider));
   await runTurn('queue', 't1', 'One.');
@@ -93,7 +93,7 @@ test('turns behind a declined one are answered without its messages, and keep th
   expect(await contextOf('queue')).toEqual(['One.', 'Fine.', 'Four.', 'Fine.', 'Five.', 'Fine.']);
 });
 
-test('messages of canceled turns that no model answered leave the context with the declined turn behind them', async () => {
+test('messages of canceled turns that no model answered leave the context if the content filter declines the next turn', async () => {
   await using provider = await startFilter(DECLINED);
   await fixture.useWorkers(guide('openai-chat', provider));
   await runTurn('canceled', 't1', 'One.');
@@ -123,7 +123,7 @@ test('after a compaction, an unclassified refusal of a new message leaves the su
   expect(await contextOf('compacted')).toEqual([...before, 'Go on.', 'Fine.']);
 });
 
-test('a tool result that the provider refuses leaves the context with its turn', async () => {
+test('a tool result that the provider refuses leaves the context together with its turn', async () => {
   let asks = 0;
   const tool = defineTool({
     name: 'look',
@@ -141,7 +141,7 @@ test('a tool result that the provider refuses leaves the context with its turn',
   expect(await contextOf('tool')).toEqual(['Never mind.', 'Fine.']);
 });
 
-test('an answer that a filter of the provider stops ends its turn, whose messages leave the context', async () => {
+test('a turn whose answer is stopped by a filter of the provider ends, and its messages leave the context', async () => {
   await using provider = await startProvider({
     answers: (request) => (isBad(request) ? { end: 'refusal' } : { text: 'Fine.' }),
     strict: false,
@@ -155,7 +155,7 @@ test('an answer that a filter of the provider stops ends its turn, whose message
   }
 });
 
-test('a refusal in the words of the model stays in the context', async () => {
+test('an answer in which the model itself declines stays in the context', async () => {
   await using provider = await startProvider({
     answers: (request) => (isBad(request) ? { text: 'I cannot help with that.', end: 'refusal' } : { text: 'Fine.' }),
     strict: false,
@@ -184,7 +184,7 @@ test.each([
   ['the key', refusal('invalid_api_key', 'Wrong key.', 401)],
   ['the credit', refusal('insufficient_quota', 'No credit.', 429)],
   ['a setting', refusal('unsupported_parameter', 'No such parameter.')],
-])('a refusal of %s leaves the messages in the context', async (what, answer) => {
+])('a turn that the provider refuses because of %s keeps its messages in the context', async (what, answer) => {
   await using provider = await startFilter(answer);
   await fixture.useWorkers(guide('openai-chat', provider));
   const conversation = `kept-${what.replace(' ', '-')}`;
@@ -194,7 +194,7 @@ test.each([
   expect(await leftOf(conversation)).toEqual([undefined, undefined, undefined]);
 });
 
-test('a declined turn that is redriven runs again with the same input', async () => {
+test('a turn that the content filter declined runs again with the same input when it is redriven', async () => {
   let isLenient = false;
   await using provider = await startProvider({
     answers: (request) => (isBad(request) && !isLenient ? { fault: 'raw', answer: DECLINED } : { text: 'Fine.' }),

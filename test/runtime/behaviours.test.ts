@@ -92,7 +92,7 @@ async function playTurn(behaviour: Behaviour): Promise<{ readonly view: TurnView
 
 const behaviours = new Map(BEHAVIOURS.flatMap((topic) => topic.behaviours).map((one) => [one.id, one]));
 
-it.each(WORST)('a turn in a worker over Redis handles the behaviour %s', async (id) => {
+it.each(WORST)('a turn in a worker over Redis handles the provider behaviour %s', async (id) => {
   const behaviour = behaviours.get(id) as Behaviour;
   const effect = behaviour.steps?.[0]?.effect ?? {};
   const { view, provider } = await playTurn(behaviour);

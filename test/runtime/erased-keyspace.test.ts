@@ -126,7 +126,7 @@ test('an erase leaves no text and no id of a conversation in any key of the data
   await wakes.resume();
 });
 
-test('an erase removes nothing of a conversation of another tenant with the same id', async () => {
+test('an erase removes nothing from another tenant’s conversation with the same id', async () => {
   await started;
   await inbox.pause();
   const data = { conversation: 'shared', agent: 'talker', input: 'kept' };
@@ -144,7 +144,7 @@ test('an erase removes nothing of a conversation of another tenant with the same
   await inbox.resume();
 });
 
-test('a fork keeps its copies, and the erase of the fork leaves nothing of both', async () => {
+test('a fork keeps its copies when its source is erased, and an erase of the fork leaves nothing of either', async () => {
   await started;
   const words = { text: 'forkedtext', conversation: 'forkedid', turn: 'forkedturn' };
   const source = { tenant: TENANT, conversation: words.conversation };
@@ -161,7 +161,7 @@ test('a fork keeps its copies, and the erase of the fork leaves nothing of both'
   expect(await findRest(words)).toEqual([]);
 });
 
-test('the end of an idle TTL leaves no text and no id of a conversation in any key of the database', async () => {
+test('the expiry of an idle conversation leaves no text and no id of it in any key of the database', async () => {
   await started;
   const words = { text: 'idletext', conversation: 'idleid', turn: 'idleturn' };
   const data = { tenant: TENANT, conversation: words.conversation, agent: 'brief', input: `job ${words.text}` };
@@ -171,7 +171,7 @@ test('the end of an idle TTL leaves no text and no id of a conversation in any k
   await vi.waitFor(async () => expect(await findRest(words)).toEqual([]), 30_000);
 });
 
-test('an erase removes what the quarantine, and the outbox of a removed webhook, hold of a conversation', async () => {
+test('an erase removes the data of a conversation from the quarantine and from the outbox of a removed webhook', async () => {
   await started;
   const words = { text: 'setasidetext', conversation: 'setasideid', turn: 'setasideturn' };
   const name = { tenant: TENANT, conversation: words.conversation };

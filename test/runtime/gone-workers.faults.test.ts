@@ -75,7 +75,7 @@ async function kill(worker: ChildProcess): Promise<void> {
   await once(worker, 'exit');
 }
 
-it('another worker continues the turn of a killed worker, although the lease has minutes left', async () => {
+it('another worker continues the turn of a killed worker before the lease of the turn ends', async () => {
   const { victim, extendLease, finish, calls } = await holdTurn();
   await kill(victim);
   await extendLease();
@@ -83,7 +83,7 @@ it('another worker continues the turn of a killed worker, although the lease has
   expect(new Set(await calls()).size).toBe(2);
 });
 
-it('another worker continues the turns of a killed worker that had the lease to sweep', async () => {
+it('another worker continues the turns of a killed worker that was sweeping', async () => {
   const { victim, redis, sweeper, extendLease, finish, calls } = await holdTurn();
   await kill(victim);
   await extendLease();
@@ -142,7 +142,7 @@ it.each(['refuses', 'empties'] as const)(
   },
 );
 
-it('a worker behind a proxy that hides its clients keeps its turn while other workers look for dead ones', async () => {
+it('a worker behind a proxy that hides its clients keeps its turn while other workers look for dead workers', async () => {
   const { redis, key, extendLease, finish, calls } = await holdTurn(async (url) => {
     const proxy = await startHidingProxy(url, 'empties');
     onTestFinished(() => proxy.close());
@@ -157,7 +157,7 @@ it('a worker behind a proxy that hides its clients keeps its turn while other wo
   expect(await calls()).toHaveLength(1);
 });
 
-it('another worker writes the summary of a killed worker, although its claim and the wait of the pass have minutes left', async () => {
+it('another worker writes the summary of a killed worker before its claim and the wait of the pass end', async () => {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   const { redis, client } = fixture;
@@ -189,7 +189,7 @@ it.skipIf(!hasServer).each([
   ['Sentinels', startSentinels],
   ['a Cluster', startSixNodes],
 ])(
-  'over %s, another worker continues the turn of a killed worker, although its lease has minutes left (skipped where PATH has no server)',
+  'over %s, another worker continues the turn of a killed worker before its lease ends (skipped where PATH has no server)',
   async (_, start) => {
     const { url } = await start();
     const { url: redisUrl, redis: notes } = await useServer();

@@ -19,7 +19,7 @@ async function keysOf(conversation: string): Promise<string[]> {
   return found;
 }
 
-it('a conversation is erased after its idle TTL unless one of its turns waits', async () => {
+it('a conversation is erased after its idle TTL unless one of its turns is waiting', async () => {
   const isQueued = Promise.withResolvers<void>();
   const decide = async ({ messages }: ModelRequest) => {
     const { content } = messages.at(-1) ?? {};

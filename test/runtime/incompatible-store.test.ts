@@ -4,7 +4,7 @@ import { eventsOf, openFixture, SHARDS } from './fixture.ts';
 
 const PATIENT = { timeout: 60_000 };
 
-it('workers in a program stop by themselves if Redis comes back with a database of a newer schema', async () => {
+it('workers inside a program stop by themselves if Redis comes back with a database of a newer schema', async () => {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   const { redis } = fixture;

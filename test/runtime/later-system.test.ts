@@ -19,7 +19,7 @@ afterEach(async () => {
   await fixture.close();
 });
 
-test('reminders of the system stay in their places, leave first at a compaction, and the newest stays', async () => {
+test('system messages inserted later stay in their places, a compaction removes the older ones first, and keeps the newest', async () => {
   const requests: (readonly Message[])[] = [];
   await fixture.startWorkers(
     agentOf({

@@ -75,7 +75,7 @@ test('turns of two workers share the limit of a provider: all are answered, with
   expect(calls).toBeLessThanOrEqual(3 * TURNS);
 });
 
-test('while a provider asks for a pause, no turn of any worker calls it, and another model is not slowed', async () => {
+test('while a provider asks for a pause, no worker calls its model, and turns of another model are not slowed', async () => {
   let calls = 0;
   const limited = agentOf('limited', () => {
     calls += 1;
@@ -105,7 +105,7 @@ test('while a provider asks for a pause, no turn of any worker calls it, and ano
   expect(await ask('free', 'other')).toMatchObject({ state: 'completed' });
 });
 
-test('a turn is answered after refusals in a row that ask for no pause', async () => {
+test('a turn is answered after several refusals in a row that ask for no pause', async () => {
   let calls = 0;
   const agent = agentOf('slow', () => {
     calls += 1;
@@ -128,7 +128,7 @@ test('a turn that waits for its provider longer than allowed fails with the caus
   });
 });
 
-test('a list of models passes over a model whose gate holds calls', async () => {
+test('a chain of models skips a model whose rate-limit gate holds calls', async () => {
   const calls: string[] = [];
   const first = scriptedModel({
     profile: { id: 'first' },
@@ -156,7 +156,7 @@ test('a list of models passes over a model whose gate holds calls', async () => 
   await expect.poll(() => fixture.redis.zcard('{tf}:gate:first:waiters'), { timeout: 10_000 }).toBe(0);
 });
 
-test('a list of models returns to its first model after one refusal', async () => {
+test('a chain of models returns to its first model after one refusal', async () => {
   const calls: string[] = [];
   const decideAs = (name: string, decide: () => ScriptedOutcome) => ({
     profile: { id: name },
@@ -185,7 +185,7 @@ test('a list of models returns to its first model after one refusal', async () =
   expect(waiters).toEqual([]);
 });
 
-test('a full gate does not take the slots of workers from turns of other models', async () => {
+test('turns that wait at the rate-limit gate of one model leave worker slots free for turns of other models', async () => {
   const open = Promise.withResolvers<undefined>();
   onTestFinished(() => open.resolve(undefined));
   let begun = 0;
@@ -212,7 +212,7 @@ test('a full gate does not take the slots of workers from turns of other models'
   expect(ends.map(({ state }) => state)).toEqual(conversations.map(() => 'completed'));
 });
 
-test('a deadline ends the wait of a turn at the gate', async () => {
+test('a turn that waits at the rate-limit gate fails at its deadline', async () => {
   await startTwo([agentOf('down', () => refusal(HOUR_MS))]);
   const { client } = fixture;
   await client.enqueueTurn({ conversation: 'c', agent: 'down', turn: 't', input: 'hello', deadlineMs: 1_500 });
@@ -223,7 +223,7 @@ test('a deadline ends the wait of a turn at the gate', async () => {
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 8.64e15])(
-  'a model that names the time %s for its next call is asked again, and spoils nothing',
+  'a model that gives the invalid retry time %s is called again, and the turn is answered',
   async (retryAt) => {
     let calls = 0;
     const agent = agentOf('odd', () => {
@@ -236,7 +236,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 8.64e15])(
   },
 );
 
-test('limits that are set hold for all workers together, without a refused call', async () => {
+test('configured rate limits hold for all workers together, so that the provider refuses no call', async () => {
   let [inside, most] = [0, 0];
   const decide = async () => {
     inside += 1;
@@ -251,7 +251,7 @@ test('limits that are set hold for all workers together, without a refused call'
   expect(most).toBe(1);
 });
 
-test('a limit of calls a minute is kept from the first call on', async () => {
+test('a limit of requests per minute holds from the first call on', async () => {
   const times: number[] = [];
   const decide = () => {
     times.push(Date.now());
@@ -263,7 +263,7 @@ test('a limit of calls a minute is kept from the first call on', async () => {
   expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(1_800);
 });
 
-test('a summary waits at the gate of its model and not past it', async () => {
+test('a summarization job waits at the rate-limit gate of its model', async () => {
   let calls = 0;
   const summarizer = scriptedModel({
     profile: { id: 'summaries' },

@@ -31,7 +31,7 @@ const ABSENT: readonly string[] = [
 ];
 const ALL = Object.values(SHARED_GAUGES).flatMap(({ name }) => (ABSENT.includes(name) ? [] : [name]));
 
-test('one of three workers owns the lease to measure the shared state, and only that worker shows the shared gauges', async () => {
+test('one of three workers holds the lease to measure the shared state, and only that worker shows the shared gauges', async () => {
   const workers = [await start(), await start(), await start()];
   expect(await listShared(workers[0] as RunningWorkers)).toEqual(ALL);
   for (let round = 0; round < 3; round += 1) {

@@ -48,7 +48,7 @@ async function deploy(
 const known = createTalker();
 const added: Agent = { ...createTalker(), name: 'added', policy: { retentionWindow: 2, maxTokens: 2_000 } };
 
-test('during a rollout, every turn of a new agent waits for a worker with the agent', async () => {
+test('during a rollout, every turn of a new agent waits until a worker has the agent', async () => {
   const { client } = fixture;
   await deploy([known]);
   await deploy([known, added]);
@@ -62,7 +62,7 @@ test('during a rollout, every turn of a new agent waits for a worker with the ag
   );
 });
 
-test('a turn stays queued while no worker has its agent, and is answered once one has it', async () => {
+test('a turn stays queued while no worker has its agent, and is answered once a worker has the agent', async () => {
   const { client } = fixture;
   const old = await deploy([known]);
   await client.enqueueTurn({ conversation: 'early', agent: 'added', turn: 't', input: 'hello' });
@@ -83,7 +83,7 @@ test('a turn stays queued while no worker has its agent, and is answered once on
   await expect.poll(readFindings, { timeout: WAIT_MS }).toMatchObject([{ state: 'ok' }]);
 });
 
-test('a pass and its summaries wait for workers with the agent', async () => {
+test('a compaction pass and its summaries wait for workers that have the agent of the conversation', async () => {
   const { client } = fixture;
   await deploy([known]);
   await client.append({ conversation: 'long', agent: 'added', messages: talk(12) });
@@ -101,7 +101,7 @@ test('a pass and its summaries wait for workers with the agent', async () => {
   expect(ends).toEqual([]);
 });
 
-test('a worker of another role does not serve the turns of its agents', async () => {
+test('a worker without the role for turns does not serve the turns of its agents', async () => {
   const { client } = fixture;
   await deploy([known], 1_500, ['turn']);
   await deploy([known, added], 1_500, ['compaction', 'summarization']);

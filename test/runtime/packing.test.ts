@@ -11,7 +11,7 @@ afterAll(() => fixture.close());
 
 const TURNS = 8;
 
-it('a worker packs the log of an idle conversation, and turns, readers and commands still see every message', async () => {
+it('after a worker packed the log of an idle conversation, turns, readers and commands still see every message', async () => {
   const requests: ModelRequest[] = [];
   const workers = await fixture.startWorkers(
     agentOf({

@@ -47,7 +47,7 @@ describe('a soft pass', () => {
   });
 });
 
-describe('a hard pass', () => {
+describe('a hard compaction pass', () => {
   const small = { windowTokens: 3_500, outputCapTokens: 500 };
 
   it.each<[string, (readonly WorkerRole[])[]]>([

@@ -5,7 +5,7 @@ import { parseYaml } from '../../src/host/yaml-document.ts';
 import { parsePolicy } from '../../src/index.ts';
 import { errorOf } from '../domain/error-of.ts';
 
-it('parsePolicy reads a policy file like the command line', () => {
+it('parsePolicy reads a policy file in the same way as the command line does', () => {
   const { policy, warnings } = parsePolicy('transforms: []\ncompact:\n  max_tokens: 1000\n  strategy: { retain: 4 }');
   expect(policy).toEqual({ maxTokens: 1_000, strategy: { retain: 4 } });
   expect(warnings).toEqual([expect.stringContaining('`transforms` is retired')]);

@@ -78,7 +78,7 @@ describe.each(WAYS)('over %s', (format, connect) => {
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['retry']);
   });
 
-  it('a turn continues with the previous version of the context if the provider refuses the current one', async () => {
+  it('a turn continues with the previous version of the context if the provider refuses the current version', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'invalid' }, { text: 'Fine.' }] });
     const workers = await startGuide(connect, provider);
     const conversation = `refused-${format}`;

@@ -41,7 +41,7 @@ function createAgent(): Agent {
 
 const isSummary = ({ tools }: ModelRequest): boolean => tools.length === 0;
 
-it('the recall tool finds and reads a message of which a summary has one line, and none of another conversation', async () => {
+it('the recall tool finds and reads a summarized message, but no message of another conversation', async () => {
   await fixture.startWorkers(createAgent());
   const part = (text: string) => [
     { role: 'user' as const, content: words(10) },

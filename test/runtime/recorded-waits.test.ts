@@ -78,7 +78,7 @@ const CHANGES: readonly [string, readonly Tool[]][] = [
 ];
 
 describe('a deployment changes a tool while its calls wait', () => {
-  it.each(CHANGES)('no declined call runs, although the tool now %s', async (_, changed) => {
+  it.each(CHANGES)('a declined call does not run, although its tool now %s', async (_, changed) => {
     await fixture.useWorkers(agentWith(wipe));
     const asked = await Promise.all(Array.from({ length: 20 }, () => ask('wipe')));
     await fixture.useWorkers(agentWith(...changed));
@@ -94,17 +94,20 @@ describe('a deployment changes a tool while its calls wait', () => {
     [CHANGES[1]?.[1] ?? [], expect.stringMatching(/^unknown_tool: the call was approved, but the tool "wipe"/), []],
     [CHANGES[3]?.[1] ?? [], expect.stringMatching(/^unknown_tool: the call was approved, but there is no tool/), []],
     [CHANGES[4]?.[1] ?? [], 'wipe ran', [{ tool: 'wipe', input: { disk: 'a' } }]],
-  ])('an approved call runs with the approved input, or not at all (%#)', async (changed, result, calls) => {
-    await fixture.useWorkers(agentWith(wipe));
-    const asked = await ask('wipe');
-    await fixture.useWorkers(agentWith(...changed));
-    ran.length = 0;
-    await answerAll(asked, { approved: true });
-    expect(await resultOf(asked.conversation)).toEqual(result);
-    expect(ran).toEqual(calls);
-  });
+  ])(
+    'an approved call runs with the approved input or not at all after its tool has changed (%#)',
+    async (changed, result, calls) => {
+      await fixture.useWorkers(agentWith(wipe));
+      const asked = await ask('wipe');
+      await fixture.useWorkers(agentWith(...changed));
+      ran.length = 0;
+      await answerAll(asked, { approved: true });
+      expect(await resultOf(asked.conversation)).toEqual(result);
+      expect(ran).toEqual(calls);
+    },
+  );
 
-  it('a call that waits for an outside result takes only that result, although its tool can run now', async () => {
+  it('a call that waits for an outside result accepts only that result, although its tool can run now', async () => {
     await fixture.useWorkers(agentWith(locate));
     const [brought, late] = await Promise.all([ask('locate'), ask('locate')]);
     await fixture.useWorkers(agentWith(toolOf('locate')));
@@ -116,7 +119,7 @@ describe('a deployment changes a tool while its calls wait', () => {
     expect(ran).toEqual([]);
   });
 
-  it('a call keeps the end of its recorded wait: an outside call times out, although its tool can run now', async () => {
+  it('a call that waits for an outside result still times out at its recorded deadline, although its tool can run now', async () => {
     await fixture.useWorkers(agentWith({ ...locate, answerWithinMs: 3_000 }));
     const { conversation } = await ask('locate');
     ran.length = 0;
@@ -125,7 +128,7 @@ describe('a deployment changes a tool while its calls wait', () => {
     expect(ran).toEqual([]);
   });
 
-  it('the second wait of a round is recorded when it begins, after the approvals of the first', async () => {
+  it('a round with approvals and outside results records its second wait when that wait begins', async () => {
     await fixture.useWorkers(agentWith(wipe, locate));
     const first = await ask('wipe,locate');
     expect(first.waiting).toMatchObject({ for: 'approval', calls: [{ name: 'wipe' }] });
@@ -150,7 +153,7 @@ describe('the input that a person approves', () => {
   const pay = toolOf('pay', { input: amount, needsApproval: true });
   const APPROVED = { amount: 50, to: 'house' };
 
-  it('is shown everywhere, and is the input that run gets', async () => {
+  it('the input of a call is shown to a person everywhere as the input that run receives', async () => {
     await fixture.useWorkers(agentWith(pay));
     const { conversation, waiting } = await ask('pay {"amount":"100"}');
     const shown = { arguments: '{"amount":"100"}', input: JSON.stringify(APPROVED) };
@@ -168,7 +171,7 @@ describe('the input that a person approves', () => {
     expect(ran).toEqual([{ tool: 'pay', input: APPROVED }]);
   });
 
-  it('is not parsed again by the schema of a later deployment', async () => {
+  it('an approved input is not parsed again by the schema of a later deployment', async () => {
     await fixture.useWorkers(agentWith(pay));
     const asked = await ask('pay {"amount":"100"}');
     await fixture.useWorkers(agentWith(toolOf('pay', { input: amount.transform(() => ({ amount: 9e9, to: 'me' })) })));
@@ -178,7 +181,7 @@ describe('the input that a person approves', () => {
     expect(ran).toEqual([{ tool: 'pay', input: APPROVED }]);
   });
 
-  it('runs only if it still reads as approved, where JSON cannot hold it', async () => {
+  it('an approved input that JSON cannot hold runs only if it is still parsed to the approved input', async () => {
     const on = (day: string) =>
       toolOf('book', {
         input: z.object({ day: z.string().transform((text) => new Date(day || text)) }),
@@ -199,7 +202,7 @@ describe('the input that a person approves', () => {
 });
 
 describe('an answer', () => {
-  it('with the hash of a call of an erased conversation is refused, and the new call waits on', async () => {
+  it('an answer with the hash of a call from an erased conversation is refused, and the new call keeps waiting', async () => {
     await fixture.useWorkers(agentWith(wipe));
     const first = await ask('wipe', 'again');
     await client.erase('again');
@@ -227,7 +230,7 @@ describe('an answer', () => {
     expect(ran).toEqual([]);
   });
 
-  it('that contradicts an earlier one is refused with the decision that counts, also once the turn has settled', async () => {
+  it('an answer that contradicts an earlier answer is refused with the recorded decision, even after the turn has settled', async () => {
     await fixture.useWorkers(agentWith(wipe));
     const { conversation, waiting } = await ask('wipe');
     const id = waiting.calls[0]?.id ?? '';
@@ -244,7 +247,7 @@ describe('an answer', () => {
     await expect(decide(!isApproved, 'eve')).rejects.toMatchObject(refusal);
   });
 
-  it('with another result than the one that counts is refused', async () => {
+  it('an answer with another result than the recorded result is refused', async () => {
     await fixture.useWorkers(agentWith(locate));
     const asked = await ask('locate');
     expect(await answerAll(asked, { content: 'here' })).toBe('answered');
@@ -252,7 +255,7 @@ describe('an answer', () => {
     await expect(answerAll(asked, { content: 'there' })).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('marks its call as decided in every view, while the other call of the turn is open', async () => {
+  it('an answer marks its call as decided in every view, while the other call of the turn is open', async () => {
     await fixture.useWorkers(agentWith(wipe, toolOf('burn', { needsApproval: true })));
     const { conversation, waiting } = await ask('wipe,burn');
     const [first = '', second = ''] = waiting.calls.map(({ id }) => id);

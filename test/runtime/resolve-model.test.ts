@@ -43,7 +43,7 @@ test.each([
   expect(error.message).toContain(says);
 });
 
-test('resolveModel passes the options of a model, its key and its address on', async () => {
+test('resolveModel passes the options of a model, its key and its address to the provider', async () => {
   await using provider = await startProvider({ answers: [{ thinking: 'Hm.', text: 'So.' }], apiKey: 'own' });
   const thinking = { type: 'adaptive' } as const;
   const model = resolveModel('anthropic/claude-sonnet-5-5', {
@@ -57,7 +57,7 @@ test('resolveModel passes the options of a model, its key and its address on', a
   expect(provider.requests[0]?.body).toMatchObject({ thinking, output_config: { effort: 'low' } });
 });
 
-test('resolveModel calls a provider of the catalogue at its address, with the key of its variable', () => {
+test('resolveModel calls a provider of the catalogue at its address, with the API key from its variable', () => {
   const error = errorOf(() => resolveModel('deepseek/deepseek-v4-pro'));
   expect(error).toMatchObject({ code: 'invalid_config', field: 'DEEPSEEK_API_KEY' });
   const { profile } = resolveModel('deepseek/deepseek-v4-pro', { apiKey: 'own' });
@@ -65,7 +65,7 @@ test('resolveModel calls a provider of the catalogue at its address, with the ke
   expect(profile).toMatchObject({ id: 'deepseek-v4-pro', format: 'openai-chat', renderOptions });
 });
 
-test("resolveModel finds the maker's profile of a model behind a gateway", () => {
+test('resolveModel finds the maker’s profile of a model behind a gateway', () => {
   const { profile } = resolveModel('openai-chat/deepseek/deepseek-v4-pro', { settings });
   expect(profile).toMatchObject({ id: 'deepseek/deepseek-v4-pro', windowTokens: 1_000_000 });
 });
@@ -85,7 +85,7 @@ test('the error of resolveModel names the environment variable of a missing API 
   expect(error).toMatchObject({ code: 'invalid_config', field: 'OPENAI_API_KEY' });
 });
 
-test('resolveModel reads a key from its variable or its file, and the address', () => {
+test('resolveModel reads an API key from its variable or its file, and the address from its variable', () => {
   const files: Record<string, string> = { '/run/key': ' k2\n', '/run/empty': '\n' };
   const readFile = (path: string): string => {
     const text = files[path];

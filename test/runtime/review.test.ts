@@ -166,7 +166,7 @@ describe('the command line', () => {
   const turnfold = (...args: string[]) =>
     runTurnfold(args, { env: { REDIS_URL: fixture.redisUrl, TURNFOLD_SHARDS: String(SHARDS) } });
 
-  it('the command line shows a proposal, approves it with edits from a file, and rejects another', async () => {
+  it('the command line shows a proposal, approves it with edits from a file, and rejects another proposal', async () => {
     await fixture.useWorkers(reviewedAgent());
     await fixture.appendSequences('c1');
     const { proposal, tokensBefore, tokensAfter } = await untilProposed('c1');

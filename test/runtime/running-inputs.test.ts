@@ -78,7 +78,7 @@ async function countPasses(conversation: string): Promise<number> {
 }
 
 describe('a turn that is compacted in its middle', () => {
-  test('every model call of the turn sees the whole question when hard passes run between the calls', async () => {
+  test('every model call of a turn sees the whole question when hard compaction passes run between the calls', async () => {
     const { requests } = await startWorkers(() => 'read');
     await appendPast('q-hard');
     await fixture.enqueue('q-hard', 't1', QUESTION);
@@ -87,7 +87,7 @@ describe('a turn that is compacted in its middle', () => {
     expect(requests.map((request) => textsOf(request).includes(QUESTION))).toEqual(requests.map(() => true));
   });
 
-  test('every model call of the turn sees the whole question when soft passes run beside the turn', async () => {
+  test('every model call of a turn sees the whole question when soft compaction passes run beside the turn', async () => {
     const { requests } = await startWorkers(() => 'read', { policy: { tokenThreshold: 3_500 } });
     await appendPast('q-soft');
     await fixture.enqueue('q-soft', 't1', QUESTION);
@@ -112,7 +112,7 @@ describe('a turn that is compacted in its middle', () => {
       expect(messages.find(({ content }) => content === QUESTION)?.parts).toHaveLength(1);
   });
 
-  test('every model call sees the question and each message that steered the turn', async () => {
+  test('every model call sees the question and each message that was steered into the turn', async () => {
     const steering = QUESTION.replaceAll('ask', 'also');
     let steered: Promise<unknown> | undefined;
     const { requests } = await startWorkers((round) => {

@@ -28,12 +28,12 @@ it('a process ends after its workers are closed', async () => {
   expect(await startAlone(fixture.redisUrl, 'closed')).toBe('started, closed');
 });
 
-it('a process ends after a start that fails once Redis is connected', async () => {
+it('a process ends after a start of workers that failed after Redis was connected', async () => {
   expect(await startAlone(fixture.redisUrl, 'refused', SHARDS + 1)).toBe('incompatible_store');
 });
 
 it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
-  'a process ends after a start is aborted that waits for %s',
+  'a process ends after a start of workers that waits for %s is aborted',
   async (address) => {
     // The port is closed afterwards.
     const server = createServer().listen(0, '127.0.0.1');

@@ -10,7 +10,7 @@ function send(event: WorkerEvent): WorkerEvent {
   return unpackEvent(deserialize(serialize(packEvent(event))) as WorkerEvent);
 }
 
-it('every event of a worker is the same after it was sent to another process', () => {
+it('every event of a worker stays the same when it is sent to another process', () => {
   for (const sample of Object.values(samples)) expect(send(sample)).toEqual(sample);
 });
 

@@ -92,7 +92,7 @@ describe('turns', () => {
     expect(await fixture.client.log('w1')).toHaveLength(4);
   });
 
-  it('a turn that a provider delays four times does not become poison', async () => {
+  it('a turn that a provider delays four times does not fail as poison', async () => {
     let refusals = 0;
     const decide = () => {
       if (refusals === 4) return { content: 'at last' };

@@ -17,7 +17,7 @@ async function expectExact(conversation: string): Promise<string[]> {
   return versions.map(({ cause }) => cause);
 }
 
-test('each version has the size of its items after passes, restores, rollbacks and a fork, even if it opens with an answer', async () => {
+test('each version has the size of its items after passes, restores, rollbacks and a fork, even if the version opens with an answer', async () => {
   const policy = { maxTokens: 1_200, retentionWindow: 2, keepFirstUser: false, minSequenceTokens: 9_000 };
   await fixture.useWorkers(agentOf({ policy, profile: { windowTokens: 3_000, outputCapTokens: 500 } }));
   const answer = { role: 'assistant' as const, content: words(200) };

@@ -77,7 +77,9 @@ async function continueAll(client: OpenClient): Promise<void> {
   expect(await redis.keys('*:quarantined')).toEqual([]);
 }
 
-test('workers continue every conversation of a dump that the kept release wrote', { timeout: 180_000 }, async () => {
+test('workers of this tree continue every conversation of a dump that an earlier release wrote', {
+  timeout: 180_000,
+}, async () => {
   expect(release.schema).toBeGreaterThanOrEqual(SCHEMAS.oldest);
   const hooks: string[] = [];
   const receiver = createServer((request, response) => {
@@ -104,7 +106,7 @@ test('workers continue every conversation of a dump that the kept release wrote'
   expect(await redis.hget('{tf}:database', 'schema')).toBe(String(SCHEMAS.current));
 });
 
-test('workers of the kept release and of this tree run side by side during a rollout', {
+test('workers of an earlier release and of this tree run side by side during a rollout', {
   timeout: 240_000,
 }, async () => {
   const old = await startBuildWorkers(server.url, oldModules);
@@ -139,7 +141,7 @@ test('workers of the kept release and of this tree run side by side during a rol
   await current.stop();
 });
 
-test('the kept release refuses a database of a newer schema, as this tree does, and changes nothing', async () => {
+test('an earlier release and this tree refuse a database of a newer schema, and change nothing', async () => {
   const newer = { schema: String(SCHEMAS.current + 1), shards: String(SHARDS) };
   await redis.hset('{tf}:database', newer);
   for (const modules of [oldModules, THIS_TREE]) {
@@ -156,7 +158,7 @@ test('the kept release refuses a database of a newer schema, as this tree does, 
 test.each([
   ['set', 'refused'],
   ['hash', 'raised'],
-])('a database of schema 1 whose conversation has an index of type %s is %s', async (type, end) => {
+])('a database of schema 1 whose conversation has an index of type %s is %s when it is opened', async (type, end) => {
   const stored = { schema: '1', shards: String(SHARDS) };
   await redis.hset('{tf}:database', stored);
   if (type === 'set') await redis.sadd('{tf0}:_:ix:c1', '{tf0}:_:t:c1:t1');
@@ -177,7 +179,7 @@ test.each([
   expect(await redis.hgetall('{tf}:database')).toEqual(stored);
 });
 
-test('records keep the types and fields of the kept release', {
+test('records keep the types and fields of an earlier release', {
   timeout: 180_000,
 }, async () => {
   const workers = await startBuildWorkers(server.url, THIS_TREE, 'hold');

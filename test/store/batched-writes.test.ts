@@ -35,14 +35,14 @@ test('commands of one pass of the event loop reach Redis in one write, in order'
   expect(writes()).toBe(2);
 });
 
-test('commands that wait for the end of the pass are sent again after the connection is lost', async () => {
+test('commands that wait for the end of a pass of the event loop are sent again after the connection is lost', async () => {
   const redis = await connect();
   const answer = redis.echo('kept');
   redis.stream.destroy();
   expect(await answer).toBe('kept');
 });
 
-test('a command that is followed by a disconnect in the same pass is still sent', async () => {
+test('a command that is followed by a disconnect in the same pass of the event loop is still sent', async () => {
   const [redis, other] = [await connect(), await connect()];
   const key = `batched-writes-${process.pid}`;
   onTestFinished(async () => void (await other.del(key)));

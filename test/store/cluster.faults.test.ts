@@ -24,7 +24,7 @@ const MEMORY_LIMIT = 1_000_000_000;
 const isThere = await hasServer();
 
 /** The server refuses a script unless all its keys are passed to it and are in one hash slot. */
-describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or valkey-server)', () => {
+describe.skipIf(!isThere)('a store in a Cluster (skipped where PATH has no redis-server or valkey-server)', () => {
   let opened: RedisCluster | undefined;
   beforeAll(async () => {
     opened = await startCluster(NODES);
@@ -42,7 +42,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
 
   for (const room of STORE_ROOMS) describeStore(room, 'a Cluster', () => openRedisStoreHarness(openClusterRedis));
 
-  test('a reader in a Cluster gets a notice of each batch of pieces', async () => {
+  test('a reader in a Cluster gets a notice of each batch of streamed text', async () => {
     const { redis, keyspace } = openClusterRedis();
     const subscriber = new Subscriber(redis);
     onTestFinished(() => subscriber.close());
@@ -51,7 +51,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     ]);
   });
 
-  test('simultaneous questions for followed turns get the answer of their turn on every node of a Cluster', async () => {
+  test('simultaneous isFollowed calls each get the answer for their own turn on every node of a Cluster', async () => {
     const { redis, keyspace } = openClusterRedis();
     const store = openStore(redis, keyspace);
     const conversations = Array.from({ length: 40 }, newConversation);
@@ -131,7 +131,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     expect(writes.reduce((sum, spy) => sum + spy.mock.calls.length, 0)).toBe(1);
   });
 
-  test('in a Cluster, a worker finds another one whose connection to the node of the presence has ended', async () => {
+  test('in a Cluster, a worker detects another worker whose connection to the node of its presence has ended', async () => {
     const { nodes } = opened as RedisCluster;
     const keyspace = new Keyspace(4);
     const hire = (worker: string) => {

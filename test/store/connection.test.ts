@@ -43,7 +43,7 @@ async function openImpatient(): Promise<Redis> {
   return redis;
 }
 
-test('a call gets its answer even if its own process was blocked for longer than the limit', async () => {
+test('a Redis call gets its answer even if its own process was blocked for longer than the limit of silence', async () => {
   const redis = await openImpatient();
   const answer = redis.echo('there');
   const until = performance.now() + 3 * SILENCE_MS;
@@ -51,7 +51,7 @@ test('a call gets its answer even if its own process was blocked for longer than
   expect(await answer).toBe('there');
 });
 
-test('a call behind a long queue waits as long as Redis answers the calls before it', async () => {
+test('a Redis call behind a long queue waits as long as Redis answers the calls before it', async () => {
   const redis = await openImpatient();
   const work = `local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end
     local till = now() + ${SILENCE_MS / 10} while now() < till do end return #ARGV[1]`;
@@ -61,7 +61,7 @@ test('a call behind a long queue waits as long as Redis answers the calls before
   expect(answers).toEqual(Array.from({ length: 20 }, () => argument.length));
 });
 
-test('a silent Redis fails each call after the same time, however long it has been silent', async ({ skip }) => {
+test('each call to a silent Redis fails after the same time, however long Redis has been silent', async ({ skip }) => {
   const server = await startOwnRedis(skip);
   const redis = openConnection({ url: server.url, failsFast: true, failSilenceMs: SILENCE_MS });
   onTestFinished(() => redis.disconnect());

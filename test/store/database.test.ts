@@ -78,7 +78,7 @@ test.each([
   },
 );
 
-test('a refused database gets no field that it lacks', async () => {
+test('a database that openDatabase refuses gets no missing field filled in', async () => {
   await redis.hset('{tf}:database', 'schema', '7');
   await expect(openDatabase(redis, { shards: 64 }, RANGE)).rejects.toMatchObject({ field: 'schema' });
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: '7' });

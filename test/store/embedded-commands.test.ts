@@ -123,7 +123,7 @@ async function run(client: Redis, [name, ...args]: readonly (string | Buffer)[])
   }
 }
 
-test('each command replies as Redis does', async () => {
+test('each command of the in-process Redis replies as a Redis server does', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyCommand, { minLength: 1, maxLength: 40 }), async (commands) => {
       for (const client of [redis, embedded]) await client.unlink('{d}a', '{d}b', '{d}c', '{d}equal');

@@ -27,7 +27,7 @@ const READS = [
   ['XRANGE', 'stream', '-', '+'],
 ] as const;
 
-test('a copy of a database has all keys, and neither changes with the other', async () => {
+test('a copy of an in-process database has all keys, and neither database changes with the other', async () => {
   const redis = await EmbeddedRedis.open();
   const run = (commands: readonly (readonly [string, ...string[]])[]) =>
     commands.map(([name, ...args]) => redis.run(name, args));

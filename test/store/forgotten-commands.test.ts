@@ -14,7 +14,7 @@ const copied = (url: string) => {
 test.each([
   ['a connection', own],
   ['a copied connection', copied],
-])('%s that is cut before it is ready forgets no command', async (_, open) => {
+])('%s that is cut before it is ready still answers the commands sent before the cut', async (_, open) => {
   const proxy = await FaultyProxy.listen(Number(new URL(inject('redisUrl')).port));
   onTestFinished(() => proxy.close());
   proxy.swallow();

@@ -64,7 +64,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await expect(sweeper.sweepOnce()).rejects.toMatchObject({ code: 'redis_full' });
   });
 
-  test('on a full Redis, a worker still gets the lease to measure the gauges', async () => {
+  test('on a full Redis, a worker still gets the lease to measure the shared gauges', async () => {
     const { redis } = server;
     const { measures, store } = connected;
     await redis.config('SET', 'maxmemory', 1);
@@ -76,7 +76,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     expect(await measures.measureServers()).toMatchObject({ usedRatio: expect.any(Number) });
   });
 
-  test('on a full Redis, a failed turn is settled, and a settlement with a last step is refused as a whole', async () => {
+  test('on a full Redis, a failed turn can be settled, but a settlement with a last step is refused as a whole', async () => {
     const { redis } = server;
     const { store } = connected;
     await redis.config('SET', 'maxmemory', 0);

@@ -52,7 +52,7 @@ test.each([
   { turns: 1_000, perSecond: 10, answerMs: 20_000, retryAfterMs: 1_000 },
   { turns: 4_000, perSecond: 100, answerMs: 0, retryAfterMs: 1_000 },
 ])(
-  '$turns turns at $perSecond/s with calls of $answerMs ms end within twice the ideal time, if refusals ask for $retryAfterMs ms',
+  '$turns turns at a rate limit of $perSecond calls/s of $answerMs ms end within twice the ideal time (retry after $retryAfterMs ms)',
   async ({ turns, perSecond, answerMs, retryAfterMs }) => {
     const ended = await run({ turns, treat: limitedProvider(perSecond, answerMs, retryAfterMs) });
     const idealMs = (turns / perSecond) * 1_000 + answerMs;
@@ -63,7 +63,7 @@ test.each([
   120_000,
 );
 
-test('2 % of refusals without a time do not slow 10 calls a second of 20 s', async () => {
+test('refusals of 2 % of calls without a retry time do not slow 10 calls a second of 20 s each', async () => {
   const random = seeded(3);
   const ended = await run({
     turns: 3_000,
@@ -75,7 +75,7 @@ test('2 % of refusals without a time do not slow 10 calls a second of 20 s', asy
   expect(ended.callsPerTurn).toBeLessThanOrEqual(1.1);
 }, 120_000);
 
-test('a list of models calls its first model again right after the only pause', async () => {
+test('a chain of models calls its first model again right after that model’s only pause', async () => {
   let refusals = 0;
   const { turns } = await run({
     turns: 300,
@@ -92,7 +92,7 @@ test('a list of models calls its first model again right after the only pause', 
 });
 
 test.each([20_000, undefined])(
-  'turns of a provider that is limited for 20 minutes end soon after it, if refusals ask for %s ms',
+  'turns of a provider that refuses calls for 20 minutes end soon after that time (retry after %s ms)',
   async (retryAfterMs) => {
     const healthy = limitedProvider(1, 1_000, 1_000);
     let beganAt: number | undefined;
@@ -108,7 +108,7 @@ test.each([20_000, undefined])(
   },
 );
 
-test('canceled turns do not leave the calls of a gate unused', async () => {
+test('a canceled turn at a rate-limit gate frees its place in the line for other turns', async () => {
   const concurrent = { concurrent: 1 };
   const { lastMs } = await run({
     turns: 20,

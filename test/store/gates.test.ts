@@ -34,13 +34,13 @@ async function passAfter(waiter: string, settings = {}): Promise<number> {
   }
 }
 
-test('a gate that limits nothing is open, and writes nothing', async () => {
+test('the rate-limit gate of a model without limits lets every call pass, and writes nothing to Redis', async () => {
   expect(await enter('a')).toEqual({ status: 'open' });
   expect(await suite.redis.exists(suite.keyspace.gate(gate).state)).toBe(0);
 });
 
-describe('a pause', () => {
-  test('lasts as long as the provider asks, and holds every caller until then', async () => {
+describe('a pause of a rate-limit gate', () => {
+  test('a pause of a rate-limit gate lasts as long as the provider asks, and holds every caller until then', async () => {
     const waitMs = await limit('a', { retryAfterMs: 20_000 });
     expect(waitMs).toBeGreaterThanOrEqual(19_000);
     world.now += 18_000;
@@ -49,18 +49,18 @@ describe('a pause', () => {
     expect(await enter('a')).toEqual({ status: 'passed' });
   });
 
-  test('only grows: a later refusal that asks for less does not shorten it', async () => {
+  test('a pause of a rate-limit gate is not shortened by a later refusal that asks for less', async () => {
     await limit('a', { retryAfterMs: 20_000 });
     await limit('b', { retryAfterMs: 1_000, callMs: 500 });
     expect((await readField('paused')) - world.now).toBe(20_000);
   });
 
-  test('lasts at most an hour, whatever time the provider names', async () => {
+  test('a pause of a rate-limit gate lasts at most an hour, whatever time the provider names', async () => {
     await limit('a', { retryAfterMs: 1e15 });
     expect((await readField('paused')) - world.now).toBe(3_600_000);
   });
 
-  test('without a time doubles with each refused probe, up to 30 s', async () => {
+  test('a pause without a retry time doubles with each refused probe call, up to 30 s', async () => {
     const pauses: number[] = [];
     for (let probe = 0; probe < 8; probe += 1) {
       if (probe > 0) expect(await enter('a')).toEqual({ status: 'passed' });
@@ -71,7 +71,7 @@ describe('a pause', () => {
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   });
 
-  test('does not double once a probe was accepted', async () => {
+  test('a pause without a retry time does not double once a probe call was accepted', async () => {
     await limit('a');
     world.now += 1_000;
     await passAfter('a');
@@ -82,7 +82,7 @@ describe('a pause', () => {
     expect((await readField('paused')) - world.now).toBeLessThanOrEqual(1_000);
   });
 
-  test('does not grow the rate: probes that are refused leave it as it was', async () => {
+  test('refused probe calls leave the rate of a rate-limit gate unchanged', async () => {
     await limit('a');
     const before = await readField('rate');
     for (let probe = 0; probe < 20; probe += 1) {
@@ -94,8 +94,8 @@ describe('a pause', () => {
   });
 });
 
-describe('the line', () => {
-  test('lets waiters pass in the order of their arrival, even if a later one asks first', async () => {
+describe('the line of waiters at a rate-limit gate', () => {
+  test('the line at a rate-limit gate lets waiters pass in the order of their arrival, even if a later waiter asks first', async () => {
     await enter('first', { requestsPerMinute: 60 });
     await enter('second', { requestsPerMinute: 60 });
     await enter('third', { requestsPerMinute: 60 });
@@ -104,7 +104,7 @@ describe('the line', () => {
     expect(await enter('second', { requestsPerMinute: 60 })).toEqual({ status: 'passed' });
   });
 
-  test('does not wait for a waiter that was canceled in its sleep', async () => {
+  test('the line at a rate-limit gate does not wait for a waiter that was canceled while it slept', async () => {
     const settings = { concurrent: 1 };
     await enter('calling', settings);
     await enter('canceled', { ...settings, patienceMs: 0 });
@@ -113,7 +113,7 @@ describe('the line', () => {
     expect(await enter('next', settings)).toEqual({ status: 'passed' });
   });
 
-  test('does not wait for a waiter whose worker died at the gate', async () => {
+  test('the line at a rate-limit gate does not wait for a waiter whose worker died', async () => {
     const settings = { concurrent: 1 };
     await enter('calling', settings);
     await enter('dead', settings);
@@ -124,7 +124,7 @@ describe('the line', () => {
     expect(await enter('next', settings)).toEqual({ status: 'passed' });
   });
 
-  test('keeps the place of a waiter that comes back late', async () => {
+  test('the line at a rate-limit gate keeps the place of a waiter that comes back late', async () => {
     const settings = { requestsPerMinute: 60 };
     await enter('calling', settings);
     await enter('late', { ...settings, patienceMs: 0 });
@@ -139,14 +139,14 @@ describe('the line', () => {
     expect(await enter('late', settings)).toEqual({ status: 'passed' });
   });
 
-  test('forgets a waiter that gave its place back, and counts it no longer', async () => {
+  test('the line at a rate-limit gate neither keeps nor counts a waiter that gave back its place', async () => {
     await limit('a', { retryAfterMs: 1_000 });
     await world.leave(gate, 'a', 'left');
     const { waiters, due, present } = suite.keyspace.gate(gate);
     expect(await suite.redis.exists(waiters, due, present)).toBe(0);
   });
 
-  test('puts a refused caller before callers that never called', async () => {
+  test('the line at a rate-limit gate puts a refused caller before callers that never called', async () => {
     await limit('first', { retryAfterMs: 5_000 });
     await enter('waiting');
     await limit('refused', { callMs: 100 });
@@ -157,7 +157,7 @@ describe('the line', () => {
     ]);
   });
 
-  test('wakes the waiters of a long line more often than 25 times a second', async () => {
+  test('a rate-limit gate wakes the waiters of a long line more often than 25 times a second', async () => {
     await limit('first', { retryAfterMs: 1_000 });
     const waits: number[] = [];
     for (let waiter = 0; waiter < 2_000; waiter += 1) {
@@ -169,8 +169,8 @@ describe('the line', () => {
   });
 });
 
-describe('the rate', () => {
-  test('grows only while calls use it', async () => {
+describe('the rate of a rate-limit gate', () => {
+  test('the rate of a rate-limit gate grows only while calls use up the current rate', async () => {
     await limit('a', { retryAfterMs: 1_000 });
     for (let call = 0; call < 200; call += 1) {
       world.now += 10_000;
@@ -180,7 +180,7 @@ describe('the rate', () => {
     expect(await readField('rate')).toBe(1 / 1_000);
   });
 
-  test('ends its growth at a few times what calls use', async () => {
+  test('the rate of a rate-limit gate stops growing at a few times the rate at which calls arrive', async () => {
     await limit('a', { retryAfterMs: 0 });
     for (let call = 0; call < 2_000; call += 1) {
       world.now += 100;
@@ -189,7 +189,7 @@ describe('the rate', () => {
     expect(await readField('rate')).toBeLessThan(50 / 1_000);
   });
 
-  test('is lowered once for calls that one limit refused together', async () => {
+  test('the rate of a rate-limit gate is lowered only once for calls that one limit refused together', async () => {
     await limit('a', { retryAfterMs: 0 });
     for (let call = 0; call < 30; call += 1) await passAfter(`c${call}`, { patienceMs: 0 });
     const before = await readField('rate');
@@ -197,7 +197,7 @@ describe('the rate', () => {
     expect((await readField('rate')) / before).toBeCloseTo(0.8);
   });
 
-  test('is not lowered by a refusal of one call among many answered ones', async () => {
+  test('the rate of a rate-limit gate is not lowered by one refused call among many answered calls', async () => {
     await limit('a', { retryAfterMs: 0 });
     const before = [await readField('rate'), await readField('paused'), await readField('level')];
     world.now += 1_000;
@@ -206,14 +206,14 @@ describe('the rate', () => {
   });
 });
 
-describe('limits that are set', () => {
-  test('tokens a minute hold calls until the tokens of earlier ones are paid', async () => {
+describe('configured limits of a rate-limit gate', () => {
+  test('tokensPerMinute holds a call until the tokens of earlier calls are refilled', async () => {
     const settings = { tokensPerMinute: 60_000, tokens: 5_000 };
     expect(await enter('a', settings)).toEqual({ status: 'passed' });
     expect(await passAfter('b', { ...settings, patienceMs: 0 })).toBeGreaterThanOrEqual(5_000);
   });
 
-  test('a refusal does not discard tokens that were refilled', async () => {
+  test('a refused call does not discard tokens that were refilled since the last call', async () => {
     const settings = { tokensPerMinute: 60_000, tokens: 5_000 };
     await enter('a', settings);
     world.now += 4_500;
@@ -222,7 +222,7 @@ describe('limits that are set', () => {
     expect(await enter('b', settings)).toEqual({ status: 'passed' });
   });
 
-  test('calls at the same time end with their reports, or a minute after the last renewal', async () => {
+  test('a call stops counting toward the limit concurrent when it reports its end, or a minute after its last renewal', async () => {
     const settings = { concurrent: 2 };
     await enter('a', settings);
     await enter('b', settings);
@@ -234,7 +234,7 @@ describe('limits that are set', () => {
     expect(await enter('d', settings)).toEqual({ status: 'passed' });
   });
 
-  test('a renewal keeps the places of calls for longer than their key was to live', async () => {
+  test('holdPlaces keeps the places of running calls beyond the TTL of their key', async () => {
     await enter('a', { concurrent: 1 });
     const { calls } = suite.keyspace.gate(gate);
     await suite.redis.pexpire(calls, 5_000);
@@ -243,7 +243,7 @@ describe('limits that are set', () => {
     expect(await suite.redis.zrange(calls, '0', '-1')).toEqual(['a']);
   });
 
-  test('waiters far behind for a full gate stay away for longer', async () => {
+  test('waiters far back in the line of a full rate-limit gate are told to come back later than waiters in front', async () => {
     const settings = { concurrent: 1, patienceMs: 0 };
     await enter('a', settings);
     await world.leave(gate, 'a', 'answered', { callMs: 20_000 });
@@ -257,8 +257,8 @@ describe('limits that are set', () => {
   });
 });
 
-describe('the end of a gate', () => {
-  test('comes a minute after the last held call, although calls pass', async () => {
+describe('the end of a rate-limit gate', () => {
+  test('a rate-limit gate ends a minute after the last held call, although calls pass', async () => {
     await limit('a', { retryAfterMs: 1_000 });
     const { state } = suite.keyspace.gate(gate);
     world.now += 1_000;
@@ -268,7 +268,7 @@ describe('the end of a gate', () => {
     expect(await suite.redis.pttl(state)).toBeLessThanOrEqual(30_000);
   });
 
-  test('is noticed by the next caller, and the gate is named no longer', async () => {
+  test('the next caller after the end of a rate-limit gate passes, and the gate is no longer listed', async () => {
     await limit('a', { retryAfterMs: 1_000 });
     expect(await world.store.nameGates()).toContain(gate);
     await suite.redis.del(suite.keyspace.gate(gate).state);
@@ -276,7 +276,7 @@ describe('the end of a gate', () => {
     expect(await world.store.nameGates()).not.toContain(gate);
   });
 
-  test('drops the names of gates that have ended when another gate holds a call', async () => {
+  test('a rate-limit gate that holds a call removes ended gates from the list', async () => {
     const ended = `${gate}-ended`;
     await suite.redis.zadd(suite.keyspace.gates(), 1, ended);
     await limit('a', { retryAfterMs: 1_000 });

@@ -38,7 +38,7 @@ async function readLease(conversation: ConversationRef) {
 
 const LONG = TURN_LIMITS.leaseMs - 1_500;
 
-test('the leases of a worker are extended, also one that has lapsed, and no lease of another worker', async () => {
+test('a worker extends its own leases, even a lapsed lease, and no lease of another worker', async () => {
   const [mine, lapsed, other] = await Promise.all(['a', 'a', 'b'].map((name) => claim(`${ownerPrefix(`w-${name}`)}1`)));
   if (mine === undefined || lapsed === undefined || other === undefined) throw new Error('three claims');
   await endLease(mine.conversation, 2_000);
@@ -54,7 +54,7 @@ test('the leases of a worker are extended, also one that has lapsed, and no leas
   expect(await store.heartbeat(lapsed.lease)).toEqual({ status: 'renewed' });
 });
 
-test('a turn that another worker has claimed after its lease lapsed is not touched', async () => {
+test('a worker does not extend the lapsed lease of a turn that another worker has claimed', async () => {
   const { conversation, lease } = await claim(`${ownerPrefix('w-c')}1`);
   await endLease(conversation, -1_000);
   const next = await store.claim(conversation, `${ownerPrefix('w-d')}1`, 'w2');
@@ -65,7 +65,7 @@ test('a turn that another worker has claimed after its lease lapsed is not touch
   expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
 });
 
-test('with an owner, only the lease of that owner is extended', async () => {
+test('extending leases for one owner extends only the lease of that owner', async () => {
   const [own, other] = [await claim(`${ownerPrefix('w-e')}1`), await claim(`${ownerPrefix('w-e')}2`)];
   await endLease(own.conversation, 2_000);
   await endLease(other.conversation, 2_000);
@@ -74,7 +74,7 @@ test('with an owner, only the lease of that owner is extended', async () => {
   expect((await readLease(other.conversation)).leftMs).toBeLessThanOrEqual(2_000);
 });
 
-test('the claims of a worker on summaries are extended while their pass waits', async () => {
+test('a worker extends its claims on summaries while their compaction pass waits', async () => {
   const { conversation } = await claim(`${ownerPrefix('w-g')}1`);
   const [mine, other] = [`${ownerPrefix('w-h')}1`, `${ownerPrefix('w-i')}1`];
   await store.requestPass({ conversation, passId: 'p1', wake: 'pw', reasons: ['hard_limit'], calibration: 1 });
@@ -91,7 +91,7 @@ test('the claims of a worker on summaries are extended while their pass waits', 
   expect(otherMs).toBeLessThanOrEqual(1_000);
 });
 
-test('a kept cause extends nothing, names the block in the failure of a poison turn, and ends with the next claim', async () => {
+test('keepCause extends no lease, names the event-loop block in the failure of a poison turn, and lasts until the next claim', async () => {
   const { conversation, lease } = await claim(`${ownerPrefix('w-j')}1`);
   await endLease(conversation, 2_000);
   const cause = 'Its event loop was blocked for more than 60 s by the tool "scan"';

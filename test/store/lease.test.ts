@@ -27,13 +27,13 @@ test.each<[string, () => Promise<unknown>]>([
   expect(await hold('a', 60_000)).toEqual(expect.any(Number));
 });
 
-test('a lease of another type is taken over once it has lapsed', async () => {
+test('a lease key of the wrong type can be taken over once it has expired', async () => {
   await redis.rpush(key, 'x');
   await redis.pexpire(key, 50);
   await expect.poll(() => hold('a', 60_000)).toEqual(expect.any(Number));
 });
 
-test('every process gets the lease to sweep while the server of the lease does not answer', async () => {
+test('every process may sweep while the server with the lease to sweep does not answer', async () => {
   const { port = 0, password } = redis.options;
   const proxy = await FaultyProxy.listen(port);
   const client = new Redis(proxy.url, { ...(password && { password }) });
@@ -49,7 +49,7 @@ test('every process gets the lease to sweep while the server of the lease does n
   expect(await sweeps.holdSweeping('a', 60_000)).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('a sweep of due shards sets a list of due work aside that cannot be read', async () => {
+test('a sweep of due shards sets aside a list of due work that it cannot read', async () => {
   const [shard = 0] = keyspace.shardNumbers();
   await redis.set(keyspace.ready(shard), 'x');
   onTestFinished(async () => void (await redis.del(keyspace.ready(shard))));

@@ -89,7 +89,7 @@ describe.each([
 });
 
 describe('unanswered tool calls in Redis', () => {
-  test('a result is recorded without reading the answers that services gave to other calls', async () => {
+  test('a tool result is recorded without reading the answers that services gave to other calls', async () => {
     const { lease, ids } = await openCalls(10);
     await store.suspend(lease, { for: 'tools', step: 'm1', waitMs: 0, calls: toWaitFor(ids) });
     const answers = bring(ids, 'tools', () => JSON.stringify('x'.repeat(100_000)));
@@ -99,7 +99,7 @@ describe('unanswered tool calls in Redis', () => {
     expect(await countRecord(claimed.lease, resultStep(`t:${first}`, first))).toBeLessThan(100_000);
   });
 
-  test('unanswered tool calls are read in the order in which they were made, also after some were answered', async () => {
+  test('unanswered tool calls are read in the order in which they were made, even after some calls were answered', async () => {
     const { lease, ids } = await openCalls(200);
     for (const id of [ids[3], ids[150], ids[0]]) await store.recordStep(lease, resultStep(`t:${id}`, id as string));
     const state = await store.readConversation(lease.conversation);

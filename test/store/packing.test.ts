@@ -43,7 +43,7 @@ describe('packs in Redis', () => {
     expect(await redis.exists(keyspace.key(conversation, 'pk'))).toBe(0);
   });
 
-  test('an entry that changes while it is packed stays in the log, with all others of its pack', async () => {
+  test('a log entry that changes while it is packed stays in the log, with all other entries of its pack', async () => {
     const conversation = await makeSummarized();
     const key = keyspace.key(conversation, 'log');
     const packed = await packDuring(conversation, async () => {
@@ -72,7 +72,7 @@ describe('packs in Redis', () => {
         await redis.rpush(keyspace.key(conversation, 'mb'), 't1');
       },
     ],
-  ])('a pack with an entry that has become %s meanwhile is not written', async (_, change) => {
+  ])('a pack is not written if one of its entries has become %s meanwhile', async (_, change) => {
     const conversation = await makeSummarized();
     const packed = await packDuring(conversation, () => change(conversation));
     expect(packed.entries).toBe(0);
@@ -82,7 +82,7 @@ describe('packs in Redis', () => {
   test.each([
     ['a new message', (conversation: ConversationRef) => store.append(appendOf(conversation, 40, 1))],
     ['a new version', (conversation: ConversationRef) => redis.hset(keyspace.key(conversation, 'c'), 'version', 2)],
-  ])('%s while packing ends keeps the conversation due', async (_, change) => {
+  ])('%s at the end of packing keeps the conversation due for packing', async (_, change) => {
     const conversation = await makeSummarized();
     await packDuring(conversation, async () => void (await change(conversation)), 'end-packing');
     const list = keyspace.unpacked(keyspace.shardOf(conversation));
@@ -132,7 +132,7 @@ describe('packs in Redis', () => {
     },
   );
 
-  test('a read gets entries from the log that a failover has moved back there while it ran', async () => {
+  test('a read gets log entries that a failover moves from a pack back to the log during the read', async () => {
     const conversation = await makeSummarized();
     const before = await store.readLog(conversation, all);
     const [log, packs] = [keyspace.key(conversation, 'log'), keyspace.key(conversation, 'pk')];
@@ -146,7 +146,7 @@ describe('packs in Redis', () => {
     spied.mockRestore();
   });
 
-  test('a read of entries that are spread over packs reads each pack once', async () => {
+  test('a read of entries from several packs reads each pack once', async () => {
     const conversation = await makeConversation(store, 600);
     const { lease } = await claimPass(store, conversation);
     await store.commitVersion(lease, commitOf(0, 500));
@@ -164,7 +164,7 @@ describe('packs in Redis', () => {
     spied.mockRestore();
   });
 
-  test('the user message of the running turn stays in the log, because scripts read it', async () => {
+  test('packing leaves the user message of the running turn in the log, because scripts read it', async () => {
     const conversation = newConversation();
     await store.accept({ ...turnOf(conversation), wake: 'w' });
     const claim = await store.claim(conversation, 'owner', 'wake');
@@ -218,7 +218,7 @@ describe('packs in Redis', () => {
     expect(await redis.hlen(key)).toBe(40);
   });
 
-  test('damage to the list of unpacked conversations stops no turn and no packing of other shards', async () => {
+  test('a damaged list of unpacked conversations stops neither turns nor the packing of other shards', async () => {
     const conversation = newConversation();
     const list = keyspace.unpacked(keyspace.shardOf(conversation));
     await redis.unlink(list);
@@ -234,7 +234,7 @@ describe('packs in Redis', () => {
     expect(await redis.zscore(list, 'no conversation')).toBeNull();
   });
 
-  test('the event stream of an idle conversation gives back the memory that Redis reserved for it', async () => {
+  test('packing an idle conversation frees the memory that Redis reserved for its event stream', async () => {
     const conversation = await makeSummarized();
     const events = keyspace.key(conversation, 'ev');
     const before = {
@@ -294,7 +294,7 @@ test('the name of a pack lists exactly the seqs of its entries', () => {
   );
 });
 
-test('a pack holds the same texts, whatever characters they have', async () => {
+test('a pack returns the same texts, whatever characters they have', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ unit: 'binary' })), async (texts) => {
       expect(await unpack({ key: 'key', field: '1' }, await pack(texts))).toEqual(texts);

@@ -79,7 +79,7 @@ function openRedisCrew() {
 const crews: Record<string, () => Crew> = { memory: openMemoryCrew, Redis: openRedisCrew };
 
 describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) => {
-  it('findSilent finds a worker whose connection has ended and whose key is stale, until one caller removes it', async () => {
+  it('findSilent returns a worker whose connection has ended and whose key is stale, until a caller removes the worker', async () => {
     const { hire, age, disconnect } = open();
     const [one, killed] = [hire('one'), hire('killed')];
     await killed.renewPresence(nameWorker('killed'));
@@ -93,7 +93,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     expect(await one.findSilent()).toEqual([]);
   });
 
-  it('findSilent finds no worker that is connected and frozen, until the worker counts as lost', async () => {
+  it('findSilent does not return a connected worker that is frozen, until the worker counts as lost', async () => {
     const { hire, age } = open();
     const [one, frozen] = [hire('one'), hire('frozen')];
     await frozen.renewPresence(nameWorker('frozen'));
@@ -106,7 +106,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     expect(await one.removeSilent('frozen')).toBe(true);
   });
 
-  it('findAgent finds an agent while a worker has it, and otherwise tells for how long it has been missing', async () => {
+  it('findAgent finds an agent while a worker has it, and otherwise returns how long the agent has been missing', async () => {
     const { hire } = open();
     const [one, two] = [hire('one'), hire('two')];
     await one.renewPresence({ ...nameWorker('one'), agents: ['a', 'a.b'] });
@@ -119,7 +119,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     expect(await one.findAgent('b', 'turn')).toMatchObject({ status: 'missing' });
   });
 
-  it('findAgent finds an agent only in a worker of the role', async () => {
+  it('findAgent finds an agent only in a worker of the requested role', async () => {
     const { hire } = open();
     const [one, two] = [hire('one'), hire('two')];
     await one.renewPresence({ ...nameWorker('one'), roles: ['compaction', 'summarization'], agents: ['a'] });
@@ -129,7 +129,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     expect(await one.findAgent('a', 'turn')).toEqual({ status: 'served' });
   });
 
-  it('findAgent counts a worker of an earlier release, which lists no agents, as one that may have any', async () => {
+  it('findAgent assumes that a worker of an earlier release, which lists no agents, may have any agent', async () => {
     const { hire } = open();
     const old = hire('old');
     await old.renewPresence(nameWorker('old'));
@@ -148,7 +148,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     expect(await one.findSilent()).toEqual([]);
   });
 
-  it('a worker that was removed by mistake is found again after its next renewal', async () => {
+  it('a worker that removeSilent removed by mistake is found again after its next renewal', async () => {
     const { hire, age } = open();
     const [one, late] = [hire('one'), hire('late')];
     await late.renewPresence(nameWorker('late'));
@@ -159,7 +159,7 @@ describe.each(Object.entries(crews))('the presence of workers in %s', (_, open) 
     expect(await one.findSilent()).toMatchObject([{ worker: 'late', state: 'lost' }]);
   });
 
-  it('a stopped worker is not found', async () => {
+  it('findSilent does not return a worker that has stopped', async () => {
     const { hire, age, disconnect } = open();
     const [one, stopped] = [hire('one'), hire('stopped')];
     await stopped.renewPresence(nameWorker('stopped'));
@@ -190,7 +190,7 @@ describe('the presence of workers in Redis', () => {
     expect(await idOf()).toBe(String(await connection.client('ID')));
   });
 
-  it('findSilent finds a worker whose connection id belongs to another connection now', async () => {
+  it('findSilent returns a worker whose connection id now belongs to another connection', async () => {
     const crew = openRedisCrew();
     const [one, other] = [crew.hire('one'), crew.hire('other')];
     await other.renewPresence(nameWorker('other'));
@@ -202,7 +202,7 @@ describe('the presence of workers in Redis', () => {
   it.each([
     ['an ACL forbids CLIENT', ['-client|list', '-client|id']],
     ['an ACL forbids CLIENT LIST', ['-client|list']],
-  ])('if %s, a worker has no connection id, and counts as silent only when it is lost', async (_why, rules) => {
+  ])('if %s, a worker has no connection id, and counts as silent only after it counts as lost', async (_why, rules) => {
     const crew = openRedisCrew();
     await crew.redis.call('ACL', 'SETUSER', 'no-client', 'on', 'nopass', '~*', '&*', '+@all', ...rules);
     onTestFinished(async () => {

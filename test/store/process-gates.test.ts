@@ -54,13 +54,13 @@ const refuse = (options: { readonly retryAt?: number; readonly isLimit?: boolean
 };
 const caught = (call: Promise<unknown>) => call.then(() => undefined).catch((error: unknown) => error);
 
-test('a call without limits writes nothing to Redis', async () => {
+test('a call to a model without limits writes nothing to Redis', async () => {
   const { first, model, suite } = await open();
   expect(await first.gateFor('t').pass(model('a'), request(), answer)).toBe(fine);
   expect(await suite.redis.exists(suite.keyspace.gate(model('a').profile.id).state)).toBe(0);
 });
 
-test('a call that waits for a full gate leaves its worker after a second in all', async () => {
+test('a call that waits at a full rate-limit gate frees its worker after a second in total', async () => {
   const { first, model, advance } = await open();
   const busy = model('a', { concurrent: 1 });
   const ends = Promise.withResolvers<GatedAnswer>();
@@ -75,7 +75,7 @@ test('a call that waits for a full gate leaves its worker after a second in all'
   await calling;
 });
 
-test('a canceled call gives its place at the gate back at once', async () => {
+test('a canceled call gives back its place at the rate-limit gate at once', async () => {
   const { first, model, advance, countWaiters } = await open();
   const busy = model('a', { concurrent: 1 });
   const ends = Promise.withResolvers<GatedAnswer>();
@@ -91,7 +91,7 @@ test('a canceled call gives its place at the gate back at once', async () => {
   await calling;
 });
 
-test('a caller that goes to another model leaves the line of the first one', async () => {
+test('a caller that switches to another model leaves the line of the first model’s rate-limit gate', async () => {
   const { first, model, timers, countWaiters } = await open();
   const gate = first.gateFor('t');
   const refused = await caught(gate.pass(model('a'), request(), refuse({ retryAt: timers.now() + 60_000 })));
@@ -101,7 +101,7 @@ test('a caller that goes to another model leaves the line of the first one', asy
   await expect.poll(() => countWaiters('a')).toBe(0);
 });
 
-test('another process obeys a pause a second after it began', async () => {
+test('another process obeys a pause of a rate-limit gate within a second', async () => {
   const { first, openGates, model, timers, advance } = await open();
   const other = await openGates();
   await caught(first.gateFor('t').pass(model('a'), request(), refuse({ retryAt: timers.now() + 60_000 })));
@@ -117,7 +117,7 @@ test('another process obeys a pause a second after it began', async () => {
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 'soon', {}])(
-  'the time of the next call is a number within two hours, although the model names %s',
+  'the retry time of a held call is within two hours, although the model names %s',
   async (retryAt) => {
     const { first, model, timers } = await open();
     const call = refuse({ retryAt: retryAt as number, isLimit: true });
@@ -129,7 +129,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 'soon
   },
 );
 
-test('a refusal without a time, after many answers, holds only its own call', async () => {
+test('a refusal without a retry time, after many answers, holds only the refused call itself', async () => {
   const { first, model } = await open();
   const overloaded = refuse({ isLimit: true });
   for (let call = 0; call < 30; call += 1) await first.gateFor(`t${call}`).pass(model('a'), request(), answer);
@@ -140,7 +140,7 @@ test('a refusal without a time, after many answers, holds only its own call', as
   expect(isHeldCall(again)).toBe(true);
 });
 
-test('the jitter of a long wait is a second at most', async () => {
+test('the random delay that is added to a long wait is at most a second', async () => {
   const { suite, model, timers, world } = await open();
   const gates = new Gates({ clock: timers, timers, onEvent: () => undefined, random: () => 1 });
   gates.start(world.store);
@@ -153,7 +153,7 @@ test('the jitter of a long wait is a second at most', async () => {
   expect(await suite.redis.exists(suite.keyspace.gate(model('a').profile.id).state)).toBe(1);
 });
 
-test('an answer that used up the calls of the account closes the gate for all processes, and no call is refused', async () => {
+test('an answer that used up the calls of the account holds calls in all processes, so that the provider refuses none', async () => {
   const { first, openGates, model, timers, advance } = await open();
   const other = await openGates();
   const last = async (): Promise<GatedAnswer> => ({ nextCallAt: timers.now() + 4_000 });

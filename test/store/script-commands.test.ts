@@ -38,7 +38,7 @@ async function count<Input extends readonly unknown[]>(
 /** One accepted turn in sixteen also checks names of the conversation's index. */
 const MOST = { accept: 19, claim: 14, settleAndClaim: 24, settle: 22, settleWithIdleTtl: 25 };
 
-test('the scripts of a turn without tools run no more commands than these', async () => {
+test('the scripts of a turn without tools run no more Redis commands than the listed limits', async () => {
   const conversation = newConversation();
   const claimed = async (): Promise<ClaimedTurn> => {
     const reply = await store.claim(conversation, 'owner', 'wake');
@@ -67,7 +67,7 @@ test('the scripts of a turn without tools run no more commands than these', asyn
   expect(await settled(await claimed(), { conversationTtl: 60_000 })).toBeLessThanOrEqual(MOST.settleWithIdleTtl);
 });
 
-test('a step of a turn with many recorded steps costs no more than three further commands', async () => {
+test('a step of a turn with many recorded steps costs at most three more Redis commands', async () => {
   const conversation = newConversation();
   await store.accept(turnFor(conversation, 't'));
   const { lease } = await claimHead(store, conversation);

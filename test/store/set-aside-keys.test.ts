@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest';
 import { Keyspace } from '../../src/store/keys.ts';
 import { findKeyOfOtherType } from '../../src/store/records.ts';
 
-test('the sweep’s search for a key of the wrong Redis type passes over keys that an earlier sweep renamed', async () => {
+test('the search of a sweep for a key of the wrong Redis type skips keys that an earlier sweep renamed', async () => {
   const redis = new Redis(inject('redisUrl'));
   const keyspace = new Keyspace(4);
   const conversation = { tenant: 'set-aside', id: 'search' };

@@ -81,13 +81,13 @@ async function sweepRounds(rounds: number, isDue: ShardSweepPorts['isDue']): Pro
   return asked;
 }
 
-test('a sweep of due shards sweeps the shards with due work each time, and each other shard once in 64 times', async () => {
+test('in 64 sweeps, a shard with due work is swept each time, and each other shard once', async () => {
   const asked = await sweepRounds(64, async (shard, _, list) => shard === 1 && list === 'ready');
   const counts = Array.from({ length: 12 }, (_, shard) => asked.filter((one) => one === shard).length);
   expect(counts).toEqual([1, 64, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
 });
 
-test('a sweep of due shards finds an idle conversation within four times', async () => {
+test('four sweeps of due shards find an idle conversation in any shard', async () => {
   for (const idle of [0, 1, 2, 3, 11]) {
     const asked = await sweepRounds(4, async (shard, _, list) => shard === idle && list === 'idle');
     expect(asked).toContain(idle);
@@ -114,7 +114,7 @@ test('a sweep reports a full Redis once if no idle conversation can be erased', 
   expect(await second).toEqual({ due: [], quarantined: [] });
 });
 
-test('the leases of a gone worker end in the shards that answer, and a shard that fails or is silent is reported', async () => {
+test('the leases of a dead worker end in the shards that answer, and a failed or silent shard is reported', async () => {
   const { endLeases, answer, fail } = openShards();
   const ended = endLeases();
   answer(0);
@@ -132,7 +132,7 @@ test('the leases of a gone worker end in the shards that answer, and a shard tha
   });
 });
 
-test('the leases of a gone worker end once in a silent shard, because a second script would run late', async () => {
+test('the script that ends leases is not sent to a silent shard twice, because the second script would run late', async () => {
   const { asked, endLeases, answer } = openShards();
   const [first, second] = [endLeases(), endLeases()];
   expect(asked).toEqual([0, 1, 2]);

@@ -107,7 +107,7 @@ describe('lifetimes of Redis keys', () => {
 });
 
 describe('erase of a conversation in Redis', () => {
-  test('an erase removes every key except the one that marks the conversation as erased', async () => {
+  test('an erase removes every key except the key that marks the conversation as erased', async () => {
     const conversation = await fillConversation();
     expect((await readKeys(redis, keyspace, conversation)).length).toBe(13);
     expect(await readyOf(conversation)).toHaveLength(3);
@@ -168,7 +168,7 @@ async function settleWithTtl(conversation: ConversationRef, conversationTtl: num
   await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl }, 'w');
 }
 
-describe('a conversation that has been idle enough', () => {
+describe('the expiry of an idle conversation', () => {
   const idleOf = (conversation: ConversationRef) =>
     redis.zscore(keyspace.idle(keyspace.shardOf(conversation)), idleMember(conversation));
 
@@ -233,7 +233,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('expire keeps a conversation whose last log entry is younger than its idle TTL', async () => {
+  test('expire keeps a conversation whose last log entry is younger than the idle TTL of the conversation', async () => {
     const conversation = newConversation();
     await settleWithTtl(conversation, 3_600_000);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');

@@ -21,7 +21,7 @@ async function follow() {
   return { conversation, lease, key: keyspace.stream(conversation, 't1') };
 }
 
-test('the stream of a turn is in the index of its conversation, whenever a client begins to follow the turn', async () => {
+test('the index of a conversation contains the stream of a turn, whenever a client begins to follow the turn', async () => {
   // The index is checked at additions in one of 16 ms.
   for (let count = 0; count < 100; count += 1) {
     const { conversation } = await follow();
@@ -29,7 +29,7 @@ test('the stream of a turn is in the index of its conversation, whenever a clien
   }
 });
 
-test('a hundred questions for followed turns are answered by a few commands', async () => {
+test('a hundred simultaneous checks for followed turns are answered by a few Redis commands', async () => {
   const { key } = await follow();
   const exists = vi.spyOn(redis, 'exists');
   const followed = new ExistingKeys(redis);
@@ -43,11 +43,11 @@ test('a hundred questions for followed turns are answered by a few commands', as
   exists.mockRestore();
 });
 
-test('a reader on Redis is notified of pieces, steps and the end of its turn', async () => {
+test('a reader on Redis is notified of streamed text, steps and the end of its turn', async () => {
   expect(await countNotices(store, openStreamNotices(subscriber, keyspace))).toEqual([1, 2, 3, 4]);
 });
 
-test('a reader in the same process is notified of pieces, steps and the end of its turn', async () => {
+test('a reader in the same process is notified of streamed text, steps and the end of its turn', async () => {
   const { store: own, close } = await openEmbeddedStore();
   expect(await countNotices(own, own)).toEqual([1, 2, 3, 4]);
   close();
@@ -78,7 +78,7 @@ test('a stream is removed at the end of its TTL', async () => {
   close();
 });
 
-test('a stream keeps at most two megabytes of pieces, and drops the oldest', async () => {
+test('the stream of a turn keeps at most two megabytes of streamed text, and drops the oldest', async () => {
   const { conversation, lease, key } = await follow();
   const text = 'x'.repeat(200_000);
   for (let count = 0; count < 25; count += 1) {
@@ -90,7 +90,7 @@ test('a stream keeps at most two megabytes of pieces, and drops the oldest', asy
   expect(pieces.at(-1)).toEqual(textAt(text, 24 * text.length));
 });
 
-test('a stream keeps about ten thousand batches, which readStream returns in pages', async () => {
+test('the stream of a turn keeps about ten thousand batches, which readStream returns in pages', async () => {
   const { conversation, lease, key } = await follow();
   const most = STREAM_LIMITS.batches;
   const all = Array.from({ length: most + 500 }, (_, at) => batchOf(lease, [textAt('x', at)]));
@@ -129,7 +129,7 @@ test('readStream skips entries that it cannot decode', async () => {
   expect(page?.position).toBe(page?.entries.at(-1)?.id);
 });
 
-test('a stream key of another type fails no script of its turn', async () => {
+test('a stream key of the wrong type makes no script of its turn fail', async () => {
   const { conversation, lease, key } = await follow();
   await redis.unlink(key);
   await redis.set(key, 'x');

@@ -11,7 +11,7 @@ const SHARDS = 256;
 /** Shards that are read if one of them has work. */
 const AT_ONCE = 16;
 
-test('a sweep of 256 shards costs few commands while few of them have work', async () => {
+test('a sweep of 256 shards takes few commands while few shards have due work', async () => {
   const redis = openConnection({ url: inject('redisUrl') });
   const first = randomInt(1_000, 1_000_000) * SHARDS;
   const shards = Array.from({ length: SHARDS }, (_, index) => first + index);

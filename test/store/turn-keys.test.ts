@@ -42,7 +42,7 @@ describe('Redis keys of turns', () => {
     expect(await redis.hget(keyspace.key(conversation, 'c'), 'last')).toMatch(/^canceled \d+$/);
   });
 
-  test('a turn is not accepted after an erase while a set of the shard has another type, and nothing is written', async () => {
+  test('a turn after an erase is refused, and nothing is written, while a set of the shard has the wrong type', async () => {
     const conversation = newConversation();
     const idle = keyspace.idle(keyspace.shardOf(conversation));
     await runTurn(conversation, 'turn.1');
@@ -57,7 +57,7 @@ describe('Redis keys of turns', () => {
     expect(await redis.exists(keyspace.key(conversation, 'c'), keyspace.turn(conversation, 'turn.2'))).toBe(0);
   });
 
-  test('a turn that has waited is not claimed or settled while the set of waiting turns has another type', async () => {
+  test('a turn that has waited is neither claimed nor settled while the set of waiting turns has the wrong type', async () => {
     const conversation = newConversation();
     const shard = keyspace.shardOf(conversation);
     const [waiting, log] = [keyspace.waiting(shard), keyspace.key(conversation, 'log')];
@@ -167,7 +167,7 @@ describe('Redis keys of turns', () => {
     expect((await claimHead(store, conversation)).lease.turn).toBe('turn.3');
   });
 
-  test('the store sends the text of a script that the server does not know', async () => {
+  test('the store sends the text of a script again if the server does not know the script', async () => {
     const lua = `return '${randomUUID()}'`;
     const definition = { file: 'unread', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
     const unknown = new Script<[], unknown>(definition, keyspace, lua);

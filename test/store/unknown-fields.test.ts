@@ -8,7 +8,7 @@ const { redis, keyspace, store } = openSuiteStore();
 /** Fields that a newer program may add to our records without a new schema. */
 const LATER = { 'later.note': '{"list":[]}' };
 
-test('fields that a newer program wrote survive every write of this program', async () => {
+test('fields that a newer program wrote are kept by every write of this program', async () => {
   const conversation = await makeConversation(store, 4);
   const record = keyspace.key(conversation, 'c');
   await redis.hset(record, LATER);

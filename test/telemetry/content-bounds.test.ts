@@ -11,7 +11,7 @@ import { holdsShortly } from '../setup/held-loop.ts';
 const scope = { tenant: '_', conversation: 'c', turn: 't' };
 const SECRET = `sk-${'x'.repeat(40)}`;
 
-test('a long text in a log line is cut at a blank, so that half a secret is never shown', () => {
+test('a long text in a log line is cut at a blank, so that no part of a secret is shown', () => {
   const content = `${'a '.repeat(8_180)}${SECRET}${' b'.repeat(20_000)}`;
   const bounded = boundContent({ type: 'tool_answered', name: 'read', call: 'c1_0', content, ...scope });
   const shown = bounded.type === 'tool_answered' ? bounded.content : '';

@@ -14,7 +14,7 @@ const fail: EventListener = () => {
   throw broken;
 };
 
-test('combined listeners receive every event in order', () => {
+test('combineListeners passes every event to each listener in order', () => {
   const [first, second] = [collect(), collect()];
   const notify = combineListeners(first.listener, second.listener);
   notify(samples.turn_claimed);

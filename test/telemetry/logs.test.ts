@@ -344,7 +344,7 @@ describe('redaction of secrets', () => {
 
 describe('logged contents', () => {
   test.each(Object.values(contents).map((event) => [event.type, event] as const))(
-    'the log line of a %s event has the ids of its conversation, turn and pass',
+    'the content log line of a %s event has message contents, and the ids of its conversation and turn',
     (_, event) => {
       const { logger, written } = capture({ level: 'info', showsContent: true });
       logContents(logger)(event);

@@ -168,14 +168,14 @@ test('the worker events together change every metric except the counter of faile
 
 test.each<[string, WorkerEvent, Record<string, number>]>([
   ['a second claim of a turn counts as a reclaim', { ...claim, attempt: 2 }, { turnfold_turn_reclaims_total: 1 }],
-  ['a claim that resumes a suspended turn moves nothing', { ...claim, attempt: 1 }, {}],
+  ['a claim that resumes a suspended turn changes no metric', { ...claim, attempt: 1 }, {}],
   [
-    'a poison turn that a claim settles has no duration',
+    'a turn that a claim settles as `poison` records no duration',
     { type: 'turn_settled', ...scope, outcome: 'failed', code: 'poison' },
     { 'turnfold_turns_total{code="poison",outcome="failed"}': 1 },
   ],
   [
-    'a completed turn counts under the code none',
+    'a completed turn counts under the code `none`',
     { type: 'turn_settled', ...scope, outcome: 'completed' },
     { 'turnfold_turns_total{code="none",outcome="completed"}': 1 },
   ],
@@ -205,7 +205,7 @@ test.each<[string, WorkerEvent, Record<string, number>]>([
       'turnfold_shadow_passes_total{outcome="error",policy="shadow",strategy="none"}': 1,
     },
   ],
-])('%s', async (_, event, effect) => {
+])('the effect of one worker event on the metrics: %s', async (_, event, effect) => {
   expect(await measureEffect(event)).toEqual(effect);
 });
 
@@ -225,7 +225,7 @@ test.each<[string, WorkerEvent, RegExp]>([
     { ...emptySummary, outcome: 'refused' },
     /tokens/,
   ],
-])('%s', async (_, event, absent) => {
+])('metrics that one worker event does not change: %s', async (_, event, absent) => {
   expect(Object.keys(await measureEffect(event)).filter((series) => absent.test(series))).toEqual([]);
 });
 

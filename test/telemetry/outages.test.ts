@@ -65,7 +65,7 @@ test('a failure to explain an outage is logged, and the next outage is logged ag
   await vi.waitFor(() => expect(logged()).toStrictEqual(['store', 'outage', 'connection', 'outage']), 60_000);
 });
 
-test('when Redis is back after an outage and denies access, the denial is logged and turnfold stops watching Redis', async () => {
+test('after an outage, a Redis that denies access is logged, and turnfold stops watching this Redis', async () => {
   const { notify, lines, ends, onDenied } = openFold();
   notify(away('store'));
   await vi.waitFor(() => expect(ends).toHaveLength(1), 60_000);

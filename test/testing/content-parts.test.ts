@@ -27,7 +27,7 @@ async function open(loadContent?: Agent['loadContent']) {
 const BYTES = Buffer.from(SHORT_PDF, 'base64');
 const turn = { conversation: 'c', agent: 'eye', turn: 't', input: 'Look.' } as const;
 
-test('a turn takes images and files by URL and by bytes, which its log keeps', async () => {
+test('a turn accepts images and files by URL and by bytes, and its log keeps them', async () => {
   const { client, requests } = await open();
   const parts = [
     { type: 'image', url: 'https://files.example/a.png' },
@@ -48,7 +48,7 @@ test.each([
   ['a text', [{ type: 'text', text: 'no' }]],
   ['an unknown part', [{ type: 'video' }]],
   ['no list', 'no'],
-])('a turn refuses %s as a part', async (_, parts) => {
+])('enqueueTurn refuses %s as a message part', async (_, parts) => {
   const { client } = await open();
   const refused = client.enqueueTurn({ ...turn, parts: parts as [] });
   await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'parts' });
@@ -75,7 +75,7 @@ test('the content of a reference is loaded for each request, and only the refere
   expect(entry?.message.parts).toEqual(parts);
 });
 
-test('a turn whose content cannot be loaded waits for a retry', async () => {
+test('a turn waits for a retry if the content of a reference cannot be loaded', async () => {
   const { client } = await open(async () => {
     throw new Error('the store is away');
   });

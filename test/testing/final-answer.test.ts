@@ -41,12 +41,12 @@ test('a final answer that matches the schema of its agent becomes the value of t
   expect(requests[0]?.system).toContain('"degrees":{"type":"number","maximum":60}');
 });
 
-test('a final answer may be one block of code', async () => {
+test('a final answer that is one code block with JSON is accepted', async () => {
   const { view } = await ask({ content: `\`\`\`json\n${GOOD}\n\`\`\`` });
   expect(view.answer?.value).toEqual({ city: 'Oslo', degrees: 3 });
 });
 
-test('the model is asked once for a correction, and may call tools before it answers', async () => {
+test('a model whose answer does not match the schema is asked once for a correction, and may call tools before it answers', async () => {
   const { view, requests, roles } = await ask(
     { content: '{"city":"Oslo","degrees":300}' },
     { content: '', toolCalls: [{ name: 'read', arguments: {} }] },
@@ -57,7 +57,7 @@ test('the model is asked once for a correction, and may call tools before it ans
   expect(roles).toEqual(['user', 'assistant', 'user', 'assistant', 'tool', 'assistant']);
 });
 
-test('a second answer that does not match fails the turn and names the fields', async () => {
+test('a turn fails if the corrected answer does not match the schema, and the failure names the fields', async () => {
   const { view } = await ask({ content: 'It is cold.' }, { content: '{"city":"Oslo"}' }, { content: GOOD });
   expect(view).toMatchObject({
     state: 'failed',
@@ -65,13 +65,13 @@ test('a second answer that does not match fails the turn and names the fields', 
   });
 });
 
-test('an incomplete answer is not checked', async () => {
+test('an incomplete final answer is not checked against the schema', async () => {
   const { view } = await ask({ content: '{"city":', end: 'cut_off' });
   expect(view).toMatchObject({ state: 'completed', answer: { end: 'cut_off' } });
   expect(view.answer).not.toHaveProperty('value');
 });
 
-test('the type of the value follows from the name of the agent', async () => {
+test('the type of the value of a turn follows from the name of the agent', async () => {
   const { view } = await ask({ content: GOOD });
   if (view.state !== 'completed' || view.agent !== 'weather') throw new Error('the turn has not completed');
   expectTypeOf(view.answer.value).toEqualTypeOf<{ city: string; degrees: number } | undefined>();

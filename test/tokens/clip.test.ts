@@ -29,7 +29,7 @@ function runToEnd<Result>(work: Generator<void, Result>): [slices: number, resul
 test.each([
   ['clipStart', clipStart],
   ['clipEnd', clipEnd],
-])('%s takes no more steps for a text that is a hundred times as long', (_name, clip) => {
+])('the function %s needs no more steps for a text that is a hundred times as long', (_name, clip) => {
   for (const piece of [' ', 'a', '好', '😀', 'Plain words. ']) {
     // Each run starts without known pieces, which save steps.
     const clipNew = (text: string) => runToEnd(clip({ ...tables, known: new KnownPieces() }, text, 200));

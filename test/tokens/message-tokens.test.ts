@@ -46,14 +46,14 @@ test.each([
   ['its size, if the pages are hidden', { data: Buffer.alloc(120_000).toString('base64') }, 3],
   ['ten pages, if only its URL is known', { url: 'https://files.example/a.pdf' }, 10],
   ['the size of its reference', { reference: 'key', mediaType: 'application/pdf', bytes: 100_001 }, 3],
-])('a PDF is counted by %s', async (_, given, pages) => {
+])('the tokens of a PDF are estimated from %s', async (_, given, pages) => {
   const counter = await loadTokenCounter('o200k_base');
   const part = { type: 'file', mediaType: 'application/pdf', ...given };
   const empty = await countMessage(counter, { content: '', parts: [{ type: 'text', text: '' }] });
   expect((await countMessage(counter, { content: '', parts: [part] })) - empty).toBe(pages * 4_600);
 });
 
-test('a text file is counted by its text', async () => {
+test('a text file counts as many tokens as its text', async () => {
   const counter = await loadTokenCounter('o200k_base');
   const data = Buffer.from('one two three').toString('base64');
   const file = { content: '', parts: [{ type: 'file', data, mediaType: 'text/plain' }] };

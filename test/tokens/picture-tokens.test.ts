@@ -16,13 +16,16 @@ describe('the tokens of a picture', () => {
     ['gpt-6-astra', 1_920, 1_080, 2_448],
     ['gpt-6-astra', 4_032, 3_024, 14_364],
     ['gemini-3-pro', 4_032, 3_024, 1_120],
-  ])('%s counts a picture of %i × %i pixels as its provider does, within 5 %%', (id, width, height, billed) => {
-    const counted = countPicture({ kind: 'image', base64: png(width, height) }, findPictureFormula({ id }));
-    expect(counted / billed).toBeGreaterThan(0.95);
-    expect(counted / billed).toBeLessThan(1.05);
-  });
+  ])(
+    'for %s, a picture of %i × %i pixels counts as many tokens as its provider bills, within 5 %%',
+    (id, width, height, billed) => {
+      const counted = countPicture({ kind: 'image', base64: png(width, height) }, findPictureFormula({ id }));
+      expect(counted / billed).toBeGreaterThan(0.95);
+      expect(counted / billed).toBeLessThan(1.05);
+    },
+  );
 
-  test('a picture of unknown size counts as a large one, and the formula of a profile wins', () => {
+  test('a picture of unknown size counts as a large picture, and the formula of a model’s profile overrides the built-in formula', () => {
     expect(countPicture({ kind: 'image_url' })).toBe(PICTURE_TOKENS);
     expect(countPicture({ kind: 'image', base64: png(9_000, 9_000) })).toBe(PICTURE_TOKENS);
     const pictures = { patchPixels: 16, maxTokens: 10 };

@@ -58,7 +58,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     }
   });
 
-  test('the token counter returns the same ids as tiktoken for more words than it remembers, and again for those', () => {
+  test('the token counter returns the same ids as tiktoken for more words than its cache holds, also when the words repeat', () => {
     const random = randomIntegers(SEED);
     const letters = 'bcdfghjklmnpqrstvwxyz\u00e4\u4f60';
     const word = (): string => Array.from({ length: 12 + random(20) }, () => letters[random(letters.length)]).join('');

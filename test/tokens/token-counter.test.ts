@@ -101,7 +101,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     }
   });
 
-  test('within 20 tokens, clipStart and clipEnd keep 20 of the longest token of the encoding', async () => {
+  test('clipStart and clipEnd with a limit of 20 tokens keep 20 repetitions of the longest token of the encoding', async () => {
     const longest = ' '.repeat(counter.longestTokenBytes);
     expect(counter.encode(longest)).toHaveLength(1);
     const text = longest.repeat(100);

@@ -49,7 +49,7 @@ describe('aiSdkTools', () => {
     }
   });
 
-  it('a JSON Schema is given to the model unchanged, and the check of the tool refuses other arguments', async () => {
+  it('an AI SDK tool passes its JSON Schema to the model unchanged, and its own check refuses other arguments', async () => {
     const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] } as const;
     const validate = (value: unknown) =>
       (value as { n?: unknown }).n === 1
@@ -64,7 +64,7 @@ describe('aiSdkTools', () => {
     expect(await runTool([given], 'count', { n: 2 })).toMatchObject({ isError: true });
   });
 
-  it('the last value of a tool that streams its results is the result', async () => {
+  it('the last value of an AI SDK tool that streams its results becomes the result', async () => {
     const given = await onlyTool({
       search: tool({
         inputSchema: z.object({}),
@@ -96,14 +96,21 @@ describe('aiSdkTools', () => {
       { type: 'content', value: [{ type: 'text', text: 'a' }, { type: 'custom' }] },
       { content: 'a\n(a part of type custom is not shown)' },
     ],
-  ] as const)('toModelOutput that returns %j gives the model its text', async (written, expected) => {
-    const given = await onlyTool({
-      t: tool({ inputSchema: z.object({}), execute: () => 1, toModelOutput: () => structuredClone(written) as never }),
-    });
-    expect(await runTool([given], 't')).toEqual(expected);
-  });
+  ] as const)(
+    'an AI SDK tool whose toModelOutput returns %j passes the text of this output to the model',
+    async (written, expected) => {
+      const given = await onlyTool({
+        t: tool({
+          inputSchema: z.object({}),
+          execute: () => 1,
+          toModelOutput: () => structuredClone(written) as never,
+        }),
+      });
+      expect(await runTool([given], 't')).toEqual(expected);
+    },
+  );
 
-  it('a tool without execute waits for its result from outside, and an approval is kept', async () => {
+  it('an AI SDK tool without execute waits for a result from outside, and needsApproval of a tool is kept', async () => {
     const given = await onlyTool(
       { ask: tool({ inputSchema: z.object({}) }) },
       { answerWithinMs: 1_000, retry: 'never' },
@@ -121,7 +128,7 @@ describe('aiSdkTools', () => {
     ).toMatchObject({ needsApproval: true });
   });
 
-  it('a tool that turnfold cannot run is refused, with the path of its field', async () => {
+  it('aiSdkTools refuses a tool that turnfold cannot run, with the path of its field', async () => {
     const inputSchema = z.object({});
     const provider = {
       type: 'provider',

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { KINDS, openTools, runTool, startServer } from './mcp/fixture.ts';
 
-describe.each(KINDS)('a server over %s that is killed', (kind) => {
-  it(`a call that only reads runs again over a new connection after its server over ${kind} was killed`, async () => {
+describe.each(KINDS)('an MCP server over %s that is killed', (kind) => {
+  it(`a read-only call runs again over a new connection after its MCP server over ${kind} was killed`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     const running = runTool(opened.tools, 'hang_once', { path: server.gate });
@@ -20,7 +20,7 @@ describe.each(KINDS)('a server over %s that is killed', (kind) => {
     expect(keys.length).toBeGreaterThan(1);
   });
 
-  it(`a call that may have taken effect is not repeated after its server over ${kind} was killed`, async () => {
+  it(`a call that may have taken effect is not repeated after its MCP server over ${kind} was killed`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     const running = runTool(opened.tools, 'hang');
@@ -33,7 +33,7 @@ describe.each(KINDS)('a server over %s that is killed', (kind) => {
     expect(server.calls()).toHaveLength(1);
   });
 
-  it(`a call finds the server over ${kind} again after a restart between two calls`, async () => {
+  it(`a call reaches the MCP server over ${kind} again after a restart between two calls`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     await runTool(opened.tools, 'write', { path: 'a' });

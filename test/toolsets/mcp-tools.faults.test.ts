@@ -4,7 +4,7 @@ import { openMcpTools } from '../../src/mcp.ts';
 import { KINDS, openTools, runTool, startServer } from './mcp/fixture.ts';
 
 describe.each(KINDS)('an MCP server over %s', (kind) => {
-  it(`the tools of an MCP server over ${kind} have its schemas, and its hints decide whether a call may run again`, async () => {
+  it(`the tools of an MCP server over ${kind} have the schemas of the server, and its hints decide whether a call may run again`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server, {
       prefix: 'fs_',
@@ -29,7 +29,7 @@ describe.each(KINDS)('an MCP server over %s', (kind) => {
     });
   });
 
-  it(`a call of a tool over ${kind} has the idempotency key of its step, and its result becomes text`, async () => {
+  it(`a call of an MCP tool over ${kind} has the idempotency key of its step, and its result becomes text`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     const { tools } = opened;
@@ -39,7 +39,7 @@ describe.each(KINDS)('an MCP server over %s', (kind) => {
     expect(await runTool(tools, 'picture')).toEqual({ content: 'A picture:\n(a part of type image is not shown)' });
   });
 
-  it(`errors of a tool over ${kind} are error results for the model`, async () => {
+  it(`an error of an MCP tool over ${kind} becomes an error result for the model`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     expect(await runTool(opened.tools, 'refuse')).toEqual({ content: 'no such file', isError: true });
@@ -50,7 +50,7 @@ describe.each(KINDS)('an MCP server over %s', (kind) => {
     });
   });
 
-  it(`a call over ${kind} ends when its signal aborts, and the client cancels it at the server`, async () => {
+  it(`a call of an MCP tool over ${kind} ends when its signal aborts, and is canceled at the server`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server);
     const stop = new AbortController();
@@ -62,7 +62,7 @@ describe.each(KINDS)('an MCP server over %s', (kind) => {
     expect(await runTool(opened.tools, 'files_read', { path: 'b' })).toEqual({ content: 'contents of b' });
   });
 
-  it(`only the named tools of a server over ${kind} are taken, and an unknown name is refused`, async () => {
+  it(`openMcpTools takes only the named tools of a server over ${kind}, and refuses an unknown name`, async () => {
     await using server = await startServer(kind);
     await using opened = await openTools(server, { only: ['write'] });
     expect(opened.tools.map(({ name }) => name)).toEqual(['write']);

@@ -37,7 +37,7 @@ it('a turn calls a tool of an MCP server through Redis, with the idempotency key
   }
 });
 
-it('a turn goes on with an error result after its MCP server was killed in the middle of a call', async () => {
+it('a turn continues with an error result after its MCP server was killed in the middle of a call', async () => {
   await using server = await startServer('http');
   await using opened = await openTools(server);
   const fixture = await openFixture();
@@ -62,7 +62,7 @@ it('a turn goes on with an error result after its MCP server was killed in the m
   }
 });
 
-it('a turn whose MCP server died in a call that only reads gets the result from the new server', async () => {
+it('a turn whose MCP server died in a read-only call gets the result from the restarted server', async () => {
   await using server = await startServer('stdio');
   await using opened = await openTools(server);
   const fixture = await openFixture();

@@ -32,7 +32,7 @@ test('any sequence of client calls on a fresh conversation leads to the expected
   await expect(played).resolves.toBeUndefined();
 });
 
-test('any sequence of client calls that does not wait for workers settles every turn with an outcome of its own', {
+test('any sequence of client calls made without waiting for workers settles every turn, each with its own outcome', {
   timeout: DAY_MS,
 }, async () => {
   const played = playAll((sequence) => raceVerbs(world, sequence));

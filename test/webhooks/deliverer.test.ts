@@ -79,7 +79,7 @@ const read = ({ body }: ReceivedWebhook): Payload => JSON.parse(body) as Payload
 const turnsOf = (received: readonly ReceivedWebhook[]): string[] => received.map((request) => read(request).data.turn);
 
 describe('delivery of webhooks', () => {
-  test('a receiver verifies each event with the package standardwebhooks, and a changed body fails', async () => {
+  test('a receiver verifies each webhook event with the package standardwebhooks, and a changed body fails', async () => {
     const { received, conversation, settle, webhook, openDeliverer } = await openTenant();
     const talk = conversation();
     await settle(talk, 't1', 't2');
@@ -100,7 +100,7 @@ describe('delivery of webhooks', () => {
     expect(() => verifier.verify(`${body} `, headers as Record<string, string>)).toThrow(/signature/);
   });
 
-  test('events of the same millisecond in two conversations have different message ids', async () => {
+  test('webhook events of the same millisecond in two conversations have different message ids', async () => {
     const { received, conversation, settle, openDeliverer } = await openTenant();
     await Promise.all(Array.from({ length: 50 }, () => settle(conversation(), 't1')));
     const { deliver } = openDeliverer();
@@ -108,7 +108,7 @@ describe('delivery of webhooks', () => {
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(50);
   });
 
-  test('after failures, the events of a conversation arrive in order, and other conversations do not wait', async () => {
+  test('after failed deliveries, the webhook events of a conversation arrive in order, and other conversations do not wait', async () => {
     let failures = 0;
     const broken: { conversation?: string } = {};
     const tenant = await openTenant((response, request) => {
@@ -133,7 +133,7 @@ describe('delivery of webhooks', () => {
     expect(await tenant.health()).toEqual({});
   });
 
-  test('a deliverer that stops during a request loses nothing, and its successor sends the event again', async () => {
+  test('a webhook deliverer that stops during a request loses no event, and the next deliverer sends the event again', async () => {
     let isHung = true;
     const tenant = await openTenant((response) => {
       if (!isHung) response.writeHead(200).end();
@@ -151,7 +151,7 @@ describe('delivery of webhooks', () => {
     expect(await tenant.health()).toEqual({});
   });
 
-  test('a webhook receives only the events that it wants, of the agent that it names', async () => {
+  test('a webhook receives only the event types that it subscribes to, of the agent that it names', async () => {
     const wrongAgent = await openTenant(undefined, { agent: 'other' });
     const wrongEvent = await openTenant(undefined, { events: ['version.committed'] });
     for (const { conversation, settle, openDeliverer, received, store } of [wrongAgent, wrongEvent]) {
@@ -186,7 +186,7 @@ describe('delivery of webhooks', () => {
     expect(turnsOf(received)).toEqual(['t1', 't1', 't2']);
   });
 
-  test('a webhook whose events expired unsent is reported, and receives the events that are left', async () => {
+  test('a webhook whose events expired unsent is reported, and receives the remaining events', async () => {
     const harness = openRedisStoreHarness();
     onTestFinished(() => harness.close());
     const tenant = await openTenant();
@@ -204,7 +204,7 @@ describe('delivery of webhooks', () => {
     expect(await tenant.health()).toEqual({ losses: 1 });
   });
 
-  test('a webhook that was added after the settings were read receives its events', async () => {
+  test('a webhook that was added after the deliverer read the settings receives its events', async () => {
     const tenant = await openTenant();
     const { deliver } = tenant.openDeliverer();
     await deliver();

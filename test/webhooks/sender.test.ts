@@ -51,12 +51,12 @@ describe('addresses of webhooks', () => {
     '2002:7f00:1::',
     'localhost',
     '',
-  ])('the address %j is not public', (address) => {
+  ])('a webhook treats the address %j as not public', (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
   test.each(['8.8.8.8', '172.32.0.1', '192.167.255.255', '2606:4700::1111', '2a00:1450:4001::200e'])(
-    'the address %j is public',
+    'a webhook treats the address %j as public',
     (address) => {
       expect(isPublicAddress(address)).toBe(true);
     },
@@ -82,12 +82,12 @@ describe('addresses of webhooks', () => {
     expect(received).toEqual([]);
   });
 
-  test('a host is refused if one of its addresses is private', async () => {
+  test('a webhook to a host is refused if one of the addresses of the host is private', async () => {
     const { resolve } = answerInTurn(['8.8.8.8', '10.0.0.1']);
     expect(await send('https://hook.example/', { allowsPrivate: false, resolve })).toEqual(REFUSED);
   });
 
-  test('a connection uses the address that was checked, even if the name leads to a private address from then on', async () => {
+  test('a webhook request connects to the checked address, even if the host name resolves to a private address afterwards', async () => {
     const { port, received } = await openReceiver();
     // The first answer is allowed, all later ones are not.
     const { asked, resolve } = answerInTurn(['127.0.0.1'], ['127.0.0.2']);
@@ -102,7 +102,7 @@ describe('addresses of webhooks', () => {
 });
 
 describe('requests of webhooks', () => {
-  test('a redirect is a failure, and is not followed', async () => {
+  test('a webhook request treats a redirect as a failure, and does not follow it', async () => {
     const target = await openReceiver();
     const { url } = await openReceiver((response) => void response.writeHead(302, { location: target.url }).end());
     expect(await send(url)).toEqual({ status: 'failed', why: 'status 302', isFinal: false });
@@ -113,12 +113,15 @@ describe('requests of webhooks', () => {
     [500, false],
     [429, false],
     [410, true],
-  ])('status %i is a failure, final: %s, and its text is not reported', async (status, isFinal) => {
-    const { url } = await openReceiver((response) => void response.writeHead(status).end('secret of the network'));
-    expect(await send(url)).toEqual({ status: 'failed', why: `status ${status}`, isFinal });
-  });
+  ])(
+    'a webhook answer with status %i is a failure, final: %s, and its text is not reported',
+    async (status, isFinal) => {
+      const { url } = await openReceiver((response) => void response.writeHead(status).end('secret of the network'));
+      expect(await send(url)).toEqual({ status: 'failed', why: `status ${status}`, isFinal });
+    },
+  );
 
-  test('an endless response is cut off, and its status counts', async () => {
+  test('an endless response to a webhook is cut off, and its status counts', async () => {
     const { url } = await openReceiver((response) => {
       response.writeHead(200);
       const write = (): void => {
@@ -129,12 +132,12 @@ describe('requests of webhooks', () => {
     expect(await send(url)).toEqual({ status: 'delivered' });
   });
 
-  test('a refused connection is a failure with its code', async () => {
+  test('a refused connection of a webhook is a failure with its error code', async () => {
     const { port } = await openReceiver();
     expect(await send(`http://127.0.0.2:${port}/`)).toMatchObject({ why: 'ECONNREFUSED' });
   });
 
-  test('an aborted request ends as a failure', async () => {
+  test('an aborted webhook request ends as a failure', async () => {
     const { url, received } = await openReceiver(() => undefined);
     const sender = createWebhookSender({ allowsPrivate: true });
     onTestFinished(() => sender.close());

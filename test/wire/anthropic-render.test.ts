@@ -51,7 +51,7 @@ test('the Anthropic request has the agent’s prompt and the first system messag
   expect(render([user('Hi')])).not.toHaveProperty('system');
 });
 
-test('the Anthropic request has a later system message in its place, as a marked text if the model does not take it there', () => {
+test('the Anthropic request has a later system message in its place, as a marked text where the model does not accept a system message', () => {
   const history = [user('Hi'), told('Use French.'), told('Be kind.'), says('Salut'), told('Use German.'), user('Go')];
   const marked = (content: string) => text(`<system_message>\n${content}\n</system_message>`);
   expect(render(history).messages).toEqual([
@@ -224,7 +224,7 @@ describe('thinking', () => {
     ['never', undefined],
     ['omit', undefined],
   ] as const)(
-    'the Anthropic request after lost thinking has settings only if the API accepts `disabled` from a model that thinks by default (%s, wire rule A7)',
+    'the Anthropic request after lost thinking has the setting `thinking` only if the API accepts `disabled` for the model (%s, wire rule A7)',
     (off, sent) => {
       const history = [...loop, thoughtful('b', { version: 1 }), result('b')];
       expect(render(history, { off, thinking: ADAPTIVE }, { version: 2 }).thinking).toEqual(sent);

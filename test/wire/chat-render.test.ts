@@ -130,7 +130,7 @@ describe('pictures', () => {
   });
 });
 
-test('the Chat Completions request has the result of a failed tool call without an error flag, because the format has none', () => {
+test('the Chat Completions request has the result of a failed tool call without an error flag, because the format has no such flag', () => {
   const failed: Message = { ...result('a'), isError: true };
   expect(render([user('Go'), calls('a'), failed]).messages[2]).toEqual(found('a'));
 });

@@ -20,7 +20,7 @@ function contentOf(format: WireFormat, parts: readonly unknown[], inputs?: reado
 }
 
 describe('content parts', () => {
-  test('Anthropic gets PDFs as documents', () => {
+  test('an Anthropic request has PDF files as blocks of the type `document`', () => {
     expect(contentOf('anthropic', [file, ofUrl])).toMatchObject([
       { type: 'text', text: 'Read it.' },
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF }, title: 'a.pdf' },
@@ -28,7 +28,7 @@ describe('content parts', () => {
     ]);
   });
 
-  test('the Responses API gets PDFs as files', () => {
+  test('a Responses API request has PDF files as parts of the type `input_file`', () => {
     const file_data = `data:application/pdf;base64,${PDF}`;
     expect(contentOf('openai-responses', [file, ofUrl])).toEqual([
       { type: 'input_text', text: 'Read it.' },
@@ -37,7 +37,7 @@ describe('content parts', () => {
     ]);
   });
 
-  test('Chat Completions gets the bytes of PDFs, and the address of a PDF that it cannot read', () => {
+  test('a Chat Completions request has a PDF file by its bytes, and only the address of a PDF that is given by a URL', () => {
     const file_data = `data:application/pdf;base64,${PDF}`;
     expect(contentOf('openai-chat', [file, ofUrl])).toMatchObject([
       { type: 'text', text: 'Read it.' },
@@ -50,11 +50,11 @@ describe('content parts', () => {
     ['of Anthropic', { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF } }],
     ['of Chat Completions', { type: 'file', file: { file_data: `data:application/pdf;base64,${PDF}` } }],
     ['of the Responses API', { type: 'input_file', file_data: `data:application/pdf;base64,${PDF}` }],
-  ])('a PDF in the format %s is read', (_, part) => {
+  ])('a PDF in a message is read from the format %s', (_, part) => {
     expect(contentOf('anthropic', [part])).toMatchObject([{}, { type: 'document', source: { data: PDF } }]);
   });
 
-  test('a text file is sent as text, and other files are named', () => {
+  test('an Anthropic request has the contents of a text file as text, and only the name of another file', () => {
     const text = { type: 'file', data: Buffer.from('a;b').toString('base64'), mediaType: 'text/csv' };
     const sheet = { type: 'file', data: 'AAAA', mediaType: 'application/vnd.ms-excel' };
     expect(contentOf('anthropic', [text, sheet])).toMatchObject([
@@ -65,7 +65,7 @@ describe('content parts', () => {
   });
 
   test.each<WireFormat>(['anthropic', 'openai-chat', 'openai-responses'])(
-    'a model that reads only text gets a note in place of images and PDFs (%s)',
+    'a request to a model that reads only text has a note in place of each image and PDF (%s)',
     (format) => {
       const image = { type: 'image', url: 'https://files.example/a.png' };
       const written = JSON.stringify(contentOf(format, [image, file], []));
@@ -75,7 +75,7 @@ describe('content parts', () => {
     },
   );
 
-  test('an image by its bytes is sent in each format', () => {
+  test('a request in each format has the bytes of an image', () => {
     const image = { type: 'image', data: PIXEL, mediaType: 'image/png' };
     expect(contentOf('anthropic', [image])).toMatchObject([{}, { type: 'image', source: { data: PIXEL } }]);
     const data = `data:image/png;base64,${PIXEL}`;

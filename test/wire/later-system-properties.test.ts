@@ -45,7 +45,7 @@ interface Body {
 }
 
 test.each(ROUTES)(
-  '$name: a request with later system messages begins with the whole request before it',
+  'a request in the format $name with later system messages starts with the whole previous request',
   ({ render }) => {
     const bodyOf = (messages: readonly Message[]): Body =>
       withoutMarks(render({ model: 'm', system: 'You read.', tools: [], messages, maxOutputTokens: 4_096 }));

@@ -79,7 +79,7 @@ describe.each(ROUTES)('$name', (route) => {
   });
 
   test.each([true, false])(
-    `a ${route.name} request has all contents of a random history, in order (history ends where a model may answer: %s)`,
+    `a ${route.name} request has all contents of a random history, in order (the history ends where a model may answer: %s)`,
     (isSendable) => {
       fc.assert(fc.property(histories(route.format, { isSendable }), expectAllContents), RUNS);
     },

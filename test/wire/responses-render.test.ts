@@ -94,7 +94,7 @@ describe('the request', () => {
   });
 });
 
-describe('items of our own', () => {
+describe('items that turnfold writes itself', () => {
   test('the Responses API request has tool outputs directly after their calls (wire rule R1)', () => {
     const { input } = renderResponses(
       requestOf([user('Go'), { ...calls('a', 'b'), content: 'I read.' }, user('Faster'), result('b'), result('a')]),
@@ -121,7 +121,7 @@ describe('items of our own', () => {
     );
   });
 
-  test('the Responses API request has the output of a failed tool call without an error flag, because the format has none', () => {
+  test('the Responses API request has the output of a failed tool call without an error flag, because the format has no such flag', () => {
     expect(sent(calls('a'), { ...result('a'), isError: true })[1]).toEqual(output('a'));
   });
 });

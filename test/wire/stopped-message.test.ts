@@ -33,7 +33,7 @@ const request: WireRequest = {
   messages,
 };
 
-test('each format takes a stopped message between two messages of the user, as its text alone', () => {
+test('each format sends an assistant message that was stopped between two user messages as plain text', () => {
   const bodies = [
     { body: renderAnthropic(request).body, validate: validateAnthropic },
     { body: renderChat(request).body, validate: validateChat },

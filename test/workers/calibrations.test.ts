@@ -18,7 +18,7 @@ it.each([
   [5_000, 1_000, 2],
   [500, 1_000, 0.5],
 ])(
-  'when a provider counts %i tokens and turnfold counts %i for the same request, the calibration ratio is %d',
+  'if a provider counts %i tokens and turnfold counts %i for the same request, the calibration ratio is %d',
   (provider, counted, ratio) => {
     expect(calibrationRatio(provider, counted)).toBe(ratio);
   },
@@ -97,7 +97,7 @@ it('a stopped worker reads no more calibration factors from the store', async ()
   expect(calibrations.factorOf('m')).toBe(1);
 });
 
-it('one odd report moves a calibration factor by at most a quarter, and several reports move it to their ratio', async () => {
+it('one unusual ratio moves a calibration factor by at most a quarter, and several such ratios move it to their value', async () => {
   const { store, timers, calibrations } = await open();
   await calibrations.start(store);
   await calibrations.observe('m', 4_000, 1_000);

@@ -140,7 +140,7 @@ test('prepareAgent describes the built-in recall tool only to agents that enable
 test.each([
   [{ toolRefusal: 'model-1 calls tools only through the Responses API' }, 'Responses API'],
   [{ abilities: { tools: false } }, 'calls no tools'],
-])('an agent with tools is refused for a model that cannot call them', async (changes, says) => {
+])('prepareAgent refuses an agent with tools for a model that cannot call tools', async (changes, says) => {
   const { model, ...agent } = { name: 'guide', system: '', policy: {}, model: scriptedModel({ steps: [] }) };
   const able = { ...model, profile: { ...model.profile, ...changes } };
   const tools = [defineTool({ name: 'read', description: '', input: z.object({}) })];
@@ -151,7 +151,7 @@ test.each([
   await expect(refused).rejects.toThrow(says);
 });
 
-test('the tokens of a model are counted with the factor of its profile until a provider count is known', async () => {
+test('prepareAgent counts tokens with the factor of the model’s profile until a provider count is known', async () => {
   const profile = { ...SCRIPTED_PROFILE, tokenFactor: 1.6 };
   const agent = {
     name: 'guide',
@@ -164,7 +164,7 @@ test('the tokens of a model are counted with the factor of its profile until a p
   expect(overhead.calibration).toBe(1.6);
 });
 
-test('withSystem tries a prompt again that could not be counted', async () => {
+test('withSystem counts a prompt again after an earlier count of this prompt failed', async () => {
   const counter = await loadTokenCounter('o200k_base');
   let fails = false;
   const loadCounter = () =>

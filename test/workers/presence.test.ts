@@ -59,7 +59,7 @@ function openCrew() {
   return { timers, hire, lost, ended, events, disconnect, disconnectAll, setAway: (away: boolean) => (isAway = away) };
 }
 
-it('the leases of a worker that died end soon, and one other worker reports the dead worker', async () => {
+it('the leases of a dead worker end soon, and one other worker reports the dead worker', async () => {
   const { timers, hire, ended, events } = openCrew();
   await hire('a');
   await hire('b');
@@ -73,7 +73,7 @@ it('the leases of a worker that died end soon, and one other worker reports the 
   expect(events).toEqual([{ type: 'worker_lost', worker: 'dead', roles: ['turn'], livedMs: expect.any(Number) }]);
 });
 
-it('the leases of a frozen worker do not end early, and the worker is reported after 20 s', async () => {
+it('the leases of a frozen worker do not end early, and another worker reports the frozen worker after 20 s', async () => {
   const { timers, hire, ended, lost } = openCrew();
   await hire('a');
   const frozen = await hire('frozen');
@@ -124,7 +124,7 @@ it('the leases of a dead worker end soon although all connections are cut every 
   expect(new Set(ended)).toEqual(new Set(['dead']));
 });
 
-it('after a cut of all connections, another worker has a second to connect again', async () => {
+it('after a cut of all connections, a worker has a second to connect again before it counts as dead', async () => {
   const { timers, hire, ended, disconnectAll } = openCrew();
   await hire('a');
   const late = await hire('late');
@@ -140,7 +140,7 @@ it('after a cut of all connections, another worker has a second to connect again
 it.each([
   ['that cut the connections of all workers', ['a', 'late']],
   ['that cut only the connections of others', ['late']],
-])('a further cut does not shorten the time in which workers may connect after an outage %s', async (_, cut) => {
+])('another cut does not shorten the time in which workers may connect again after an outage %s', async (_, cut) => {
   const { timers, hire, ended, disconnect, setAway } = openCrew();
   await hire('a');
   const late = await hire('late');
@@ -186,7 +186,7 @@ it('a worker reports a dead worker only after it has ended the leases of that wo
   expect(lost()).toEqual(['dead']);
 });
 
-it('a dead worker whose leases cannot be ended does not keep the leases of another dead worker', async () => {
+it('a failure to end the leases of one dead worker does not delay the end of another dead worker’s leases', async () => {
   const { timers, hire, lost } = openCrew();
   const ended: string[] = [];
   await hire('a', async (worker) => {

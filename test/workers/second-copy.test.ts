@@ -65,7 +65,7 @@ it('a fatal error thrown by a second loaded copy of the package fails the turn w
   expect(await world.view('t1')).toMatchObject({ state: 'failed', failure });
 });
 
-it('a list of fallback models skips a model that throws an error of a second loaded copy of the package', async () => {
+it('a model chain skips a model that throws an error of a second loaded copy of the package', async () => {
   const world = await Fixture.open({
     model: modelChain([failing('retry'), scriptedModel({ decide: () => ({ content: 'there' }) })]),
   });

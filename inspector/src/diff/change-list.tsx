@@ -11,7 +11,7 @@ import { SourceList } from '../version/source-list.tsx';
 export type Diff = AnswerBody<'diff'>;
 type Change = Diff['changes'][number];
 
-/** Two versions may differ in thousands of ranges. */
+/** Number of ranges shown at first, because two versions may differ in thousands of ranges. */
 const FIRST = 50;
 
 interface ChangeListProps {

@@ -6,7 +6,10 @@ interface ShownRange {
   readonly to: number;
 }
 
-/** Divides the log up to `head` into runs. A version shows messages after its segments unchanged. */
+/**
+ * Divides the log up to `head` into runs of messages that the version shows in one way. Messages behind the version's
+ * segments are shown unchanged.
+ */
 export function versionRuns(segments: readonly ShownRange[], head: number): Run<string>[] {
   const runs: Run<string>[] = [];
   const add = (kind: string, from: number, to: number): void => {

@@ -151,7 +151,7 @@ function useFind(conversation: string, word: string, versions: readonly number[]
         if (!signal.aborted) setProgress((before) => ({ ...before, isDone: true }));
       } catch (error) {
         if (signal.aborted) return;
-        // Reports that are still in flight have no reader.
+        // The search has failed, so the reports that are still in flight are not needed.
         leaving.abort();
         setProgress((before) => ({ ...before, isDone: true, error: error as TurnfoldError }));
       }

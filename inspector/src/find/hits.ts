@@ -3,7 +3,7 @@ import type { ReportAnswer } from '../../../src/api/contract/inspection.ts';
 export interface Hit {
   readonly version: number;
   readonly fate: 'summarized' | 'evicted' | 'shortened';
-  /** The word as the messages have it, which may be longer than the wanted one. */
+  /** The word in the form that the messages have. It may be longer than the searched word. */
   readonly text: string;
   /** Last message of the range that holds the word. */
   readonly seq: number;
@@ -12,10 +12,10 @@ export interface Hit {
   readonly to: number;
 }
 
-/** Reports that are read at the same time. Each one reads messages of the log. */
+/** Number of reports read in parallel. For each report, the server reads messages of the log. */
 const AT_ONCE = 3;
 
-/** Lists the nearest words first, and lost ones before kept ones. */
+/** Lists the best matches first. Among equal matches, lost words come before kept words. */
 export function hitsOf({ version, parts, evicted, shortened }: ReportAnswer, word: string): Hit[] {
   const ranges = [
     ...parts.map((range) => ({ ...range, fate: 'summarized' as const })),
@@ -37,7 +37,7 @@ export function hitsOf({ version, parts, evicted, shortened }: ReportAnswer, wor
   );
 }
 
-/** 0 is nearest. The route leaves out marks around a word, so it finds `W123` for `#W123`. */
+/** Returns 0 for the best match. The server drops marks around a word, so `W123` is the best match for `#W123`. */
 function distance(text: string, word: string): number {
   if (word.includes(text)) return 0;
   return text.includes(word) ? 1 : 2;
@@ -53,7 +53,7 @@ export async function* readAhead<Value>(
   for (;;) {
     while (started.length < AT_ONCE && waiting.length > 0) {
       const answer = read(waiting.shift() ?? 0);
-      // Nothing awaits it after the first failure, and its rejection must not count as unhandled.
+      // No code awaits this promise after the first failure. Its rejection must not count as unhandled.
       answer.catch(() => undefined);
       started.push(answer);
     }

@@ -92,7 +92,7 @@ function Hour({ fleet: { at, queues, failedTurns } }: { readonly fleet: Fleet })
 function summarizeWaits(waits: readonly (number | null)[]): string {
   const known = waits.filter((wait) => wait !== null);
   const longest = `at most ${shortDuration(Math.max(0, ...known))}`;
-  // The server notes waits since it was started.
+  // The server has recorded waits only since its start, so minutes may be missing.
   return known.length === waits.length
     ? `${longest} in the last hour`
     : `${longest} in ${counted(known.length, 'known minute')}`;
@@ -157,7 +157,7 @@ function isWrong({ state }: Finding): boolean {
 
 interface MinuteBarsProps {
   readonly title: string;
-  /** Oldest first. null: the server noted none in this minute. */
+  /** One value for each minute, oldest first. null: the server recorded no value in this minute. */
   readonly minutes: readonly (number | null)[];
   readonly at: number;
   readonly summary: string;
@@ -169,7 +169,7 @@ const MINUTE_MS = 60_000;
 const [WIDTH, HEIGHT, FOOT] = [300, 84, 14];
 const TOP = 4;
 
-/** Bars, because a line would show values between two minutes. */
+/** Draws bars, because a line would show values between two minutes. */
 function MinuteBars({ title, minutes, at, summary, describe, isBad }: MinuteBarsProps) {
   const most = Math.max(1, ...minutes.map((value) => value ?? 0));
   const step = WIDTH / Math.max(1, minutes.length);

@@ -10,7 +10,7 @@ interface ContextSideProps {
   readonly breakdown: BreakdownAnswer;
 }
 
-/** The parts of the context, its size over the log, and the cost of the conversation. */
+/** Shows the parts of the context, its size over the log, and the cost of the conversation. */
 export function ContextSide(props: ContextSideProps) {
   return (
     <div class="context-side">
@@ -131,7 +131,7 @@ interface LinePlotProps {
 const [WIDTH, HEIGHT] = [320, 120];
 const [LEFT, RIGHT, TOP, BOTTOM] = [34, 6, 8, 18];
 
-/** SVG of our own, because a package for plots (uPlot 1.6) would add 23 kB gzip. */
+/** Draws its own SVG, because a package for plots (uPlot 1.6) would add 23 kB gzip. */
 function LinePlot({ label, points, marks = [], levels = [], unit }: LinePlotProps) {
   const most = { x: Math.max(1, ...points.map(({ x }) => x)), y: niceTop(Math.max(1, ...points.map(({ y }) => y))) };
   const placeX = (x: number): number => LEFT + (x / most.x) * (WIDTH - LEFT - RIGHT);

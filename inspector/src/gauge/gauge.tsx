@@ -60,7 +60,7 @@ export function Gauge({ breakdown }: { readonly breakdown: BreakdownAnswer }) {
   );
 }
 
-/** Without a known window, the bar ends behind its last mark. */
+/** Returns the tokens at the end of the bar. Without a known window, the bar ends behind its last mark. */
 function spanOf({ window, thresholds }: BreakdownAnswer): number {
   if (window.maxTokens !== undefined) return Math.max(window.maxTokens, window.usedTokens, 1);
   const marks = [window.usedTokens, window.providerTokens ?? 0, ...thresholds.map(({ tokens }) => tokens)];

@@ -11,7 +11,8 @@ const LABEL_SHARE = 0.1;
 
 /** Gives each label a row, so that labels of near thresholds do not cover each other. */
 export function placeTicks(thresholds: readonly Threshold[], span: number): Tick[] {
-  // From the right: a label in a lower row then passes below the ticks at its right, and no tick crosses it.
+  // Labels are placed from right to left. A label in a lower row then passes below the ticks at its right, and no tick
+  // crosses the label.
   const sorted = thresholds.toSorted((one, other) => other.tokens - one.tokens);
   const starts: number[] = [];
   return sorted

@@ -12,7 +12,7 @@ import { type Query, readRoute } from '../shell/client.ts';
 import { linkTo, replaceSettings, settings } from '../shell/router.ts';
 import { usePulse, useReading } from '../shell/use-answer.ts';
 
-/** A page without filters is one request. */
+/** Time between two reads of the list. A page without filters takes one request. */
 const PULSE_MS = 2_000;
 
 const COLUMNS: readonly Column<ListedConversation>[] = [
@@ -162,7 +162,9 @@ function Filters({ filter: { id, agent, state }, agents, onChange }: FiltersProp
 }
 
 const PAGE_ROWS = 50;
-/** A server examines about 2,000 conversations a request, so a page of a rare state takes several requests. */
+/**
+ * Maximum requests for one page. A request examines about 2,000 conversations, so a page of a rare state takes several.
+ */
 const MAX_REQUESTS = 5;
 
 async function readPage(query: Query, first: string | undefined, signal: AbortSignal): Promise<ConversationPage> {

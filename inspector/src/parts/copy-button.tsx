@@ -10,7 +10,7 @@ const SHOWN_MS = 1_500;
 
 type Outcome = 'copied' | 'refused';
 
-/** A browser refuses the clipboard to pages over plain HTTP. */
+/** Copies a text. A browser refuses the clipboard to pages over plain HTTP. */
 export function CopyButton({ text, what }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<Outcome>();
   useEffect(() => {

@@ -1,6 +1,6 @@
 const exact = new Intl.NumberFormat('en-US');
 
-/** At most five characters: `812`, `9.3k`, `128k`, `1.2M`. */
+/** Writes a number of tokens with at most five characters: `812`, `9.3k`, `128k`, `1.2M`. */
 export function shortTokens(tokens: number): string {
   if (tokens < 1_000) return String(Math.round(tokens));
   if (tokens < 999_500) return `${trim(tokens / 1_000)}k`;

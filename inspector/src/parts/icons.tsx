@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** The meaning of an icon is always in words beside it or in a label. */
+/** Draws an icon. Its meaning is always in words beside it or in a label. */
 function Icon({ children }: { readonly children: ComponentChildren }) {
   return (
     <svg

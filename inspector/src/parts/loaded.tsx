@@ -19,7 +19,7 @@ export function Loaded<Value>({ answer: { value, error, reload }, what, children
   );
 }
 
-/** The lines appear after a moment, so that a fast answer does not flicker. */
+/** Shows placeholder lines, but only after a moment, so that a fast answer does not flicker. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <div class="loading" role="status">

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** The words of a tag say the same, because not everyone sees its colour. */
+/** Colour of a tag. The words of a tag say the same, because not everyone sees the colour. */
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'note' | 'accent';
 
 interface TagProps {

@@ -1,7 +1,7 @@
 /** Characters of a piece. A browser lays out this many in about a millisecond. */
 const PIECE = 4_000;
 
-/** Splits a text behind the ends of lines, and a line only if it is longer than a piece. */
+/** Splits a text after line ends. A line that is longer than a piece is split inside. */
 export function splitText(text: string): string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length; ) {

@@ -13,7 +13,8 @@ interface TypedFieldProps {
 export function TypedField({ label, value, maxLength, suggestions, onChange }: TypedFieldProps) {
   const [text, setText] = useState(value);
   const reported = useRef(value);
-  // The own text comes back as `value`, perhaps after more keys were typed.
+  // The reported text comes back as `value`, perhaps after the person has typed more. It must not replace the newer
+  // text.
   useEffect(() => {
     if (value !== reported.current) setText(value);
     reported.current = value;

@@ -174,7 +174,7 @@ function ProposedSummary(props: ProposedSummaryProps) {
   );
 }
 
-/** The server waits so long for a worker to act on the decision. */
+/** How long the server waits for a worker to act on the decision. */
 const WAIT_MS = 15_000;
 
 interface Deciding {
@@ -187,7 +187,7 @@ interface Deciding {
   readonly lookAgain: () => void;
 }
 
-/** A repeated decision changes nothing, and gets the outcome. */
+/** A decision as it was sent. Sending it again changes nothing and returns the outcome. */
 interface Sent {
   readonly verdict: 'approve' | 'reject';
   readonly body: object;
@@ -212,10 +212,10 @@ function useDecision(conversation: string, proposal: Proposal, reload: () => voi
       else reload();
     } catch (thrown) {
       if (!isTurnfoldError(thrown)) throw thrown;
-      // Without an answer, the decision may still be stored.
+      // The server may have stored the decision even if no answer arrived.
       if (thrown.code !== 'server_unavailable') setPending(undefined);
       setError(thrown);
-      // The page of a stale proposal stays until a person has read why.
+      // A stale proposal stays on the page, so that a person can read why the decision was refused.
       if (thrown.code !== 'proposal_stale') reload();
     }
     setSending(undefined);
@@ -227,7 +227,7 @@ function useDecision(conversation: string, proposal: Proposal, reload: () => voi
     else void send(pending);
   };
   useEffect(() => {
-    // A worker has refused the decision: its answer says why.
+    // A worker has refused the decision. The repeated request returns the reason.
     if (wasDecided.current && !isDecided && pending !== undefined && sending === undefined) lookAgain();
     wasDecided.current = isDecided;
   }, [isDecided]);

@@ -4,7 +4,7 @@ export type Proposals = AnswerBody<'proposal'>;
 export type Proposal = Proposals['proposals'][number];
 export type Decision = AnswerBody<'approve'>;
 
-/** Changed texts by range. */
+/** Returns the changed summary texts by range. */
 export function editsOf(
   summaries: Proposal['summaries'],
   drafts: ReadonlyMap<string, string>,
@@ -17,7 +17,7 @@ export function editsOf(
   );
 }
 
-/** `edits.5-9` names the range 5-9. */
+/** Returns the range that a field names, e.g. 5-9 for `edits.5-9`. */
 export function rangeOfField(field: string | undefined): string | undefined {
   return field?.startsWith('edits.') === true ? field.slice('edits.'.length) : undefined;
 }

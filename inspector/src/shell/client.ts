@@ -7,11 +7,12 @@ import { isServiceError, isTurnfoldError, TurnfoldError } from '../../../src/dom
 import { accessKey, keyWanted } from './key.tsx';
 
 /**
- * The requests of the page, sent by the request layer of `turnfold/http-client`.
+ * Sends the requests of the page through the request layer of `turnfold/http-client`.
  *
- * The page takes `Transport` (3 kB gzip), and not the methods above it. With zod and the schemas of the contract, those
- * have 50 kB, while the whole page has 60 kB. Most of them take no abort signal, but a panel that goes away cancels its
- * requests. So a panel names a path of the OpenAPI document, and takes the type of its answer from `src/api/contract`.
+ * The page imports `Transport` (3 kB gzip), and not the client's methods. With zod and the schemas of the contract, the
+ * methods have 50 kB, while the whole page has 60 kB. Most methods take no abort signal, but a panel that goes away
+ * cancels its requests. So a panel names a path of the OpenAPI document, and takes the type of its answer from
+ * `src/api/contract`.
  *
  * `deadlineMs: 0` turns the retries of `Transport` off. The page shows an outage at once, and most panels read again
  * every two seconds. Only `followEvents` repeats a request, because a stream has to continue behind its last event.
@@ -21,14 +22,14 @@ import { accessKey, keyWanted } from './key.tsx';
 
 export { isTurnfoldError, type TurnfoldError };
 
-/** The page lies beside the routes, or under `inspect/`. */
+/** Path of the server's routes. The page lies beside the routes, or under `inspect/`. */
 export const BASE = location.pathname.replace(/(?:inspect\/)?(?:index\.html)?$/, '');
 
 /** Segments of a path behind `/v1/`, not yet encoded. */
 export type Path = readonly (string | number)[];
 export type Query = NonNullable<HttpCall['query']>;
 
-/** Longer than a request for the outcome of a decision, which waits for 15 s. */
+/** Time limit of a request. A request for the outcome of a decision waits for 15 s, so the limit is longer. */
 const ANSWER_MS = 60_000;
 
 const http = computed(
@@ -78,7 +79,7 @@ async function send<Answer>(call: HttpCall): Promise<Answer> {
   }
 }
 
-/** Returns the error of an answer as it is. Without an answer, the error has the words of the page. */
+/** Returns the server's error unchanged. If no answer came, returns an error in words for a reader of the page. */
 function explain(thrown: unknown): TurnfoldError {
   const failure = toFailure(thrown) as PassingFailure | TurnfoldError;
   const error = failure instanceof PassingFailure ? failure.error : failure;
@@ -112,7 +113,7 @@ interface ReceivedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Pauses before a cut stream is opened again. The last one repeats. */
+/** Pauses before a cut stream is opened again, in ms. The last pause repeats. */
 const PAUSES_MS = [500, 1_000, 2_000, 5_000, 15_000];
 
 /** @param onCut gets the failure, or undefined if the server ended the stream. An error from `onCut` ends the iteration */
@@ -139,7 +140,7 @@ export async function* followEvents(
   }
 }
 
-/** Reads one connection. `EventSource` could not send the access key. */
+/** Reads the events of one connection. `EventSource` could not send the access key. */
 async function* readEvents(
   path: Path,
   after: string | undefined,

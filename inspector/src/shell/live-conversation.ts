@@ -9,12 +9,14 @@ interface LiveConversation {
   readonly description: Conversation | undefined;
   readonly openTurns: OpenTurns | undefined;
   readonly error: TurnfoldError | undefined;
-  /** Another text after each event, and whenever the log has grown. */
+  /** A text that changes with each event, and whenever the log has grown. */
   readonly change: string;
   readonly reload: () => void;
 }
 
-/** A running turn appends messages without events, so the head is read by time as well. */
+/**
+ * Time between two reads of the conversation. A running turn appends messages without events, so events do not suffice.
+ */
 const PULSE_MS = 2_000;
 const OPEN_TURNS = 5;
 export function useLiveConversation(conversation: string): LiveConversation {

@@ -32,7 +32,7 @@ export function linkToMessage(conversation: string, seq: number): string {
   return `${linkTo('c', conversation)}?seq=${seq}`;
 }
 
-/** Adds no entry to the history. An empty value removes a setting. */
+/** Changes settings in the hash without a new entry in the browser's history. An empty value removes a setting. */
 export function replaceSettings(changes: Readonly<Record<string, string>>): void {
   const next = new URLSearchParams(settings.value);
   for (const [name, value] of Object.entries(changes)) {
@@ -45,7 +45,7 @@ export function replaceSettings(changes: Readonly<Record<string, string>>): void
   hash.value = location.hash;
 }
 
-/** `/c/:conversation/v/:version` has `conversation` and `version`. */
+/** Names of a pattern's parameters. `/c/:conversation/v/:version` has `conversation` and `version`. */
 export type ParamsOf<Pattern extends string> = Pattern extends `${string}:${infer Name}/${infer Rest}`
   ? Record<Name, string> & ParamsOf<Rest>
   : Pattern extends `${string}:${infer Name}`

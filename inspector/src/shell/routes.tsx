@@ -1,19 +1,22 @@
 import type { ComponentType } from 'preact';
 import type { ParamsOf } from './router.ts';
 
-/** A page, whose code is loaded when a person first opens it. `vite.config.ts` groups the pages into files. */
+/**
+ * A page of the inspector. Its code is loaded when a person first opens the page. `vite.config.ts` groups the pages
+ * into files.
+ */
 export interface Panel {
   /** Form of the hash. With `:conversation`, the head of the conversation stands above the panel. */
   readonly pattern: string;
   readonly title: string;
-  /** Absent: only links lead to the panel. */
+  /** Text of the panel's tab. Absent: only links lead to the panel. */
   readonly tab?: string;
-  /** Pattern of the panel whose tab is marked instead. */
+  /** For a panel without a tab: pattern of the panel whose tab is marked. */
   readonly under?: string;
   readonly load: () => Promise<ComponentType<Record<string, string>>>;
 }
 
-/** The component gets the parameters of the pattern as props, all of them strings. */
+/** Links a pattern to its component. The component gets the parameters of the pattern as props, all of them strings. */
 function definePanel<Pattern extends string>(
   pattern: Pattern,
   facts: Pick<Panel, 'title' | 'tab' | 'under'>,

@@ -44,7 +44,7 @@ export function Shell() {
   );
 }
 
-/** The hash belongs to the router, so a link to an element moves the focus itself. */
+/** Moves the focus to the main part. An ordinary link would change the hash, which belongs to the router. */
 function focusMain(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>('#main')?.focus();

@@ -3,20 +3,21 @@ import { type Path, type Query, readRoute, type TurnfoldError } from './client.t
 import { accessKey } from './key.tsx';
 
 /**
- * How panels read: `useAnswer` for one route, `useReading` for several requests that make one value.
+ * Panels read with two hooks: `useAnswer` reads one route, and `useReading` makes one value of several requests.
  *
- * A panel reads whole answers again, and no answer is cached. `usePulse` repeats a read by time, `useLiveAnswer` of
- * `live-conversation.ts` after each change of the conversation. While a read repeats, its last value stays on the page.
+ * A panel reads whole answers again, and no answer is cached. `usePulse` repeats a read by time. `useLiveAnswer` of
+ * `live-conversation.ts` repeats a read after each change of the conversation. While a read repeats, its last value
+ * stays on the page.
  */
 export interface Answer<Value> {
   readonly value: Value | undefined;
   readonly error: TurnfoldError | undefined;
   readonly isLoading: boolean;
-  /** Reads again, but not before a request in flight has its answer, which may be outdated. */
+  /** Reads again. If a request is in flight, the new read starts after its answer, which may be outdated. */
   readonly reload: () => void;
 }
 
-/** @param path undefined: nothing is read yet */
+/** @param path if undefined, the hook reads nothing */
 export function useAnswer<Value>(path: Path | undefined, query: Query = {}): Answer<Value> {
   const request = path === undefined ? undefined : JSON.stringify([path, query]);
   return useReading(request, (signal) => readRoute<Value>(path ?? [], query, signal));

@@ -88,7 +88,9 @@ interface StateMarkProps {
   readonly isShown: boolean;
 }
 
-/** Messages that left the context are many, so their mark is quiet. */
+/**
+ * Marks the state of a message. The mark of messages that left the context is quiet, because such messages are many.
+ */
 function StateMark({ words, by, isShown }: StateMarkProps) {
   const text = by === undefined ? words : `${words} v${by}`;
   return isShown ? <Tag tone="accent">{text}</Tag> : <span class="row-state">{text}</span>;

@@ -4,7 +4,7 @@ import { isTurnfoldError, type Path, readRoute, type TurnfoldError } from '../sh
 
 export type OutlineEntry = OutlineEntryAnswer;
 
-/** A screen shows about 30. */
+/** Messages in one request. A screen shows about 30 messages. */
 const PAGE = 200;
 
 interface Page {
@@ -35,7 +35,10 @@ export class OutlinePages {
     this.#head = head;
   }
 
-  /** Reads the missing pages of a range, and cancels pages elsewhere. The last page may have grown meanwhile. */
+  /**
+   * Requests the missing pages of a range, and cancels requests for other pages. A last page that has grown since is
+   * requested again.
+   */
   need(from: number, to: number): void {
     if (to < from || from < 1) return;
     const [first, last] = [pageOf(Math.max(1, from)), pageOf(Math.max(1, Math.min(to, this.#head)))];

@@ -34,7 +34,10 @@ export class RowIndex {
     return seq - 1 + this.#countDividers((divider) => divider.head < seq);
   }
 
-  /** Finds the first and the last message among the rows from `first` to before `last`. Without any, both are 0. */
+  /**
+   * Finds the first and the last message among the rows from `first` to before `last`. If these rows have no message,
+   * both are 0.
+   */
   seqsBetween(first: number, last: number): [from: number, to: number] {
     const seqs = Array.from({ length: Math.max(0, last - first) }, (_, offset) => this.at(first + offset)).flatMap(
       (row) => (row.kind === 'message' ? [row.seq] : []),

@@ -12,27 +12,27 @@ import { type Divider, type Row, RowIndex } from './row-index.ts';
 import { ROW_PX, useVirtualWindow, type VirtualWindow } from './virtual-window.ts';
 
 /**
- * The timeline: a row for each message of the log, and one for each version between them.
+ * The timeline has a row for each message of the log. Between the messages, each version has a row.
  *
  * A log may have 10,000 messages, so only the rows in view are elements. Three files share the work:
- * - `row-index.ts` numbers the rows. It needs the length of the log and the places of the versions, and no message.
+ * - `row-index.ts` numbers the rows. It needs only the length of the log and the positions of the versions.
  * - `virtual-window.ts` decides which rows are drawn. All rows have one height, so no row has to be measured.
  * - `outline-pages.ts` reads the drawn messages, 200 in a request, and cancels pages that were scrolled away.
  *
- * The list takes the focus as one element, and the keys move its active row. A focused row would lose the focus when
- * it is scrolled away, because it is then no element any more.
+ * The list takes the focus as one element, and the keys move its active row. A focused row would lose the focus when it
+ * is scrolled away, because its element is then removed.
  */
 interface TimelineProps {
   readonly conversation: string;
   readonly head: number;
   readonly live: number;
   readonly versions: readonly Version[];
-  /** Version whose view of the log is shown (the live one). */
+  /** Version whose view of the log is shown (default: the live version). */
   readonly shown: number | undefined;
   readonly marked: number | undefined;
 }
 
-/** Pause before pages are read, so that a fast scroll reads only its end. */
+/** Pause before pages are read. After a fast scroll, only the pages at its end are read. */
 const SETTLE_MS = 60;
 
 export function Timeline({ conversation, head, live, versions, shown, marked }: TimelineProps) {
@@ -197,7 +197,7 @@ function describeCause({ cause, reasons }: Pick<Version, 'cause' | 'reasons'>): 
   return cause === 'pass' ? 'compaction' : cause;
 }
 
-/** The line of a version in the timeline: `v12 · 143 messages → 9.3k · token threshold · 41 ms`. */
+/** Describes a version in one line: `v12 · 143 messages → 9.3k · token threshold · 41 ms`. */
 export function describeVersion(version: Version): string {
   const { number, archived, tokensBefore, tokensAfter, durationMs } = version;
   const left = archived > 0 ? counted(archived, 'message') : shortTokens(tokensBefore);

@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** As in timeline.css. */
+/** Height of a row. timeline.css has the same height. */
 export const ROW_PX = 30;
 const MARGIN_ROWS = 12;
-/** A list this near to its end stays at its end while it grows. */
+/** A list that is scrolled to within this distance of its end stays at its end while it grows. */
 const END_PX = 2 * ROW_PX;
 
 export interface VirtualWindow {
@@ -11,7 +11,7 @@ export interface VirtualWindow {
   readonly first: number;
   readonly last: number;
   readonly rowsPerPage: number;
-  /** Brings a row into view. `center` also if it is in view already. */
+  /** Brings a row into view. `center` scrolls even if the row is in view already. */
   readonly reveal: (row: number, where?: 'nearest' | 'center') => void;
   readonly scrollToEnd: () => void;
 }

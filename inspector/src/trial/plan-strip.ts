@@ -1,5 +1,5 @@
 /**
- * From a plan to the blocks of a strip: `planRuns` → `layOutRuns` → one rectangle for each block.
+ * Converts a plan to the blocks of a strip: `planRuns` → `layOutRuns` → one rectangle for each block.
  *
  * A plan names ranges, and a strip shows the whole log. So the log is divided into runs of neighbouring messages with
  * one fate. The blocks of the strip, its legend and the list of changed ranges all follow from the runs.
@@ -7,7 +7,8 @@
  * A strip has at most 240 blocks, so that a log of 10,000 messages does not make 10,000 elements. Each column of the
  * strip has the kind with the most weight in it.
  *
- * The strip of the present context stands above the one of the plan. Both leave out the same messages, so that they align.
+ * The strip of the present context stands above the strip of the plan. Both leave out the same messages, so that they
+ * align.
  */
 
 /** `gone`: an earlier compaction took the message out of the context. */
@@ -43,7 +44,7 @@ export function planRuns(entries: readonly StripEntry[], plan: PlannedRanges): R
   const isIn = { summarize: walk(plan.summarize), evict: walk(plan.evict), mask: walk(plan.mask) };
   const isProtected = new Set(plan.protected);
   return groupRuns(entries, ({ seq, state }) => {
-    // Each walk has to see every position.
+    // Each of the three tests has to see every position, so none of them may be skipped.
     const [summarized, evicted, masked] = [isIn.summarize(seq), isIn.evict(seq), isIn.mask(seq)];
     return fateOf({ summarized, evicted, masked, isProtected: isProtected.has(seq), state });
   });
@@ -88,7 +89,7 @@ function fateOf({ summarized, evicted, masked, isProtected, state }: Fate): Plan
   return isProtected ? 'protect' : 'keep';
 }
 
-/** Returns a test of positions against the ranges. Positions have to ascend. */
+/** Returns a test of positions against the ranges. Each call has to pass a larger position than the call before. */
 function walk(ranges: readonly Range[]): (seq: number) => boolean {
   let index = 0;
   return (seq) => {

@@ -4,7 +4,7 @@ export type TrialPolicy = Pick<Policy, 'retentionWindow' | 'maskToolResults' | '
   readonly maxTokens: number;
 };
 
-/** A test compares these with the defaults of turnfold. */
+/** Default settings of a trial. A test compares them with the defaults of turnfold. */
 export const TRIAL_DEFAULTS: Omit<TrialPolicy, 'maxTokens'> = {
   retentionWindow: 6,
   maskToolResults: false,
@@ -33,7 +33,7 @@ export function writePolicyYaml(policy: TrialPolicy, settings: AgentSettings = {
   const names = Object.keys(COMMENTS) as (keyof TrialPolicy)[];
   const tried = names.map((name) => `# ${COMMENTS[name]}\n${toLine(name, policy[name])}`);
   const others = Object.entries(settings).filter(([name, value]) => {
-    // A threshold below the budget is refused. Without it, the share of the window decides.
+    // turnfold refuses a token threshold below the budget. Without that setting, the share of the window decides.
     return !(name in COMMENTS) && !(name === 'tokenThreshold' && Number(value) < policy.maxTokens);
   });
   const kept = others.map(([name, value]) => toLine(name, value));

@@ -8,7 +8,7 @@ interface StripProps<Kind extends string> {
   readonly weigh: (run: Run<Kind>) => number;
 }
 
-/** A list beside the bar says the same in words. */
+/** Draws a bar. A list beside the bar says the same in words. */
 export function Strip<Kind extends string>({ name, summary, runs, weigh }: StripProps<Kind>) {
   return (
     <div class="strip">

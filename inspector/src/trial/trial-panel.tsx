@@ -72,7 +72,7 @@ function Trial({ conversation, state, breakdown }: TrialProps) {
   );
 }
 
-/** The recorded budget of the policy, else half of the present context. */
+/** Returns the recorded budget of the policy, or else half of the present context. */
 function firstBudget({ thresholds, window: { usedTokens } }: BreakdownAnswer): number {
   const known = thresholds.find(({ name }) => name === 'maxTokens')?.tokens;
   return known ?? Math.max(100, Math.round(usedTokens / 200) * 100);
@@ -164,7 +164,7 @@ interface SliderProps {
   readonly onChange: (value: number) => void;
 }
 
-/** The field takes numbers beyond the slider, too. */
+/** The number field accepts numbers beyond the range of the slider, too. */
 function Slider({ label, hint, unit, value, min, max, step, error, onChange }: SliderProps) {
   const [field, note] = [useId(), useId()];
   const take = (text: string): void => {

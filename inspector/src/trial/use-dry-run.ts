@@ -6,7 +6,7 @@ import type { TrialPolicy } from './policy-yaml.ts';
 
 export type Plan = NonNullable<CompactionAnswer['plan']>;
 
-/** A moved slider must not send a request for each pixel. */
+/** Pause between a change and its request. A moved slider must not send a request for each pixel. */
 const PAUSE_MS = 60;
 
 export interface DryRun {
@@ -18,7 +18,9 @@ export interface DryRun {
 
 const NOTHING: DryRun = { plan: undefined, tookMs: 0, error: undefined, isRunning: true };
 
-/** @param state undefined: nothing is planned yet. A longer log or another version is planned again */
+/**
+ * @param state if undefined, the hook plans nothing. When the log grows or the version changes, the hook plans again
+ */
 export function useDryRun(
   conversation: string,
   policy: TrialPolicy,

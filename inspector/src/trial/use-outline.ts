@@ -10,14 +10,17 @@ export interface WholeOutline {
   readonly error: TurnfoldError | undefined;
 }
 
-/** Another version may show every message in another way, so its outline is read again. */
+/**
+ * The outline that was read of one version. Another version may show every message differently, so it needs a new
+ * outline.
+ */
 interface Read {
   readonly conversation: string;
   readonly version: number;
   readonly entries: readonly OutlineEntryAnswer[];
 }
 
-/** When the log has grown, only its new messages are read. */
+/** Reads the outline of the whole log. When the log has grown, reads only its new messages. */
 export function useOutline(conversation: string, head: number | undefined, version = 0): WholeOutline {
   const [read, setRead] = useState<Read>({ conversation, version, entries: [] });
   const [error, setError] = useState<TurnfoldError>();

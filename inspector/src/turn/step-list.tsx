@@ -12,14 +12,14 @@ import { addPart, type ShownCall, type ShownItem, type ShownStep, type TurnPart 
 
 interface TurnStream {
   readonly items: readonly ShownItem[];
-  /** `lost`: the page connects again. */
+  /** `lost`: the connection broke, and the page connects again. */
   readonly state: 'open' | 'lost' | 'ended';
   readonly error: TurnfoldError | undefined;
 }
 
 const START: TurnStream = { items: [], state: 'open', error: undefined };
 
-/** Shows parts that arrive together in one frame, because a long turn has thousands. */
+/** Shows all parts that arrive within one frame together, because a long turn has thousands of parts. */
 export function useTurnStream(conversation: string, turn: string, onChange: () => void): TurnStream {
   const [stream, setStream] = useState(START);
   const key = accessKey.value;

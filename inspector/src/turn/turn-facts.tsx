@@ -72,7 +72,7 @@ export function TurnFacts({ conversation, turn, steps }: TurnFactsProps) {
   );
 }
 
-/** Claims of a turn without progress, after which it fails. */
+/** A turn fails after this many claims without progress. */
 const MOST_ATTEMPTS = 3;
 
 function Claim({ claim }: { readonly claim: NonNullable<TurnStepsAnswer['claim']> }) {

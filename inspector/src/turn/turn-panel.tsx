@@ -19,7 +19,7 @@ import { StepList, useTurnStream } from './step-list.tsx';
 import { TurnFacts } from './turn-facts.tsx';
 import { WaitForm } from './wait-form.tsx';
 
-/** The stream contains neither the attempts nor the lease of an open turn. */
+/** Time between two reads of an open turn. The stream contains neither the attempts nor the lease of the turn. */
 const PULSE_MS = 2_000;
 
 export function TurnPanel({ conversation, turn }: { readonly conversation: string; readonly turn: string }) {

@@ -2,13 +2,13 @@ import type { TurnPart as StreamedPart } from '../../../src/api/contract/turn-pa
 import type { Waiting } from '../../../src/domain/turn.ts';
 
 /**
- * From the parts of a stream to the items that the page shows. `addPart` is pure. A page that connects again keeps its
- * items, and adds the parts that follow.
+ * Converts the parts of a turn's stream to the items that the page shows. `addPart` is pure. A page that connects again
+ * keeps its items, and adds the parts that follow.
  *
- * A step shows previews of its calls while the model writes. `isPreview` is true until the step is recorded.
- * `restart` drops a step with all later ones, because the step runs again. Steering messages, waits and compactions
- * stand between the steps. A reader that connects again gets the present wait again, so an equal last wait is replaced.
- * Parts of other types are ignored.
+ * A step shows previews of its calls while the model writes. `isPreview` is true until the step is recorded. `restart`
+ * drops a step with all later ones, because the step runs again. Steering messages, waits and compactions stand between
+ * the steps. A reader that connects again gets the present wait again, so an equal last wait is replaced. Parts of
+ * other types are ignored.
  */
 type WithoutId<Part> = Part extends unknown ? Omit<Part, 'id'> : never;
 

@@ -17,7 +17,7 @@ export interface TurnRow {
   readonly to: number;
 }
 
-/** Newest first. Messages that no turn wrote are left out. */
+/** Lists turns, newest first. Messages that no turn wrote are left out. */
 export function listTurns(messages: readonly TurnMessage[]): TurnRow[] {
   const rows = new Map<string, TurnRow>();
   for (const { turn, at, tokens, start, calls = [] } of messages) {

@@ -17,9 +17,9 @@ import { listTurns, type TurnRow } from './turn-rows.ts';
 
 type FailedTurns = AnswerBody<'failedTurns'>;
 
-/** Latest messages, whose turns are listed. */
+/** Number of latest messages whose turns are listed. */
 const RECENT_MESSAGES = 2_000;
-/** Failed turns of the tenant, among which are those of the conversation. */
+/** Number of the tenant's failed turns that are read. The page shows those of the conversation. */
 const FAILED_TURNS = 1_000;
 
 export function TurnsPanel({ conversation }: { readonly conversation: string }) {

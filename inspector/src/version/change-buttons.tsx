@@ -55,7 +55,9 @@ export function ChangeButtons({ conversation, changes, live }: ChangeButtonsProp
 interface ChangeDialogProps {
   readonly conversation: string;
   readonly first: ContextChange;
-  /** A restore is refused if another version is live by then. */
+  /**
+   * Live version when the person opened the dialog. The server refuses a restore if another version is live by then.
+   */
   readonly live?: number | undefined;
   readonly onClose: () => void;
 }
@@ -68,7 +70,7 @@ const TITLES: Readonly<Record<ContextChange['kind'], string>> = {
 
 function ChangeDialog({ conversation, first, live, onClose }: ChangeDialogProps) {
   const [change, setChange] = useState(first);
-  // A second click cannot make the change twice.
+  // Every click sends the same operation id, so a second click cannot make the change twice.
   const [operation] = useState(newOperation);
   const [seen] = useState(live);
   const send = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** A line of 1 MB would block the page. The copy button gives the whole text. */
+/** Characters shown of one line. A line of 1 MB would block the page. The copy button gives the whole text. */
 const MAX_CHARACTERS = 1_000;
 
 export function jsonLines(value: unknown): readonly string[] {
@@ -11,7 +11,10 @@ export function shortenLine(line: string): string {
     : `${line.slice(0, MAX_CHARACTERS)}… (${line.length - MAX_CHARACTERS} more characters)`;
 }
 
-/** Searches from a line on, then from the start. Ignores case. @returns -1 if no line has the text */
+/**
+ * Searches from the given line to the end, and then from the start. Ignores case.
+ * @returns -1 if no line has the text
+ */
 export function findLine(lines: readonly string[], wanted: string, from: number): number {
   const text = wanted.toLowerCase();
   if (text === '') return -1;

@@ -3,10 +3,10 @@ interface TextPiece {
   readonly mark?: string;
 }
 
-/** A text with more marks is no longer readable. */
+/** Maximum number of marks. A text with more marks is no longer readable. */
 const MAX_MARKS = 400;
 
-/** If two identifiers begin at one place, the longer one is marked. */
+/** Marks identifiers in a text. If two identifiers begin at one place, the longer identifier is marked. */
 export function markText(text: string, identifiers: readonly string[]): TextPiece[] {
   const wanted = [...new Set(identifiers)].filter((word) => word !== '').slice(0, MAX_MARKS);
   if (wanted.length === 0) return text === '' ? [] : [{ text }];

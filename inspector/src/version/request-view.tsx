@@ -108,7 +108,7 @@ function Snapshot({ snapshot }: { readonly snapshot: NonNullable<ContextAnswer['
   );
 }
 
-/** As in version.css. */
+/** Height of a line. version.css has the same height. */
 const LINE_PX = 18;
 const OVERSCAN = 20;
 const VISIBLE = 60;
@@ -118,7 +118,7 @@ interface JsonViewProps {
   readonly what: string;
 }
 
-/** Only the visible lines are elements, so the search of the browser would miss the others. */
+/** Has its own search. Only the visible lines are elements, so the search of the browser would miss the others. */
 function JsonView({ value, what }: JsonViewProps) {
   const lines = useMemo(() => jsonLines(value), [value]);
   const frame = useRef<HTMLDivElement>(null);

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { shortBytes } from '../parts/figures.tsx';
 import { markText } from './marked-text.ts';
 
-/** Characters at first, and for each click. A line of 1 MB at once would block the page. */
+/** Characters that are shown at first, and that each click adds. A line of 1 MB at once would block the page. */
 const FIRST = 3_000;
 const MORE = 30_000;
 const FEW = 1_000;
@@ -40,13 +40,13 @@ export function ShownText({ text, marks = [], chosen }: ShownTextProps) {
   );
 }
 
-/** Length of the text up to the chosen identifier, with some text behind it. */
+/** Returns the length of the text up to the chosen identifier, with some text behind it. */
 function endOfMark(text: string, chosen: string | undefined): number {
   const place = chosen === undefined ? -1 : text.indexOf(chosen);
   return place < FIRST ? 0 : Math.min(place + (chosen?.length ?? 0) + 200, place + MORE);
 }
 
-/** Never splits a surrogate pair. */
+/** Returns where to cut the text. Never splits a surrogate pair. */
 function endOfText(text: string, wanted: number): number {
   if (wanted + FEW >= text.length) return text.length;
   return /[\uD800-\uDBFF]/.test(text.charAt(wanted - 1)) ? wanted - 1 : wanted;

@@ -7,10 +7,10 @@ import { useAnswer } from '../shell/use-answer.ts';
 import { MessageView } from './message-view.tsx';
 
 const PAGE_MESSAGES = 40;
-/** Messages above a chosen one. */
+/** Number of messages shown above a chosen message. */
 const LEAD_MESSAGES = 3;
 
-/** Each choice is a new object, so that a repeated choice scrolls again. */
+/** A message that the person chose. Each choice is a new object, so that a repeated choice scrolls again. */
 export interface ChosenSource {
   readonly seq: number;
   readonly mark?: string;

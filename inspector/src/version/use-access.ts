@@ -2,7 +2,10 @@ import type { AccessAnswer } from '../../../src/api/contract/server.ts';
 import type { Scope } from '../../../src/domain/access-key.ts';
 import { useAnswer } from '../shell/use-answer.ts';
 
-/** @returns why the caller may not do it. Undefined also before the answer: then the server decides */
+/**
+ * @returns why the caller may not change anything. Undefined if the caller may, or before the answer: the server then
+ * decides
+ */
 export function useRefusal(scope: Scope): string | undefined {
   const { value } = useAnswer<AccessAnswer>(['access']);
   if (value === undefined) return undefined;

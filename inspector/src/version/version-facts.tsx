@@ -73,7 +73,7 @@ interface RangesProps {
   readonly conversation: string;
 }
 
-/** Ranges at first, and for each click. A version may have thousands. */
+/** Ranges that are shown at first, and that each click adds. A version may have thousands of ranges. */
 const FIRST = 12;
 const MORE = 200;
 

@@ -41,9 +41,9 @@ export interface AccessKeyInput {
 export interface AccessKeys {
   /** Creates a key for one tenant. */
   create(input: AccessKeyInput): Promise<IssuedKey>;
-  /** Lists keys by tenant and id, revoked ones for 30 days. */
+  /** Lists keys by tenant and id. Revoked keys are listed for 30 days. */
   list(input?: { readonly tenant?: string | undefined }): Promise<AccessKeyView[]>;
-  /** Gives a key a new secret. Tokens with the secret before it are accepted for `graceMs` (a day). */
+  /** Gives a key a new secret. Tokens with the previous secret are accepted for `graceMs` (a day). */
   rotate(id: string, input?: { readonly graceMs?: number | undefined }): Promise<IssuedKey>;
   /** Revokes a key for good. Each process refuses the key after at most 2 s, and ends its open requests within 5 s. */
   revoke(id: string): Promise<AccessKeyView>;

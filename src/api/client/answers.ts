@@ -42,7 +42,7 @@ export const answerMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** A worker that found an invalid answer could only fail the turn. */
+/** Validates the answers before they are stored. A worker that found an invalid answer could only fail the turn. */
 export async function readAnswers(
   counter: TokenCounter,
   answers: Readonly<Record<string, CallAnswer>>,
@@ -62,7 +62,10 @@ export async function readAnswers(
 
 type Answer = z.output<typeof answersSchema>[string];
 
-/** Two answers with the same verdict are the same decision, whatever reason a person gives for it. */
+/**
+ * Returns the verdict of an answer. Answers with the same verdict are the same decision, even if a person gives
+ * different reasons.
+ */
 function readVerdict(answer: Answer): string {
   if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
   return hashPayload([answer.content, answer.isError === true]);
@@ -85,7 +88,7 @@ function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
       return fieldError('conflict', field, why);
     }
     case 'other_call': {
-      const why = `the hash names another call than the one with this id in turn ${turn}. \`result\` returns the present call`;
+      const why = `the hash does not belong to the call that turn ${turn} now has under this id. Read the call again with \`result\`, and answer with its hash`;
       return fieldError('conflict', field, why);
     }
     case 'unnamed_call': {

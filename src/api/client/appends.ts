@@ -42,7 +42,7 @@ export const appendMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** How often an append is tried if other writers append first. With `expectedHead` there is one try. */
+/** Maximum attempts of an append if other writers append first. An append with `expectedHead` is tried once. */
 const APPEND_TRIES = 5;
 const EARLY_ANSWERS: ReadonlySet<AppendResult['status']> = new Set(['known', 'other_payload', 'other_agent']);
 const NO_HEAD = -1;

@@ -27,7 +27,7 @@ export interface AuthenticatorPorts {
   readonly elapsedMs: () => number;
 }
 
-/** A revoked key may be granted by a process for this long. */
+/** How long a process may still accept a revoked key. */
 export const KEY_CACHE_MS = 2_000;
 const CACHED_KEYS = 10_000;
 
@@ -36,7 +36,10 @@ interface CachedKey {
   readonly readAt: number;
 }
 
-/** Memory answers only grants: a token that the remembered key refuses may be the new secret of a rotation. */
+/**
+ * Checks tokens. The cache only accepts tokens: a token that the cached key refuses may have the new secret of a
+ * rotation.
+ */
 export class Authenticator {
   readonly #ports: AuthenticatorPorts;
   readonly #cache = new Map<string, CachedKey>();
@@ -74,7 +77,9 @@ export class Authenticator {
   }
 }
 
-/** A slow hash protects chosen passwords. A caller cannot guess 256 random bits. */
+/**
+ * Hashes with a fast function. Only passwords need a slow hash: a caller cannot guess the 256 random bits of a secret.
+ */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }

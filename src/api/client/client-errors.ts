@@ -12,7 +12,10 @@ interface RepeatableCall {
   readonly others?: Readonly<Record<string, string>>;
 }
 
-/** Comes after the wake jobs: the write is in Redis, so workers must process it despite the error. */
+/**
+ * Throws if too few copies confirmed the write. Callers add the wake jobs first, because workers must process the
+ * stored write.
+ */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;
   const why =
@@ -21,7 +24,10 @@ export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, i
   throw fieldError('accepted_unsure', field, `${id}: ${why}`, { details: { ...others, [field]: id, ...shortfall } });
 }
 
-/** The caller cannot know whether Redis executed the write, and can repeat it under the id in the error. */
+/**
+ * Adds the id of the write to an error. The caller cannot know whether Redis executed the write, and can repeat it
+ * under this id.
+ */
 export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -75,7 +81,7 @@ export function notFailed(turn: string, state: TurnState): TurnfoldError {
   });
 }
 
-/** A second agent would run and compact the history under another policy. */
+/** Refuses a second agent for a conversation, because it would run and compact the history under another policy. */
 export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
   const name = clipText(agent, MAX_ID_CHARACTERS); // a corrupt record may hold any text
   return fieldError(

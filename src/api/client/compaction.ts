@@ -21,7 +21,7 @@ import type { ClientPorts } from './ports.ts';
 
 export const compactionMethods = {
   /**
-   * An open pass takes the request.
+   * If a pass is open, the request joins it.
    * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
    */
   compact: async (ports, name) => {
@@ -34,7 +34,7 @@ export const compactionMethods = {
     const { conversation, state, version } = await readInspected(ports, name, undefined);
     const context = await ports.recentContexts.read(conversation, state, version.number);
     if (context === undefined) throw noConversation(conversation);
-    // A damaged record must not stop a trial.
+    // Problems of the recorded policy are ignored, because a damaged record must not stop a trial.
     const recorded = examinePolicy(state.requestFacts?.policy).policy;
     const facts = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
     const weigh = estimateWeights(context.items);
@@ -63,7 +63,10 @@ export function namePass({ ids }: Pick<ClientPorts, 'ids'>): NewPass {
   return { passId: ids.next(), wake: ids.next() };
 }
 
-/** Each check stores the context size at which the next one is due. Below that size, this requests nothing. */
+/**
+ * Requests a threshold check. Each check stores the context size at which the next check is due. Below that size, this
+ * function requests nothing.
+ */
 export async function requestEvaluation(
   ports: ClientPorts,
   conversation: ConversationRef,
@@ -87,7 +90,8 @@ async function request(ports: ClientPorts, pass: PassRequest): Promise<string> {
 }
 
 /**
- * A plan over 10,000 messages weighs 16,000 shortened ones. Exact counts would take longer than the rest of the plan.
+ * Returns a function that estimates sizes. A plan over 10,000 messages weighs 16,000 shortened messages. Exact counts
+ * would take longer than the rest of the plan.
  */
 function estimateWeights(items: readonly ContextItem[]): (message: Message) => Weight {
   const { tokens, bytes } = weighItems(items);

@@ -92,7 +92,10 @@ async function readContext(ports: ClientPorts, name: ConversationName, at: Conte
   };
 }
 
-/** A number up to the live version existed once (`version_gone`). A larger number never existed (`not_found`). */
+/**
+ * Returns the error for a missing version. A number up to the live version existed once (`version_gone`). A larger
+ * number never existed (`not_found`).
+ */
 export function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },
@@ -108,7 +111,7 @@ export async function readAgentSnapshot(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSnapshot | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // The store keeps no empty text.
+  // The store keeps no empty text, so a missing system prompt is empty.
   const [system = '', pins, tools] = await Promise.all([
     contexts.readText(conversation, systemHash),
     contexts.readAgentList(conversation, pinsHash, pinsSchema),

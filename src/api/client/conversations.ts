@@ -69,8 +69,8 @@ async function eraseData(
   { contexts, queues }: ClientPorts,
   conversation: ConversationRef,
 ): Promise<{ readonly removedKeys: number }> {
-  // First the waiting jobs: a worker could take one and create the conversation again. A full Redis refuses that
-  // until the erase has freed memory.
+  // The waiting jobs are erased first: a worker could take one and create the conversation again. A full Redis refuses
+  // to erase jobs until the erase of the data has freed memory.
   const rest = await queues.eraseJobs([conversation], 'all').then(
     () => 'ended' as const,
     (error: unknown) => {

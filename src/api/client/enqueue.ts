@@ -15,7 +15,7 @@ import { checkContents, weighMessage } from './weigh-message.ts';
 
 export const enqueueMethods = {
   /**
-   * Once this function returns, the turn will be settled exactly once, in order (invariant I2).
+   * Stores a turn. Once this function returns, the turn will be settled exactly once, in order (invariant I2).
    * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned,
    * mailbox_full, conversation_busy, accepted_unsure, redis_unavailable, redis_full
    */

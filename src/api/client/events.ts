@@ -22,7 +22,7 @@ export const eventMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** A page of 100 events has 10 to 30 kB. */
+/** Events in one read. A page of 100 events has 10 to 30 kB. */
 const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;

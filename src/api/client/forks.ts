@@ -50,12 +50,15 @@ export const forkMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** Redis serves no other client while it writes a batch, which takes less than a second. */
+/** Entries in one batch. Redis serves no other client while it writes a batch, which takes less than a second. */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
 
-/** If a failover lost batches, the copy continues from the entry that is left, and copies summary texts first. */
+/**
+ * Copies summary texts and then log entries, until the fork is whole. If a failover lost batches, the copy continues
+ * from the entry that is left.
+ */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
@@ -107,7 +110,9 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
   return found;
 }
 
-/** The version keeps segments and summary labels, so the model receives the same bytes. */
+/**
+ * Creates the first version of the fork. It keeps segments and summary labels, so the model receives the same bytes.
+ */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
   const unmade = { strategy: 'none', archived: 0, durationMs: 0, tokensBefore: tokensAfter } as const;
@@ -149,7 +154,7 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
   return at;
 }
 
-/** Each read restarts the idle TTL of the source, which must not expire during the copy. */
+/** Reads from the source and restarts its idle TTL, so that the source does not expire during the copy. */
 async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, reading: Promise<T>): Promise<T> {
   const [batch] = await Promise.all([reading, versions.startIdleTtl(plan.source)]);
   return batch;

@@ -15,7 +15,7 @@ interface ImportInput {
   readonly messages: readonly Message[];
 }
 
-/** Redis serves no other client while it runs an append, which takes less than a second. */
+/** Messages in one append. Redis serves no other client while it runs an append, which takes less than a second. */
 const MAX_BATCH_MESSAGES = 500;
 const MAX_BATCH_CHARACTERS = 2_000_000;
 
@@ -63,7 +63,10 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
   return fieldError('conflict', 'id', why, { details, cause });
 }
 
-/** A repeated import is the same operation, and an import of other messages a conflict. */
+/**
+ * Derives the operation id from the messages. A repeated import is then the same operation, and an import of other
+ * messages is a conflict.
+ */
 function nameOperation(start: number, batch: readonly Message[]): string {
   const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
   return `import-${start}-${hash}`;

@@ -54,12 +54,12 @@ export interface InspectedVersion {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
   readonly version: Version;
-  /** Cache key. A new conversation with the same id has another one. */
+  /** Cache key. A new conversation with the same id has another key. */
   readonly key: string;
 }
 
 /**
- * Without a number, reads the live version.
+ * Reads a version. Without a number, reads the live version.
  * @throws not_found, version_gone
  */
 export async function readInspected(
@@ -117,10 +117,13 @@ interface RecentContext {
 type Position = Pick<ConversationState, 'incarnation' | 'head' | 'size'>;
 
 const MAX_CONTEXTS = 16;
-/** A context of 10,000 messages has about 15 MB. */
+/** Bytes of all kept contexts. A context of 10,000 messages has about 15 MB. */
 const MAX_BYTES = 64_000_000;
 
-/** If the log has grown since, only its new entries are read. Contexts never change, so caches use them as keys. */
+/**
+ * Keeps contexts that were read. If the log has grown since, only its new entries are read. Contexts never change, so
+ * caches use them as keys.
+ */
 class RecentContexts {
   readonly #ports: Pick<ClientPorts, 'contexts'>;
   /** The context that was read last is at the end. */
@@ -141,7 +144,7 @@ class RecentContexts {
     this.#reading.set(readKey, reading);
     try {
       const context = await reading;
-      // Otherwise the conversation was erased during the read.
+      // An erase removes the read from `#reading`. A context that was read during the erase is not kept.
       if (this.#reading.get(readKey) === reading) this.#keep(key, context);
       return context;
     } finally {

@@ -111,7 +111,7 @@ async function readFates(
   });
 }
 
-/** A message may have 1 MiB, so only a small reply doubles the next read. */
+/** Entries of the first read. A message may have 1 MiB, so the next read is doubled only after a small reply. */
 const FIRST_ENTRIES = 25;
 const SMALL_BYTES = 1_000_000;
 const PAGE_BYTES = 8_000_000;
@@ -161,10 +161,13 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
   return sums.list();
 }
 
-/** Longer texts are counted asynchronously, so that they do not block the event loop. */
+/** Texts with more characters are counted asynchronously, so that they do not block the event loop. */
 const LONG_CHARS = 20_000;
 
-/** All counts are kept. Long texts are counted in advance, because the sum cannot pause inside a message. */
+/**
+ * Returns a function that counts tokens and keeps the counts. Long texts are counted in advance, because the sum cannot
+ * pause inside a message.
+ */
 async function createCount(
   ports: InspectionPorts,
   counter: TokenCounter,

@@ -18,19 +18,20 @@ import { storePorts } from './ports.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
 /*
- * A client is the functions of `client.ts` over a store, with two layers between them.
+ * A client runs the functions of `client.ts` over a store. Two layers lie between them.
  *
- * The first retries each call while Redis is unreachable (`retryStore`). It may, because every write of the store has an
- * id in its input and is idempotent (invariant I5). So it wraps operations of the store, not methods of the client. A fork
- * in many batches then repeats one batch, not the whole copy. The deadline starts with the outage, not with the call.
- * An attempt in flight at the deadline may end 0.9 s later, or still later if Redis is busy.
+ * The first layer retries each call while Redis is unreachable (`retryStore`). Retries are safe, because every write of
+ * the store has an id in its input and is idempotent (invariant I5). The layer wraps operations of the store, not
+ * methods of the client. So a fork in many batches repeats one batch, not the whole copy. The deadline starts with the
+ * outage, not with the call. An attempt in flight at the deadline may end 0.9 s later, or still later if Redis is busy.
  *
- * The second lets readers of one turn share their reads (`shareReads`). A notice wakes all of them at once, and most ask
- * for the same page. 1,000 readers then cost one read a notice. At most 50 reads are in flight. 1,000 pages of up to
- * some MB would exceed the timeout of a command, and their readers would repeat them.
+ * The second layer lets readers of one turn share their reads (`shareReads`). A notice wakes all readers at once, and
+ * most ask for the same page. Shared, 1,000 readers cost one read for each notice. At most 50 reads are in flight.
+ * Otherwise 1,000 pages of up to some MB would exceed the timeout of a command, and their readers would repeat the
+ * reads.
  */
 
-/** With `failFast`, a caller gets an error within a second. */
+/** Time limit to open a connection with `failFast`, so that a caller gets an error within a second. */
 const OPEN_MS = 900;
 
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
@@ -106,7 +107,10 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   };
 }
 
-/** A server may accept the connection and never answer. A connection that opens later is closed. */
+/**
+ * Limits the time to open a connection: a server may accept a connection and never answer. A connection that opens too
+ * late is closed.
+ */
 async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -122,12 +126,16 @@ async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>)
   }
 }
 
-/** After it drops a connection, Redis usually accepts a new one within 50 ms. */
+/** First pause between two attempts. Redis usually accepts a new connection within 50 ms after it dropped one. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
 const COMMAND_MS = 900;
 
-/** @throws redis_unavailable after the deadline, any other error and refusals that waiting does not cure at once */
+/**
+ * Retries a call while Redis is unreachable.
+ * @throws redis_unavailable after the deadline. Refusals and other errors are thrown at once, because waiting does not
+ * cure them
+ */
 async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise<T> {
   let until: number | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
@@ -137,7 +145,7 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
     } catch (error) {
       if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
       const failedAt = performance.now();
-      // Measured from the start of the outage: a call with many batches may have run for minutes before.
+      // The deadline counts from the start of the outage: a call with many batches may have run for minutes before.
       until ??= Math.max(startedAt, failedAt - COMMAND_MS) + deadlineMs;
       // Jitter spreads the retries, because all calls of a service see the outage at the same time.
       const waitMs = pauseMs * (0.5 + Math.random() / 2);

@@ -58,7 +58,7 @@ export class PartAssembler {
     return { parts: this.#take(), isBehind: hasShrunk || page.hasMoreEntries || page.hasMoreLog };
   }
 
-  /** A message that never reached the log is void. */
+  /** Ends the reading. A message that never reached the log is void. */
   end(): TurnPart[] {
     this.#void();
     return this.#take();
@@ -95,12 +95,13 @@ export class PartAssembler {
       this.#entry = entry.id;
     }
     this.#entry = position;
-    // A message of the log is complete there, even if the stream has only its first pieces, or those of a failed model call.
+    // If the log has the message, its pieces are skipped. The stream may have only the first pieces, or pieces of a
+    // failed model call.
     if (left.length === 0 && !hasMoreLog) this.#addLive(!hasMoreEntries);
     if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
   }
 
-  /** A reader that comes late sees no pieces of an earlier model call. */
+  /** Adds pieces to the open message. A reader that comes late sees no pieces of an earlier model call. */
   #addBatch(batch: PieceBatch, lastCalls: ReadonlyMap<number, ModelCallKey>): void {
     const last = lastCalls.get(batch.seq) ?? batch;
     const isVoid = isEarlierCall(batch, last) || (this.#live !== undefined && isEarlierCall(batch, this.#live.key));
@@ -143,7 +144,10 @@ export class PartAssembler {
     }
   }
 
-  /** Pieces of another call void what the reader has. A reader that resumed is compared by the hash in its id. */
+  /**
+   * Returns true if the pieces continue what the reader has. Pieces of another model call make the reader's parts void.
+   * After a resume, the hash in the reader's position is compared with the pieces.
+   */
   #continues(live: LiveMessage, isAll: boolean): boolean {
     const delivered = this.#delivered;
     if (delivered === undefined || delivered.call === live.call) return true;
@@ -185,7 +189,7 @@ export class PartAssembler {
     if (hadParts) this.#add({ type: 'restart', step: this.#step + 1 });
   }
 
-  /** A failover lost log entries that the reader has. */
+  /** Starts the turn again, because a failover lost log entries that the reader has. */
   #startAgain(): void {
     this.#seq = 0;
     this.#step = 0;
@@ -210,7 +214,7 @@ class LiveMessage implements KnownMessage {
   text = '';
   reasoning = '';
   readonly calls: { name: string; arguments: string }[] = [];
-  /** Everything behind a missing piece comes from the log, once the step is recorded. */
+  /** True if a piece is missing. Everything behind the missing piece comes from the log, once the step is recorded. */
   hasGap = false;
 
   constructor(key: ModelCallKey) {
@@ -221,7 +225,9 @@ class LiveMessage implements KnownMessage {
     return `${this.key.epoch}.${this.key.attempt}`;
   }
 
-  /** Pieces of a failed model call may differ from the recorded message. */
+  /**
+   * Returns true if the recorded message begins with these pieces. Pieces of a failed model call may differ from it.
+   */
   isStartOf({ content, toolCalls = [] }: Pick<Message, 'content' | 'toolCalls'>): boolean {
     const continues = ({ name, arguments: written }: KnownMessage['calls'][number], index: number): boolean =>
       toolCalls[index]?.name === name && toolCalls[index].arguments.startsWith(written);
@@ -248,7 +254,7 @@ class LiveMessage implements KnownMessage {
     }
   }
 
-  /** A worker sends a piece again if the reply of Redis was lost. */
+  /** Returns the new part of a piece. A worker sends a piece again if the reply of Redis was lost. */
   #findNew(known: string, { at, text }: { readonly at: number; readonly text: string }): string {
     if (at <= known.length) return text.slice(known.length - at);
     this.hasGap = true;

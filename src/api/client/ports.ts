@@ -20,7 +20,7 @@ type Store = TurnIntake &
   EventStore &
   ListingStore;
 
-/** A test can replace a single store. */
+/** The stores that a client uses. A test can replace any one of them. */
 export interface ClientStores {
   readonly turns: TurnIntake;
   readonly streams: StreamReader;

@@ -25,11 +25,11 @@ export const proposalMethods = {
     return undefined;
   },
   /**
-   * The worker repeats all checks with the current log. If one fails, the proposal keeps waiting.
+   * The worker repeats all checks with the current log. If a check fails, the proposal keeps waiting.
    * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
    * @throws proposal_stale if the proposal no longer waits, or its base is no longer live
-   * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void
-   * that thinking
+   * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void that
+   * thinking
    */
   approve: async (ports, name, proposal, input = {}) => {
     const { edits = {}, ...options } = parseInput(approvalSchema, input);
@@ -83,7 +83,7 @@ async function describeProposal(
   };
 }
 
-/** Refuses edits of ranges without a summary before the decision is stored. */
+/** Refuses edits of ranges that have no summary. The check comes before the decision is stored. */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
   const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));
@@ -175,5 +175,5 @@ function staleProposal(proposal: string, why: string): TurnfoldError {
 }
 
 function goneMeanwhile({ id }: ConversationRef): TurnfoldError {
-  return fieldError('gone', 'conversation', `${id} was erased`);
+  return fieldError('gone', 'conversation', `${id} was erased, so the decision has no effect`);
 }

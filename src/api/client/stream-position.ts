@@ -11,7 +11,7 @@ interface OpenMessage {
   hash: string;
 }
 
-/** Counts the log, because pieces of the stream may be gone and the log never changes. */
+/** Position of a reader. It counts the log, because pieces of the stream may be gone, and the log never changes. */
 export interface StreamPosition {
   readonly seq: number;
   readonly step: number;
@@ -53,7 +53,7 @@ export const positionSchema = z
 
 const EMPTY_TEXT_HASH = 0x81_1c_9d_c5;
 
-/** FNV-1a over the UTF-16 code units, continued from the hash of the text before. */
+/** Computes FNV-1a over the UTF-16 code units, continued from the hash of the text before. */
 function hashText(text: string, before = EMPTY_TEXT_HASH): number {
   let hash = before;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93);
@@ -73,7 +73,10 @@ interface Hashes {
 
 const NOTHING = { text: 0, reasoning: 0, calls: 0, arguments: 0, complete: 0 };
 
-/** Each `take` returns what the reader does not have yet, and counts it as delivered. */
+/**
+ * The part of a message that a reader already has. Each `take` returns what the reader lacks, and counts it as
+ * delivered.
+ */
 export class DeliveredMessage {
   call: string | undefined;
   readonly #counts: Omit<OpenMessage, 'hash'>;

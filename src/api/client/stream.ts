@@ -87,7 +87,10 @@ async function* followParts(
   }
 }
 
-/** On a full Redis, a turn is followed by its log alone. */
+/**
+ * Asks workers for the pieces of a turn. If a full Redis refuses this write, the reader follows the turn by its log
+ * alone.
+ */
 async function askForPieces(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<void> {
   try {
     await ports.streams.followTurn(conversation, turn);
@@ -96,7 +99,7 @@ async function askForPieces(ports: ClientPorts, conversation: ConversationRef, t
   }
 }
 
-/** Yields only a wait that needs answers from outside. */
+/** Yields the wait of the turn in front, but only if this wait needs answers from outside. */
 async function* describeBlock(
   { turns }: ClientPorts,
   conversation: ConversationRef,
@@ -113,7 +116,7 @@ async function readView({ turns }: ClientPorts, conversation: ConversationRef, t
   return view;
 }
 
-/** Remembers a notice until the reader looks again, so that none is lost between a read and a wait. */
+/** Remembers a notice until the reader looks again, so that no notice is lost between a read and a wait. */
 class News {
   readonly #ended: AbortSignal;
   #isNew = false;

@@ -115,7 +115,7 @@ export const turnMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** A waiting caller polls Redis, because a notification may be lost. */
+/** Pause between two reads. A waiting caller polls Redis, because a notification may be lost. */
 export const POLL_MS = 1_000;
 
 const MODEL = 'model-';

@@ -37,10 +37,10 @@ import type { ClientPorts } from './ports.ts';
 
 export const versionMethods = {
   /**
-   * Cancels a compaction in progress. The next one waits until the context has grown by 15 %, unless a hard limit is
-   * reached.
-   * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking,
-   * conflict, accepted_unsure
+   * Cancels a compaction in progress. The next compaction waits until the context has grown by 15 %, unless a hard
+   * limit is reached.
+   * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict,
+   * accepted_unsure
    */
   restore: async (ports, name, input) => {
     const { operation, ...wanted } = parseInput(restoreSchema, input);
@@ -57,7 +57,7 @@ export const versionMethods = {
     });
   },
   /**
-   * All messages from the turn's first one on leave the context, except for pinned ones.
+   * Rolls back a turn. All messages from the turn's first message on leave the context, except for pinned messages.
    * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
    * conversation_forking, accepted_unsure, conflict if the turn never began
    */
@@ -134,7 +134,8 @@ async function tryReplace(
   const log = { head: state.head, total: state.size.headTotal };
   const changes = await change({ conversation, state, versions, live });
   const made = restoreVersion({ ...changes, live, log, outside, now: ports.now() });
-  // With another live version than expected, the store refuses the replacement, unless it knows the operation.
+  // If another version is live than expected, the store refuses the replacement. An operation that was already done is
+  // not refused.
   const expected = expectedVersion ?? state.size.version;
   const version = { ...made, number: expected + 1 };
   if (hardTokens !== undefined) checkHardLimit(version, outside, hardTokens);

@@ -19,7 +19,7 @@ export async function weighMessage(counter: TokenCounter, message: Message, fiel
 }
 
 export function checkMessageBytes(message: Message, field: string): void {
-  // The text first: serializing a message of hundreds of megabytes would block the process.
+  // The text is checked first: serializing a message of hundreds of megabytes would block the process.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
 }
@@ -37,7 +37,7 @@ export function checkBytes(text: string, field: string): void {
   );
 }
 
-/** Each later request would hold a picture or file that no provider can read. */
+/** Refuses a picture or file that no provider can read, because each later request would contain it. */
 export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string): void {
   for (const [index, given] of parts.entries()) {
     const flaw = findContentFlaw(readPart(given));
@@ -49,9 +49,9 @@ const MAX_FIELDS = 100;
 
 const copySchema = boundedRecord(z.string(), z.union([z.string(), jsonSchema]), MAX_FIELDS);
 
-/** Reads in slices: 5,000 messages must not block the event loop. */
+/** Reads in slices, so that 5,000 messages do not block the event loop. */
 export function* readAppendedInSlices(given: readonly unknown[], notes: HistoryNotes): Interruptible<ReadMessages> {
-  // Objects of callers may throw when they are read. The copies cannot.
+  // Objects of callers may throw when they are read. Their copies cannot throw.
   const copies = yield* mapInSlices(given, (message, index) => parseInput(copySchema, message, `messages[${index}]`));
   const read = yield* readMessagesInSlices(copies, notes);
   yield* forEachInSlices(read.messages, (message, index) => {

@@ -5,7 +5,7 @@ import { idSchema } from '../../domain/ids.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
 
 export type CallAnswer = {
-  /** Hash of the call that is meant, as in `waiting.calls`. The answer reaches no other call with the same id. */
+  /** Hash of the answered call, as in `waiting.calls`. The answer then reaches no other call with the same id. */
   readonly hash?: string | undefined;
   /** Person who answers. Shown with the decision. */
   readonly by?: string | undefined;

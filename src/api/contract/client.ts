@@ -46,7 +46,7 @@ export function bindMethods<Ports>(methods: Required<Methods<Ports>>, ports: Por
   return Object.fromEntries(bound) as TurnfoldClient; // `methods` has the function of every method
 }
 
-/** In the order of the OpenAPI document. `plan` has the route of `compact`. */
+/** All operations, in the order of the OpenAPI document. `plan` has the route of `compact`. */
 export const operations = {
   ...enqueueOperations,
   ...turnOperations,

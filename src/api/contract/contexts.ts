@@ -28,11 +28,11 @@ export interface ContextView extends NamedConversation {
   readonly head: number;
   /** Tokens of all messages, each with its role and delimiters, without system prompt, pins and tools. */
   readonly tokens: number;
-  /** Absent before the first version, when only workers know it. */
+  /** Absent before the first version, because only workers know the agent until then. */
   readonly agentSnapshot?: AgentSnapshot;
   /** Messages in order. */
   readonly items: readonly {
-    /** Position (seq) of the first log entry that the message stands for. A summary stands for several. */
+    /** Position (seq) of the first log entry that the message stands for. A summary stands for several entries. */
     readonly from: number;
     readonly to: number;
     readonly tokens: number;

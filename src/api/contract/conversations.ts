@@ -49,7 +49,7 @@ export type UsageInput = z.input<typeof usageInputSchema>;
 export type ConversationsFor<Agents extends AnyAgents> = NameAgent<ConversationsInput, Agents>;
 
 export interface ConversationPage {
-  /** In a stable order that is not chronological. */
+  /** Conversations in a stable order that is not chronological. */
   readonly conversations: readonly ListedConversation[];
   /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;

@@ -7,14 +7,14 @@ import { metadataSchema, ON_BUSY, type OnBusy, type TurnMetadata } from '../../d
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { conversationFields } from './names.ts';
 
-/** More images and files than a provider takes in one request. */
+/** Maximum number of images and files. Providers accept fewer in one request. */
 const MAX_INPUT_PARTS = 1_000;
 
-/** Parts in the formats of Anthropic and OpenAI are taken, too. */
+/** Part of an input. Parts in the formats of Anthropic and OpenAI are accepted, too. */
 export type InputPart = WebPart | StoredPart | ReferencedPart | ForeignPart;
 
 export interface ForeignPart {
-  /** Type of the part in that format, such as `image_url` or `document`. */
+  /** Type of the part in the format of Anthropic or OpenAI, such as `image_url` or `document`. */
   readonly type: string;
   readonly [field: string]: unknown;
 }
@@ -36,13 +36,13 @@ export interface WebPart extends NamedContent {
   readonly url: string;
 }
 
-/** Its bytes are stored with the message. */
+/** Image or file whose bytes are stored with the message. */
 export interface StoredPart extends TypedContent {
   /** The bytes, as such or as base64. */
   readonly data: Uint8Array | string;
 }
 
-/** turnfold stores only the name of its content. */
+/** Image or file of which turnfold stores only the name. */
 export interface ReferencedPart extends TypedContent {
   /** Name of the content for `loadContent` of the agent. */
   readonly reference: string;
@@ -72,7 +72,7 @@ const DELAY_MOST_MS = 315_360_000_000;
 
 const TURN_TOKENS_MOST = 1_000_000_000;
 
-/** Values that act on one turn, which `busyTurn` may name. */
+/** Values that act on one existing turn. `busyTurn` may name this turn. */
 const NAMING: ReadonlySet<OnBusy | undefined> = new Set(['interrupt', 'rollback', 'steer']);
 
 export const enqueueSchema = z
@@ -142,10 +142,10 @@ export const enqueueSchema = z
     message: 'expected only with interrupt, rollback or steer',
   });
 
-/** Encoding more turns at once would block the event loop for too long. */
+/** Maximum number of turns in a call. Encoding more turns at once would block the event loop for too long. */
 const MOST_TURNS = 500;
 
-/** Each turn is checked on its own, so that an invalid one does not stop the others. */
+/** List of turns that are checked one by one, so that an invalid turn does not stop the others. */
 export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
 
 export interface EnqueueInput {
@@ -182,11 +182,10 @@ export interface EnqueueInput {
   /** The turn is refused if this many turns are queued, running or waiting (1,000). Scheduled turns do not count. */
   readonly maxQueuedTurns?: number | undefined;
   /**
-   * Treatment of the turn if another turn is queued, running or waiting (`enqueue`). `enqueue`: it runs after all
-   * others. `reject`: the call fails with `conversation_busy`. `interrupt`: the first of them is canceled, and this
-   * turn takes its place. `rollback`: as `interrupt`, but the messages of the canceled turn leave the context.
-   * `steer`: the message goes into the running turn before its next model call, and both turns end with the same
-   * answer.
+   * Treatment of the turn if another turn is queued, running or waiting (`enqueue`). `enqueue`: the new turn runs after
+   * all others. `reject`: the call fails with `conversation_busy`. `interrupt`: the first turn is canceled, and the new
+   * turn takes its place. `rollback`: as `interrupt`, but the messages of the canceled turn leave the context. `steer`:
+   * the message goes into the running turn before its next model call, and both turns end with the same answer.
    */
   readonly onBusy?: OnBusy | undefined;
   /**

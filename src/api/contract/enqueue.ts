@@ -46,7 +46,7 @@ export const redriveSchema = z.strictObject({
 
 export type RedriveInput = z.input<typeof redriveSchema>;
 
-/** A repeated request gets the same body, but perhaps another state in this header. */
+/** Header with the state of a turn. A repeated request gets the same body, but perhaps another state in this header. */
 export const STATE_HEADER = 'turnfold-turn-state';
 
 const enqueuedSchema = z

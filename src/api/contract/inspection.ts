@@ -174,7 +174,7 @@ export interface InspectionMethods {
 
 const version = versionNumberSchema.optional().describe('Number of a kept version. Absent: the live one.');
 
-/** An entry takes about 300 bytes. */
+/** Maximum number of entries in a page. An entry takes about 300 bytes. */
 const MAX_OUTLINE = 2_000;
 
 export const outlineInputSchema = z.strictObject({
@@ -199,7 +199,7 @@ export interface Outline {
 }
 
 export const breakdownInputSchema = z.strictObject({
-  /** Shown as of its commit. Absent: the live version, with all later messages. */
+  /** Version to show, in its state at its commit. Absent: the live version, with all later messages. */
   version,
 });
 
@@ -222,11 +222,11 @@ export interface Breakdown {
     /** Window without the request and the reserve. Prefers the provider's count of the request. */
     readonly freeTokens?: number;
   };
-  /** At the agent's last model call, the smallest first. */
+  /** Thresholds at the agent's last model call, the smallest first. */
   readonly thresholds: readonly NamedThreshold[];
   /** Settings that change a plan and differ from their defaults. Absent before the first model call. */
   readonly policy?: PlanningPolicy;
-  /** By the origin of the parts. Every category is present. */
+  /** Sizes of the context's parts by their origin. Every category is present. */
   readonly categories: readonly CategorySize[];
   /** Usage of all settled turns and summaries. */
   readonly cost: Cost;

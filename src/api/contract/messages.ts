@@ -19,8 +19,8 @@ export interface AppendInput {
   readonly tenant?: string | undefined;
   readonly agent: string;
   /**
-   * At most 5,000, oldest first: in turnfold's format, or in one of OpenAI, Anthropic, the AI SDK, LangChain or
-   * Ollama. Earlier calls without a result are closed.
+   * At most 5,000 messages, oldest first. They have turnfold's format, or a format of OpenAI, Anthropic, the AI SDK,
+   * LangChain or Ollama. Earlier calls without a result are closed.
    */
   readonly messages: readonly (MessageInput | ForeignMessage)[];
   /** Id under which a repeated call changes nothing. */
@@ -59,7 +59,7 @@ export const logPartSchema = z.strictObject({
   after: z.number().int().min(0).optional(),
   /** Absent: all entries. */
   limit: z.number().int().min(1).optional(),
-  /** Bytes after which the part ends, though not before its first entry. */
+  /** Maximum bytes of the part. The first entry is returned even if it is larger. */
   maxBytes: z.number().int().min(1).optional(),
 });
 
@@ -67,10 +67,10 @@ export type LogPart = z.input<typeof logPartSchema>;
 
 const MAX_MESSAGES = 5_000;
 
-/** More fields than a message has, in either format. */
+/** More fields than a message has, in any of the formats. */
 const MAX_FIELDS = 100;
 
-/** In one of the formats of `src/wire/histories`. */
+/** Messages in one of the formats of `src/wire/histories`. */
 const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_MESSAGES).meta({
   description:
     'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',

@@ -29,7 +29,7 @@ export function readTurnId(turn: string): string {
   return parseInput(idSchema, turn, 'turn');
 }
 
-/** JavaScript callers can pass null although the types exclude it. */
+/** Tells `{tenant, id}` from an id. JavaScript callers can pass null although the types exclude it. */
 function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
   return typeof name === 'object' && name !== null;
 }

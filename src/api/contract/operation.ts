@@ -3,16 +3,17 @@ import type { Scope } from '../../domain/access-key.ts';
 import { idSchema } from '../../domain/ids.ts';
 
 /**
- * One operation for callers. Its key in `operations` is its only name: the client's method, the HTTP client's method and
- * the `operationId`.
+ * One operation for callers. Its key in `operations` is its only name: the client's method, the HTTP client's method
+ * and the `operationId`.
  *
  * An operation once stood in fourteen places under five names, and one new read changed 21 files. Now everything that a
  * machine can derive follows from the row: the route (`http/routes.ts`), the OpenAPI document (`http/openapi.ts`) and
- * the HTTP client (`http-client/requests.ts`). A plain read needs a row and a function in `client`, and no code in them.
- * The row describes how an answer over HTTP differs from what the method returns. So both sides read one description.
+ * the HTTP client (`http-client/requests.ts`). A plain read needs a row and a function in `client`, and no code in
+ * them. The row describes how an answer over HTTP differs from what the method returns. So both sides read one
+ * description.
  *
  * Types of inputs follow from the schemas. Types of answers stand beside the rows: the schema of an answer allows
- * further fields, and its type would, too.
+ * further fields, and a derived type would allow them, too.
  *
  * The arguments of a method are the parameters of the path, in their order, and then one object with all other fields.
  * An operation whose path names no conversation takes `tenant` in that object.
@@ -23,7 +24,7 @@ export interface Operation {
   readonly path: `/v1/${string}`;
   readonly scope: Scope;
   readonly summary: string;
-  /** Schema of the query. The client's input has the same one, so numbers and booleans are not yet text. */
+  /** Schema of the query. The client's input has the same schema, so numbers and booleans are not text there. */
   readonly query?: z.ZodObject;
   /** Schema of the JSON body. The request may have no body if the schema accepts undefined. */
   readonly body?: z.ZodType;
@@ -37,7 +38,7 @@ export interface Operation {
   readonly answerType?: 'text/event-stream';
   /** Field with the id of a write, which a header `Idempotency-Key` can name instead. */
   readonly repeatedBy?: 'turn' | 'operation';
-  /** True for a write that a repeated request without an id does not do again, either. */
+  /** True for a write that is not done twice, even if the repeated request names no id. */
   readonly repeatsItself?: true;
   /**
    * Name that is hashed with the header `Idempotency-Key` into the id of the write, if it is not the operation's name.
@@ -53,7 +54,8 @@ export interface Operation {
   /** Member of the body that the method returns. Absent: the whole body. */
   readonly member?: string;
   /**
-   * Part of the body without its tenant, because a caller has only one: the body itself, or the entries of this list.
+   * The part of the answer that names no tenant, because the caller has only one: the body itself, or the entries of
+   * this list.
    */
   readonly tenantless?: 'body' | 'conversations' | 'turns';
 }
@@ -95,7 +97,7 @@ export function limitOf(most: number) {
   return z.number().int().min(1).max(most).default(100).describe('Maximum number of items.');
 }
 
-/** For answers: turnfold writes them and never parses them, so they need no bound. */
+/** Schema of a list in an answer. turnfold writes answers and never parses them, so the list needs no bound. */
 export function unboundedList<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   return z.array(item);
 }

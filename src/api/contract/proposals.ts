@@ -38,7 +38,7 @@ export const approvalSchema = decisionInput.extend({
 });
 
 export const rejectionSchema = decisionInput.extend({
-  /** Reason for people. */
+  /** Reason of the rejection, for people. */
   reason: z.string().min(1).max(2_000).optional(),
 });
 
@@ -49,7 +49,7 @@ export type RejectionInput = z.input<typeof rejectionSchema>;
 export interface ProposalView extends NamedConversation {
   /** Id of the proposal, to pass to `approve` or `reject`. */
   readonly proposal: string;
-  /** Also those added while the proposal waits. */
+  /** Reasons of the compaction, also those added while the proposal waits. */
   readonly reasons: readonly Reason[];
   /** How the compaction reduces the context: summarize, evict, … */
   readonly strategy: string;

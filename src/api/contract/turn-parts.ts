@@ -6,7 +6,7 @@ export interface Part {
 }
 
 export interface StepPart extends Part {
-  /** Number of the model step within the turn, from 1. A steering message has the step before it. */
+  /** Number of the model step within the turn, from 1. A steering message has the number of the step before it. */
   readonly step: number;
 }
 
@@ -39,7 +39,7 @@ export interface CallPart extends StepPart {
   readonly arguments: string;
 }
 
-/** As the model reads it. */
+/** Result of a tool call, as the model reads it. */
 export interface ResultPart extends StepPart {
   readonly type: 'tool-result';
   readonly call: string;
@@ -64,16 +64,19 @@ export type TurnPart =
   | CallPart
   | ResultPart
   | SteeringPart
-  /** Discard all parts of this step and of later ones: it runs again, or the turn ended before it was recorded. */
+  /**
+   * Discard all parts of this step and of later steps. The step runs again, or the turn ended before the step was
+   * recorded.
+   */
   | (StepPart & { readonly type: 'restart' })
-  /** The turn is suspended. Sent once for each wait, and again to a reader that resumes during it. */
+  /** The turn is suspended. Sent once for each wait, and again to a reader that resumes during the wait. */
   | (Part & {
       readonly type: 'wait';
       readonly waiting: Waiting;
     })
   /**
    * The turn is queued behind `turn`, which waits for answers from outside. Sent once for each such wait, and again to
-   * a reader that resumes during it.
+   * a reader that resumes during the wait.
    */
   | (Part & {
       readonly type: 'behind';
@@ -92,6 +95,6 @@ export type TurnPart =
   /** The settled turn. After `waitMs`, its current state. */
   | (Part & {
       readonly type: 'end';
-      /** As `result` returns it. */
+      /** The turn, as `result` returns it. */
       readonly view: TurnView;
     });

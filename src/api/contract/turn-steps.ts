@@ -14,9 +14,9 @@ export interface TurnStep {
   readonly at: number;
   /** Time since the previous record, including waits. */
   readonly tookMs?: number;
-  /** Position (seq) of the first appended message. Absent if there is none. */
+  /** Position (seq) of the first appended message. Absent if no message was appended. */
   readonly from?: number;
-  /** Position (seq) of the last appended message. */
+  /** Position (seq) of the last appended message. Absent if no message was appended. */
   readonly to?: number;
 }
 

@@ -42,8 +42,8 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /**
    * Answers calls of a waiting turn by call id, with results of external tools or with approvals. All answers are
-   * stored, or none. The first answer to a call counts: another one fails with `conflict`, and the same one changes
-   * nothing.
+   * stored, or none. The first answer to a call counts. A different answer fails with `conflict`, and the same answer
+   * changes nothing.
    */
   answer(
     conversation: ConversationName,
@@ -52,8 +52,8 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
     options?: AnswerOptions,
   ): Promise<'answered' | 'still_waiting'>;
   /**
-   * Lists unsettled turns in the order of processing, scheduled ones last by due time. The first one has the calls
-   * that it waits for, to `answer` or `cancel`.
+   * Lists unsettled turns in the order of processing. Scheduled turns come last, by due time. The first turn has the
+   * calls that it waits for, to `answer` or `cancel`.
    */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
   /**
@@ -110,7 +110,7 @@ export type WaitingInput = z.input<typeof waitingInputSchema>;
 export type FailedInput = z.input<typeof failedSchema>;
 
 export interface WaitingPage {
-  /** In a stable order that is not chronological. */
+  /** Turns in a stable order that is not chronological. */
   readonly turns: readonly WaitingTurn[];
   /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;
@@ -211,7 +211,7 @@ const failedTurnsSchema = z
   })
   .meta({ id: 'FailedTurns' });
 
-/** Proxies often end a request after 60 s. */
+/** Default wait for a result. Proxies often end a request after 60 s. */
 const RESULT_WAIT_MS = 30_000;
 
 export const turnOperations = {

@@ -9,7 +9,7 @@ import { type ConversationName, versionNumberSchema } from './names.ts';
 import { CONVERSATION, type Operations, TURN, unboundedList } from './operation.ts';
 
 export interface VersionMethods {
-  /** Requests a compaction now, below every threshold, too. Returns the id of the pass. */
+  /** Requests a compaction now, even below every threshold. Returns the id of the pass. */
   compact(conversation: ConversationName): Promise<string>;
   /** Plans a compaction under a policy. Calls no model and changes nothing. */
   plan(conversation: ConversationName, input?: DryRunInput): Promise<DryPlan>;
@@ -28,7 +28,10 @@ export const dryRunSchema = z.strictObject({
 });
 
 export interface DryRunInput {
-  /** In the form of docs/reference/policy.md. Absent settings are those that a worker recorded, or their defaults. */
+  /**
+   * Policy in the form of docs/reference/policy.md. Absent settings are those that a worker recorded, or their
+   * defaults.
+   */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 

@@ -12,7 +12,9 @@ export interface HttpClientOptions {
   readonly deadlineMs?: number;
   /** Time in which the server must answer, in ms (30,000). A call that waits for a result may take longer. */
   readonly answerMs?: number;
-  /** Time without a byte after which a stream connects again, in ms (45,000). A server sends one every 15 s. */
+  /**
+   * Time without a byte after which a stream connects again, in ms (45,000). A server sends a byte at least every 15 s.
+   */
   readonly silentMs?: number;
   /** Sends the requests (default: `fetch` of the runtime), e.g. through a proxy or with a client certificate. */
   readonly fetch?: typeof fetch;
@@ -24,9 +26,9 @@ export interface HttpClientSettings extends Required<Omit<HttpClientOptions, 'ke
 
 const DEADLINE_MS = 5_000;
 const ANSWER_MS = 30_000;
-/** Three heartbeats of the server. */
+/** Default of `silentMs`: three heartbeats of the server. */
 const SILENT_MS = 45_000;
-/** One day in ms, as in the client over Redis. */
+/** Longest possible time: one day in ms, as in the client over Redis. */
 const LONGEST_MS = 86_400_000;
 
 const limitSchema = z.number().int().min(1).max(LONGEST_MS);
@@ -35,7 +37,7 @@ const optionsSchema = z.strictObject({
   url: z.string(),
   key: z
     .string()
-    // A header has no other characters. The error must not repeat the key.
+    // An HTTP header accepts no other characters. The error must not repeat the key.
     .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4,096 visible ASCII characters')
     .optional(),
   deadlineMs: z.number().int().min(0).max(LONGEST_MS).default(DEADLINE_MS),
@@ -58,7 +60,7 @@ function readAddress(text: string): string {
     const why = 'expected an address like https://turns.example.com, without credentials, query and fragment';
     throw fieldError('invalid_config', 'url', why);
   }
-  // A regular expression would take quadratic time here.
+  // The loop removes slashes at the end. A regular expression would take quadratic time.
   let end = url.href.length;
   while (url.href[end - 1] === '/') end -= 1;
   return url.href.slice(0, end);

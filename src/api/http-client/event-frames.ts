@@ -6,7 +6,10 @@ interface EventFrame {
   readonly data?: string;
 }
 
-/** A frame that the connection cut off is dropped. @yields each complete frame, heartbeats included */
+/**
+ * Reads frames. An incomplete frame at the end of a cut connection is dropped.
+ * @yields each complete frame, heartbeats included
+ */
 export async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<EventFrame, void, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();

@@ -33,15 +33,18 @@ export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: Ht
 }
 
 /*
- * The methods of the client, over HTTP. Each follows from its row in the contract: `requests.ts` makes the request and
- * takes out of the answer what the method returns. Written by hand are only methods whose answer has another form
- * (below), that wait or send several turns (`turns.ts`), or that stream (`streams.ts`).
+ * The methods of the client, over HTTP. Each method follows from its row in the contract: `requests.ts` makes the
+ * request and takes out of the answer what the method returns. Three kinds of methods are written by hand. The answer
+ * has another form (below), the method waits or sends several turns (`turns.ts`), or it streams (`streams.ts`).
  *
  * `transport.ts` sends the requests, and repeats them while the server is away. Every write has an id: the caller's, a
  * new one, or that of its turn or conversation. So a repeated request finds the write of the first.
  */
 
-/** A method for each operation of the contract: one request, and what the row takes out of its answer. */
+/**
+ * One method for each operation of the contract. The method sends one request, and returns what the row takes out of
+ * its answer.
+ */
 const plainMethods = Object.fromEntries(
   Object.keys(operations).map((name) => [
     name,
@@ -85,7 +88,7 @@ const formedMethods = {
     const { body, tenant } = await http.send<Fork>(call);
     return { ...body, tenant };
   },
-  /** The server bounds the size of an answer, so the log is read page by page. */
+  /** Reads the log page by page, because the server bounds the size of an answer. */
   log: async (http, name, part = {}) => {
     const { after = 0, limit, maxBytes, ...rest } = readFields(part);
     const entries: LogEntry[] = [];
@@ -123,7 +126,7 @@ interface LogPage {
   readonly next?: number;
 }
 
-/** Index of the entry that reaches so many bytes, or -1. */
+/** Returns the index of the entry with which the entries reach `maxBytes`, or -1. */
 function findEnd(entries: readonly LogEntry[], maxBytes: number): number {
   let left = maxBytes;
   return entries.findIndex(({ bytes }) => (left -= bytes) <= 0);

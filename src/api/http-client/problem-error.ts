@@ -19,13 +19,13 @@ const REQUEST_CODES: ReadonlyMap<string, ErrorCode> = new Map(
   }),
 );
 
-/** Options that are wrong if the error names no field. */
+/** Names the wrong option, for an error that names no field. */
 const FIELDS: Partial<Record<ErrorCode, string>> = { access_denied: 'key', invalid_config: 'url' };
 const HEADERS: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({ authorization: 'key', 'last-event-id': 'after' }),
 );
 
-/** The same request may succeed after these. */
+/** HTTP statuses after which the same request may succeed. */
 const PASSING_STATUSES = new Set([408, 429, 502, 503, 504]);
 
 export function readProblem(status: number, body: unknown): TurnfoldError {
@@ -39,7 +39,7 @@ export function readProblem(status: number, body: unknown): TurnfoldError {
   });
 }
 
-/** From a proxy in front of turnfold, or from another server. */
+/** Describes an answer that turnfold did not write: a proxy in front of turnfold wrote it, or another server. */
 function describeForeign(status: number): TurnfoldError {
   const code = codeOf(status);
   const why =
@@ -57,7 +57,10 @@ function codeOf(status: number): ErrorCode {
   return status >= 500 || PASSING_STATUSES.has(status) ? 'server_unavailable' : 'invalid_config';
 }
 
-/** An error that a client over Redis throws at once, such as `mailbox_full`, is thrown at once here, too. */
+/**
+ * Returns true if the request should be retried. Errors that a client over Redis throws at once, such as
+ * `mailbox_full`, return false.
+ */
 export function isPassing(status: number, error: TurnfoldError): boolean {
   const { code, details } = error;
   if (code === 'redis_unavailable') return details?.['takesNoWrites'] !== true && details?.['isRefused'] !== true;

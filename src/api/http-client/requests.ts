@@ -12,7 +12,7 @@ import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
 
 const ids = new UlidSource({ now: () => Date.now() }, (bytes) => crypto.getRandomValues(bytes));
 
-/** Each id is larger than the one before. */
+/** Creates an id. Each id is larger than the id before. */
 export function newId(): string {
   return ids.next();
 }
@@ -58,7 +58,7 @@ function takeTenant(fields: Fields, path: readonly string[], names: readonly str
   return called.tenant;
 }
 
-/** Each attempt of a write has the same id. */
+/** Returns the field and the id of the write that a request does, if any. Each attempt of a write has the same id. */
 function describeWrite(
   { method, repeatedBy, repeatsItself, path }: Operation,
   fields: Fields,
@@ -104,7 +104,7 @@ export function readCalled(name: ConversationName, at?: string): CalledConversat
 const inputSchema = z.looseObject({ tenant: idSchema.optional() });
 
 /**
- * The server validates the fields.
+ * Checks only that the input is an object and the tenant is valid. The server validates the other fields.
  * @throws invalid_input if the input is no object, or for an invalid tenant
  */
 export function readFields<Input extends object>(input: Input): Input & { readonly tenant?: string | undefined } {
@@ -121,7 +121,7 @@ export function writeBody(fields: object): string {
 
 function writeValue(name: string, value: unknown): string | undefined {
   try {
-    // Undefined for functions, too, which the type of `stringify` does not say.
+    // `JSON.stringify` also returns undefined for functions, which its type does not say.
     const text: string | undefined = JSON.stringify(value);
     return text;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** A server that restarts often accepts requests within 100 ms. */
+/** First pause between two attempts. A server that restarts often accepts requests within 100 ms. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 
@@ -12,7 +12,7 @@ export class Retries {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** The server answered again, so a later failure is a new outage. */
+  /** Starts again, because the server answered. A later failure is a new outage. */
   reset(): void {
     this.#until = undefined;
     this.#pauseMs = FIRST_PAUSE_MS;

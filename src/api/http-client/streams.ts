@@ -20,7 +20,7 @@ export const httpStreamMethods = {
   },
 } satisfies Methods<Transport>;
 
-/** A connection that resumes during a wait gets the wait again. The caller gets it once. */
+/** Yields each wait once. A connection that resumes during a wait gets the wait again. */
 async function* readParts(events: AsyncIterable<ReceivedEvent>): AsyncGenerator<TurnPart, void, void> {
   let reportedWait = '';
   for await (const { id, data } of events) {
@@ -56,12 +56,12 @@ interface ReceivedEvent {
 
 interface Followed {
   readonly options: FollowOptions;
-  /** Runs at the first read, so that its errors belong to the iteration. */
+  /** Describes the request. It runs at the first read, so that its errors belong to the iteration. */
   readonly describe: () => HttpCall;
 }
 
 /**
- * After a cut, the stream continues behind the last received event. Only the event `end` ends it.
+ * Follows a stream. After a cut, the stream continues behind the last received event. Only the event `end` ends it.
  * @param left aborts when the caller leaves the iteration
  * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
  */
@@ -80,7 +80,12 @@ async function* followEventStream(
     signal?.throwIfAborted();
     const leftMs = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
     const connection = new Connection(ended);
-    let failure = new PassingFailure(new TurnfoldError('server_unavailable', 'the server ended the stream early'));
+    let failure = new PassingFailure(
+      new TurnfoldError(
+        'server_unavailable',
+        'the server ended the stream before its last event. Continue with `after` set to the last id that you received',
+      ),
+    );
     try {
       for await (const event of connection.read(transport, resume(call, { after, last, leftMs }))) {
         signal?.throwIfAborted();
@@ -139,7 +144,7 @@ class Connection {
     this.#ended = ended;
   }
 
-  /** A proxy may have cut a connection that lasted, because nothing happened on it. */
+  /** True for a connection that was open for a while. A proxy may have cut it, because nothing happened on it. */
   get hasLasted(): boolean {
     const lastedUntil = this.#silent.signal.aborted ? this.#heardAt : performance.now();
     return lastedUntil - this.#openedAt > LASTING_MS;
@@ -153,7 +158,7 @@ class Connection {
       this.#openedAt = performance.now();
       if (body === null) return;
       for await (const frame of readFrames(body)) {
-        // The time that the caller takes for an event is no silence of the server.
+        // The caller's own time for an event does not count as silence of the server.
         clearTimeout(this.#timer);
         this.#heardAt = performance.now();
         yield { ...frame, isNews: frame.data !== undefined };

@@ -30,7 +30,7 @@ export interface HttpAnswer<Body> {
   readonly headers: Headers;
 }
 
-/** Begins the reason with which this client ends a late request. */
+/** First words of the reason with which this client ends a request that takes too long. */
 const LATE = 'no whole answer';
 const TENANT_HEADER = 'turnfold-tenant';
 
@@ -45,7 +45,10 @@ export class PassingFailure extends Error {
   }
 }
 
-/** A connection that lasted this long shows that a server was there, and something between cut it. */
+/**
+ * A connection that lasted this long had reached a server. If it was cut, something between client and server may have
+ * cut it.
+ */
 export const LASTING_MS = 1_000;
 
 /** A request that waited for a result was cut, e.g. by a proxy that ends quiet connections. This is no outage. */
@@ -162,7 +165,8 @@ export class Transport {
   }
 
   #checkOpen(): void {
-    if (this.#closing.signal.aborted) throw new TurnfoldError('server_unavailable', 'the client is closed');
+    if (this.#closing.signal.aborted)
+      throw new TurnfoldError('server_unavailable', 'this client was closed with `close`. Open a new client');
   }
 }
 
@@ -189,7 +193,10 @@ function isFromTurnfold({ headers }: Response): boolean {
   return /^(?:application\/json|text\/event-stream)\b/.test(headers.get('content-type') ?? '');
 }
 
-/** `fetch` reports only that it failed, so the reason is nested. */
+/**
+ * Converts an error of `fetch` to a failure that can be retried. `fetch` reports only that it failed, so the reason is
+ * nested.
+ */
 export function toFailure(error: unknown): unknown {
   if (error instanceof PassingFailure || isTurnfoldError(error)) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -199,7 +206,7 @@ export function toFailure(error: unknown): unknown {
   );
 }
 
-/** The server may have written before it became silent. */
+/** Adds the id of the write to an error, because the server may have done the write before it became silent. */
 export function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
   if (write === undefined || error.details?.[write.field] !== undefined) return error;
   const { field, id } = write;

@@ -21,7 +21,7 @@ import { newId, readFields, writeBody, writeRequest } from './requests.ts';
 import { pause } from './retries.ts';
 import { CutWait, type HttpAnswer, nameWrite, type Transport } from './transport.ts';
 
-/** Proxies often end a request after 30 or 60 s. */
+/** Longest wait of one request. Proxies often end a request after 30 or 60 s. */
 const LONGEST_WAIT_MS = 20_000;
 const SHORTEST_WAIT_MS = 1_000;
 const EARLY_PAUSE_MS = 100;
@@ -33,7 +33,10 @@ export const httpTurnMethods = {
     // Only this call knows the id that it made. If the server knows the turn, an earlier attempt stored it.
     return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
   },
-  /** After `server_unavailable` and `redis_unavailable`, the server may have accepted some of the refused turns. */
+  /**
+   * Sends several turns. After `server_unavailable` and `redis_unavailable`, the server may have accepted some of the
+   * refused turns.
+   */
   enqueueTurns: async (http, inputs) => {
     const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn
     const sent = list.filter((turn): turn is SentTurn => 'json' in turn);
@@ -97,9 +100,9 @@ function readAccepted({ body, tenant, headers }: HttpAnswer<NamedTurn>): Enqueue
 
 /**
  * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. After a cut, a request that
- * does not wait shows that the server is there. Without an answer to it, the call fails after its deadline. The next
- * request then waits half as long as the cut one lasted, and each later one twice as long as the one before. So a
- * proxy that ends quiet connections early delays no result, and a single cut costs few requests.
+ * does not wait checks that the server is there. Without an answer to this request, the call fails after its deadline.
+ * The next request waits half as long as the cut request lasted. Each later request waits twice as long as the request
+ * before. So a proxy that ends quiet connections early delays no result, and a single cut costs few requests.
  */
 export async function askUntil<Answer>(
   waitMs: number,
@@ -160,7 +163,7 @@ async function sendTurns(transport: Transport, sent: readonly SentTurn[]): Promi
     if (turns?.length !== sent.length)
       throw new TurnfoldError(
         'server_unavailable',
-        `the server answered ${turns?.length ?? 0} of ${sent.length} turns`,
+        `the server returned ${turns?.length ?? 0} answers for ${sent.length} turns. Repeat the call with the same turn ids`,
       );
     return turns.map((turn, at) => readAnswer(turn, answer.tenant, sent[at]?.isNamed === true));
   } catch (error) {

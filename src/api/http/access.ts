@@ -49,7 +49,7 @@ export function openAccess({ authenticate, allowedHosts = [], cors = [] }: Acces
 
 const OPTIONS = { allowedHosts: 'allowedHosts', cors: 'cors', remedy: 'set authenticate' };
 
-/** A server without access control must be closed to unknown web pages. */
+/** Refuses settings that open a server without access control to unknown web pages. */
 export function checkOpenAccess(
   { allowedHosts, cors }: Required<Pick<AccessOptions, 'allowedHosts' | 'cors'>>,
   names = OPTIONS,
@@ -67,7 +67,10 @@ export function checkOpenAccess(
   throw fieldError('invalid_config', names.allowedHosts, `* is refused: ${open}. List the names, or ${names.remedy}`);
 }
 
-/** Over HTTP/2 and in absolute form, the URL comes from elsewhere than the header. So both must be allowed. */
+/**
+ * Checks the host names of the URL and of the header `Host`. They may differ over HTTP/2, and for a URL in absolute
+ * form.
+ */
 export function checkHost(request: Request, hosts: AllowedHosts): void {
   const given = [request.headers.get('host'), new URL(request.url).host].filter((host) => host !== null);
   const foreign = given.find((host) => !isAllowedHost(host, hosts));
@@ -75,7 +78,7 @@ export function checkHost(request: Request, hosts: AllowedHosts): void {
   throw new HttpProblem('forbidden', explainForeignHost(foreign, 'allowedHosts (--allowed-hosts)'), { field: 'host' });
 }
 
-/** Without keys, any page in a browser on this machine could send requests, so unknown origins are refused. */
+/** Refuses requests of unknown origins. Without keys, any page in a browser on this machine could send requests. */
 export function checkSource(request: Request, { hosts, isOpen, cors }: Access): void {
   checkHost(request, hosts);
   if (isOpen) checkOrigin(request, cors);
@@ -114,7 +117,7 @@ export async function admit(
   const caller = await identify(request);
   const { url, headers } = request;
   const checkAccess = async (): Promise<void> => {
-    // The body was read, so the caller is found by a request without one.
+    // The body was already read, so this check identifies the caller by a request without a body.
     const { tenant } = await identify(new Request(url, { headers }));
     if (tenant !== caller.tenant) throw foreignTenant(tenant);
   };

@@ -5,7 +5,10 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** An answer reserves its size before it reads. Answers that find no room wait in order of arrival. */
+/**
+ * Memory of all large answers. An answer reserves its size before it reads. Answers that find no room wait in order of
+ * arrival.
+ */
 export class AnswerMemory {
   readonly maxBytes: number;
   readonly #waitMs: number;
@@ -18,7 +21,10 @@ export class AnswerMemory {
     this.#waitMs = waitMs;
   }
 
-  /** An answer that is larger than the whole memory gets all of it. @returns a function that gives the memory back */
+  /**
+   * Reserves memory. An answer that is larger than the whole memory gets all of it.
+   * @returns a function that gives the memory back
+   */
   async reserve(bytes: number, signal: AbortSignal): Promise<() => void> {
     const needed = Math.min(bytes, this.maxBytes);
     if (this.#waiting.size > 0 || needed > this.#free) await this.#wait(needed, signal);

@@ -46,9 +46,8 @@ interface Answering extends Gate {
 }
 
 /**
- * Each answer is JSON, a stream, or a problem by RFC 9457.
- * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
- * pages
+ * Creates the HTTP server's app. Each answer is JSON, a stream, or a problem by RFC 9457.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
  */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
   const { client, isReadOnly = false, basePath = '', onError = () => undefined } = options;
@@ -129,7 +128,7 @@ function mountProtocol(
       const request = context.req.raw;
       try {
         const { caller, readers } = await admit(request, gate, scopes);
-        // A GET changes nothing, whatever right it needs.
+        // A GET request changes nothing, whatever right its route needs.
         if (method !== 'get') checkReadOnly(gate, scopes);
         const response = await fetch(request, { ...facts, caller, readers, cut: readCut(context) });
         response.headers.set(TENANT_HEADER, caller.tenant);

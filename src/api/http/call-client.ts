@@ -42,7 +42,7 @@ function hideTenant({ tenant: _, ...rest }: Fields): Fields {
   return rest;
 }
 
-/** The values of a query are text, which the schema says how to read. */
+/** Reads a query. Its values are text, and the schema says how to read each value. */
 export function parseQuery(schema: z.ZodObject, text: Readonly<Record<string, string>>): unknown {
   const values = Object.entries(text).map(([name, value]) => [name, readText(schema.shape[name], value, name)]);
   return parseInput(schema, Object.fromEntries(values));

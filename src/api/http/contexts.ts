@@ -33,7 +33,7 @@ export const contextHandlers: RouteHandlers = {
   },
 };
 
-/** A message has at most 1 MiB. */
+/** Bytes of one page of messages. A message has at most 1 MiB. */
 const PAGE_BYTES = 2_000_000;
 
 async function readLogPage(
@@ -81,7 +81,11 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
   const { format, maxOutputTokens, version } = options;
   const messages = items.map(({ message }) => message);
   if (messages.length === 0) {
-    throw fieldError('not_found', 'conversation', 'the context has no messages, and a request needs one');
+    throw fieldError(
+      'not_found',
+      'conversation',
+      "the context has no messages, but a request in a provider's format needs at least one. Add a message first",
+    );
   }
   const model = options.model ?? findLastModel(messages, format) ?? 'unnamed';
   const request = { model, system: '', tools: [], messages, maxOutputTokens, ...(version > 0 && { version }) };
@@ -95,21 +99,24 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
   };
 }
 
-/** Between two turns, the last message is an answer, and calls may still wait. */
+/** Marks a check between two turns. The last message is then an answer, and calls may still wait. */
 const BETWEEN_TURNS = { isProbed: true } as const;
 const TOOLS_RULE = 'X6';
-/** One wrong message may break a rule for each that follows. */
+/** Maximum number of broken rules in an answer. One wrong message may break a rule for each later message. */
 const MAX_BROKEN = 100;
 
 const SMALL_BYTES = 1_000_000;
 /** Memory that an answer takes for each byte of its context. */
 const MEMORY_FACTOR = 2;
-/** The same for an answer in the format of a provider, which is rendered and checked. */
+/** Memory for each byte of the context if the answer has the format of a provider, and so is rendered and checked. */
 const RENDERED_FACTOR = 5;
-/** Share of that memory, a quarter of the heap, that one answer may take. */
+/** One answer may take this share of the memory for answers, which is a quarter of the heap. */
 const MOST_OF_MEMORY = 1.5;
 
-/** Four contexts of 90 MB at a time would otherwise end a process with a heap of 400 MB. */
+/**
+ * Reserves memory before a large answer. Without the limit, four contexts of 90 MB at a time would end a process with a
+ * heap of 400 MB.
+ */
 export async function answerWithContext(
   call: Call,
   handle: () => Promise<JsonAnswer | Response>,

@@ -38,7 +38,7 @@ export interface FrameSource extends StreamSource {
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>;
   /** True if the end of a stream means that it is whole. A failure midway then cuts the connection. */
   readonly cutsAtFailure?: boolean;
-  /** Default: a comment of server-sent events. */
+  /** Text that keeps a quiet connection open (default: a comment of server-sent events). */
   readonly heartbeat?: string;
   readonly onEnd?: () => void;
   readonly headers?: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ const RETRY_MS = 1_000;
 export const EVENT_STREAM = 'text/event-stream';
 const HEARTBEAT = ': \n\n';
 
-/** A browser's `EventSource` continues these events after a cut. */
+/** Answers with server-sent events. A browser's `EventSource` continues these events after a cut. */
 export function answerEvents({ follow, ...source }: EventSource): Response {
   return answerFrames({ ...source, frames: (signal) => writeEvents(follow(signal)) });
 }
@@ -74,7 +74,9 @@ export function answerFrames(source: FrameSource): Response {
   });
 }
 
-/** The router answers HEAD with the headers of GET and drops the body, which would leave the stream open. */
+/**
+ * Refuses HEAD. The router answers HEAD with the headers of GET and drops the body, which would leave the stream open.
+ */
 export function refuseHead({ method }: Request): void {
   if (method !== 'HEAD') return;
   throw new HttpProblem('method_not_allowed', 'a stream has no HEAD. Use GET', { headers: { allow: 'GET' } });
@@ -105,7 +107,7 @@ class FrameReader {
     this.#cut = cut;
     this.#leave = readers.enter();
     this.#limits = limits;
-    // A server that stops lets the source write its last frame. A client that left needs none.
+    // A server that stops lets the source write its last frame. For a client that left, the source writes nothing more.
     const signal = AbortSignal.any([request.signal, readers.closing, this.#leaving.signal]);
     this.#frames = frames(signal)[Symbol.asyncIterator]();
     request.signal.addEventListener('abort', () => this.end(), { once: true });
@@ -117,8 +119,8 @@ class FrameReader {
     try {
       text = await this.#read();
     } catch (error) {
-      // E.g. Redis is away, or the server stops. A client that connects again gets the error as a problem, or
-      // continues.
+      // The stream failed, e.g. because Redis is away or the server stops. A client that connects again continues, or
+      // gets the error as a problem.
       this.end();
       if (this.#cutsAtFailure) this.#breakOff(controller, error);
       else controller.close();

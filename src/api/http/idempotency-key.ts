@@ -38,7 +38,7 @@ export function readOperation(
   return `key-${hash('sha256', `${keyName} ${key}`).slice(0, 40)}`;
 }
 
-/** The status 422 is that of draft-ietf-httpapi-idempotency-key-header. */
+/** Rewords the error of a reused key. The status 422 is that of draft-ietf-httpapi-idempotency-key-header. */
 export function explainReusedKey({ headers }: Request, error: unknown): unknown {
   const isReused = isTurnfoldError(error, 'turn_conflict') || isTurnfoldError(error, 'operation_conflict');
   if (!isReused || !headers.has(IDEMPOTENCY_HEADER)) return error;

@@ -2,20 +2,21 @@ import { answerFrames, type FrameSource, refuseHead } from './event-stream.ts';
 import { HttpProblem } from './problem.ts';
 
 const PIECE_CHARACTERS = 65_536;
-/** Levels that are written member by member. A message is below them, and is written at once. */
+/** Levels of the JSON that are written member by member. A message lies deeper, and is written as a whole. */
 const LEVELS = 4;
 
 interface JsonStream extends Omit<FrameSource, 'frames' | 'cutsAtFailure' | 'heartbeat'> {
   readonly pieces: AsyncIterable<string> | Iterable<string>;
 }
 
-/** Makes the next piece when the connection takes it. So a slow client does not cost the whole text. */
+/** Writes the next piece when the connection takes it. A slow client then does not keep the whole text in memory. */
 export function answerJson({ pieces, headers, ...source }: JsonStream): Response {
   refuseHead(source.request);
   return answerFrames({
     ...source,
     frames: (left) => collect(pieces, left),
-    // A client must not take the start for the whole. Space between two pieces changes no JSON.
+    // A failure cuts the connection, so a client cannot take a part for the whole. A line break between two pieces
+    // changes no JSON.
     cutsAtFailure: true,
     heartbeat: '\n',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -44,7 +45,7 @@ async function* collect(pieces: AsyncIterable<string> | Iterable<string>, left: 
   for await (const piece of pieces) {
     text += piece;
     if (text.length < PIECE_CHARACTERS) continue;
-    // A server that stops completes the answer. A caller that lost its access gets no more of it.
+    // A stopping server completes the answer. A caller that lost its access gets no more of it.
     if (left.aborted && !isStopping(left.reason)) throw left.reason;
     yield text;
     text = '';

@@ -20,7 +20,7 @@ export const HTTP_CODES = {
   /** The server does not offer this route: it was started without it, or a package that the route needs is missing. */
   not_offered: 501,
   defect: 500,
-  /** The server stops. Another one, or the next one, continues. */
+  /** The server is stopping. Repeat the request at another server, or after the restart. */
   server_stopping: 503,
 } as const;
 

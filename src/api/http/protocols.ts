@@ -17,7 +17,7 @@ export interface ProtocolOptions {
   readonly agent?: string | undefined;
 }
 
-/** Each protocol reaches only the tenant of its caller. */
+/** Creates the protocols. Each protocol reaches only the tenant of its caller. */
 export function createProtocols({ client, agent }: ProtocolOptions): MountedProtocol[] {
   const compact = mount(openCompact(), compactRoutes, answerResponseError);
   if (agent === undefined) return [compact];

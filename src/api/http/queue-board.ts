@@ -14,7 +14,7 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 
 export interface QueueBoardOptions extends Pick<AccessOptions, 'authenticate' | 'allowedHosts'> {
   readonly queues: readonly { readonly shard: number; readonly queue: object }[];
-  /** If true, jobs can be retried, removed and added. Queues are a hint, so turns survive that. */
+  /** If true, jobs can be retried, removed and added. Jobs are only hints, so turns survive these changes. */
   readonly allowsChanges: boolean;
   readonly onError: (error: unknown) => void;
   readonly importPackages?: typeof importPackages;
@@ -48,7 +48,7 @@ async function checkCaller(
   { allowsChanges }: QueueBoardOptions,
 ): Promise<void> {
   checkHost(request, hosts);
-  // A browser sends the password with requests of every page, so only pages of this origin may send some.
+  // A browser sends the password with requests of every page. So only pages of this origin may send requests.
   checkOrigin(request, []);
   const caller = await authenticate(withBearer(request)).catch((error: unknown) => {
     if (!(error instanceof HttpProblem) || error.code !== 'unauthorized') throw error;

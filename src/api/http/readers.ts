@@ -69,7 +69,7 @@ export class ServerReaders {
 
 /** Any other error means that the check itself failed. */
 const LOST_ACCESS: ReadonlySet<string> = new Set(['unauthorized', 'forbidden']);
-/** Checks in a row that may fail for another reason. Then the reader ends. */
+/** A reader ends after this many failed checks in a row, if the caller was not refused. */
 const MAX_FAILED_CHECKS = 15;
 
 class RequestReaders implements Readers {

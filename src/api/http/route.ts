@@ -46,7 +46,10 @@ type Parsed<Row, Part extends 'query' | 'body'> = Row extends { readonly [P in P
   ? z.output<Schema>
   : unknown;
 
-/** For operations that need more than a call of the client's method: a stream, a wait, a header, or another form. */
+/**
+ * Handlers of operations that need more than a call of the client's method: a stream, a wait, a header, or another
+ * form.
+ */
 export type RouteHandlers = {
   readonly [Name in OperationName]?: (
     call: Call<Parsed<(typeof operations)[Name], 'query'>, Parsed<(typeof operations)[Name], 'body'>>,

@@ -94,7 +94,7 @@ const handlers: RouteHandlers = {
   },
   exportConversation: async (call) => {
     const { request, cut, readers, streams: limits } = call;
-    // Read before the answer begins, so that a missing conversation is a problem.
+    // The first batch is read before the answer begins, so that a missing conversation is reported as a problem.
     const first = await readBatch(call, 0);
     return answerJson({ request, cut, readers, limits, pieces: writeExport(call, first) });
   },
@@ -125,7 +125,7 @@ export const routes: readonly Route[] = Object.entries(operations).map(([name, r
   return { ...row, operation, handle: handlers[operation] ?? answerByClient };
 });
 
-/** The last event is at most about the 500th. With `needsOnlyCheck`, the position does not matter. */
+/** Returns the id of the last event, which is at most about the 500th. With `needsOnlyCheck`, any position will do. */
 async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
   let last = '0';
   for await (const event of client.events(name, { after: last, waitMs: 0 })) {
@@ -171,7 +171,7 @@ async function readBatch({ client, name }: Call, after: number): Promise<LogEntr
   return await client.log(name, { after, ...EXPORT_BATCH });
 }
 
-/** A log may be larger than the memory of the server. */
+/** Writes the export in pieces, because a log may be larger than the memory of the server. */
 async function* writeExport(call: Call, first: LogEntry[]): AsyncGenerator<string> {
   yield `{"id":${JSON.stringify(call.name.conversation)},"messages":[`;
   let after = 0;

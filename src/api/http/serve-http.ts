@@ -28,7 +28,10 @@ export interface HttpServer {
 const MAX_HEADER_BYTES = 16_384;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
-/** Longer than the 60 s for which load balancers keep idle connections. */
+/**
+ * How long an idle connection is kept. Load balancers keep idle connections for 60 s, and the server must keep them
+ * longer.
+ */
 const KEEP_ALIVE_MS = 65_000;
 const MAX_CONNECTIONS = 10_000;
 const CLOSE_PAUSE_MS = 50;
@@ -88,7 +91,7 @@ async function closeServer(
   app.close();
   const until = performance.now() + graceMs;
   for (;;) {
-    // A connection becomes idle once its answer is sent.
+    // A connection becomes idle once its answer is sent, so this call is repeated.
     server.closeIdleConnections();
     const outcome = await Promise.race([closed.then(() => 'closed' as const), delay(CLOSE_PAUSE_MS)]);
     if (outcome === 'closed') return outcome;

@@ -3,14 +3,17 @@ import { Hono } from 'hono';
 import type { HttpApp } from './app-options.ts';
 import type { Connection } from './event-stream.ts';
 
-/** Content of other origins never runs in the page, and the page sends nothing elsewhere. */
+/** Headers of the page. Content of other origins never runs in the page, and the page sends nothing elsewhere. */
 export const PAGE_HEADERS = {
   'content-security-policy': "default-src 'self'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
 
-/** A bundler writes the hash of a file into its name, e.g. `assets/index-DrJ-jrom.js`. A word has no such capitals. */
+/**
+ * Length of the hash that a bundler writes into the name of a file, e.g. `assets/index-DrJ-jrom.js`. Unlike a word, a
+ * hash has capitals inside.
+ */
 const HASH_CHARACTERS = 8;
 
 function keepFor(path: string): string {

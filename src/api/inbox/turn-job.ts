@@ -13,14 +13,16 @@ import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 const JOB_NAME = 'turn';
 
-/** Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn. */
+/**
+ * Reads a job. Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn.
+ */
 export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput {
   if (name !== JOB_NAME) {
     throw fieldError('invalid_input', 'job.name', `expected "${JOB_NAME}", the only kind of job in the inbox`);
   }
   if (typeof data === 'symbol') {
     const { maxDepth, maxValues } = JSON_TEXT_BOUNDS;
-    const why = `has more than ${INBOX_LIMITS.dataCharacters} characters as JSON, ${maxValues} values and names, or ${maxDepth} levels, the limits of a job`;
+    const why = `exceeds a limit of a job: at most ${INBOX_LIMITS.dataCharacters} characters as JSON, ${maxValues} values and names, and ${maxDepth} levels of nesting`;
     throw fieldError('message_too_large', 'job.data', why);
   }
   const { dataCharacters: maxCharacters, maxDepth } = INBOX_LIMITS;
@@ -30,7 +32,10 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
 
 const LONGEST_JOB_ID = 100;
 
-/** BullMQ numbers jobs from 1 after each removal of the queue, so a number alone would name another turn later. */
+/**
+ * Names the turn by the job's number and time. BullMQ numbers jobs from 1 after each removal of the queue, so a number
+ * alone would repeat.
+ */
 function nameTurn(id: string, addedAt: number): string {
   const isNumber = /^\d+$/.test(id);
   const isName = id.length <= LONGEST_JOB_ID && idSchema.safeParse(id).success;
@@ -41,7 +46,7 @@ function nameTurn(id: string, addedAt: number): string {
 const TURN_DESCRIPTION =
   'Id of the turn. Without one, the id follows from the id of the job. Two jobs with one turn id are one turn.';
 
-/** JSON Schema (draft 2020-12) from the schema that validates a job. */
+/** Returns the JSON Schema (draft 2020-12) of the schema that validates a job. */
 export function describeTurnJob(): object {
   const { properties = {}, ...schema } = z.toJSONSchema(enqueueSchema, { io: 'input' });
   const described = Object.entries(properties).map(([name, property]) => [

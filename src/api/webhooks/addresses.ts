@@ -2,7 +2,8 @@ import { lookup as resolveHost } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /**
- * Special-purpose addresses by the IANA registries. No public receiver has one, but services behind our firewall do.
+ * Special-purpose addresses by the IANA registries. No public receiver has such an address, but services behind our
+ * firewall do.
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -60,7 +61,7 @@ export class RefusedAddressError extends Error {
 
 type Resolver = typeof resolveHost;
 
-/** Connects to the address that was checked. A DNS server could otherwise give the connection a private one. */
+/** Connects only to an address that was checked. A second DNS lookup could return a private address. */
 export function createCheckedLookup(
   isAllowed: (address: string) => boolean,
   resolve: Resolver = resolveHost,
@@ -69,7 +70,7 @@ export function createCheckedLookup(
     resolve(host, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);
       const [first] = addresses;
-      // One refused address refuses the host, because a later attempt may use another of its addresses.
+      // One refused address refuses the host, because a later attempt may use another address of the host.
       if (first === undefined || !addresses.every(({ address }) => isAllowed(address))) {
         return callback(new RefusedAddressError(), []);
       }

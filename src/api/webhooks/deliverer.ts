@@ -21,15 +21,21 @@ interface DelivererPorts {
 }
 
 const SETTINGS_MS = 5_000;
-/** The owner renews the lease once a second. */
+/** How long the lease lasts. The owner renews it once a second. */
 const LEASE_MS = 5_000;
-/** A process without the lease asks for it at every third look, so it takes over from a dead owner within 8 s. */
+/**
+ * Number of looks at which a process without the lease does not ask for it. The process asks at every third look, and
+ * so takes over from a dead owner within 8 s.
+ */
 const SKIPPED_LOOKS = 2;
 const IN_PARALLEL = 32;
 /** Requests in parallel to one webhook. A slow receiver leaves room for others. */
 const PER_WEBHOOK = 8;
 const CLAIMED = 4;
-/** A delivery that waits longer for a free lane is left to a later claim. */
+/**
+ * A claimed delivery that waited this long is skipped, because its claim could end during the request. A later claim
+ * delivers it.
+ */
 const FRESH_MS = WEBHOOK_LIMITS.claimMs - WEBHOOK_LIMITS.requestMs;
 const BUSY_MS = 1_000;
 
@@ -57,7 +63,7 @@ export class Deliverer {
     this.#ports = ports;
   }
 
-  /** Called once a second. */
+  /** Claims due deliveries. Called once a second. */
   async lookForDeliveries(): Promise<void> {
     const { store, owner, clock } = this.#ports;
     if (this.#isStopped || this.#skipsLeft-- > 0) return;
@@ -115,7 +121,7 @@ export class Deliverer {
   async #deliver(delivery: Delivery): Promise<void> {
     const { store } = this.#ports;
     const { webhook, attempts } = delivery;
-    // The webhook may be newer than the settings.
+    // The webhook may be newer than the list that this process read.
     if (!this.#statuses.has(webhook)) await this.#listWebhooks();
     const status = this.#statuses.get(webhook);
     if (status === undefined) return await this.#drop(delivery);
@@ -133,13 +139,13 @@ export class Deliverer {
     }
   }
 
-  /** The webhook was removed, so all its events are passed over. */
+  /** Passes over all events of a webhook that was removed. */
   async #drop(delivery: Delivery): Promise<void> {
     let rest: Delivery | undefined = delivery;
     while (rest !== undefined) rest = await this.#ports.store.advanceDelivery(rest);
   }
 
-  /** Passes over events that the webhook does not want. */
+  /** Sends the events of a conversation one by one. Passes over events that the webhook does not want. */
   async #sendInOrder(first: Delivery, status: WebhookStatus): Promise<void> {
     const { store } = this.#ports;
     let delivery: Delivery | undefined = first;
@@ -152,14 +158,14 @@ export class Deliverer {
     }
   }
 
-  /** Some events expired before they were sent. Events of an erased conversation are erased, not lost. */
+  /** Reports events that expired before they were sent. Events of an erased conversation are erased, not lost. */
   async #reportLoss({ webhook, conversation, agent, next, event }: Delivery): Promise<void> {
     if (agent === undefined || event?.id === next) return;
     await this.#ports.store.recordLoss(webhook);
     this.#ports.onEvent({ type: 'webhook_events_lost', ...nameConversation(conversation), webhook });
   }
 
-  /** @returns false if it failed and the delivery was given back */
+  /** @returns false if the request failed and the delivery was given back */
   async #send(delivery: Delivery, name: WebhookEventName, status: WebhookStatus): Promise<boolean> {
     const { store, sender, clock, onEvent } = this.#ports;
     const { webhook, conversation, event } = delivery;
@@ -203,14 +209,17 @@ interface SignedMessage {
   readonly body: string;
 }
 
-/** By Standard Webhooks: HMAC-SHA256 of `id.time.body`. */
+/** Signs a request as Standard Webhooks requires: HMAC-SHA256 of `id.time.body`. */
 function signWebhook(secret: string, { id, timestamp, body }: SignedMessage): Record<string, string> {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };
 }
 
-/** Event ids are unique only within their conversation, so the id has a hash of the conversation's name. */
+/**
+ * Names a message. Event ids are unique only within their conversation, so the name has a hash of the conversation's
+ * name.
+ */
 function webhookMessageId({ tenant, id }: ConversationRef, event: string): string {
   const hash = createHash('sha256').update(`${tenant}/${id}`).digest('hex').slice(0, 16);
   return `${event}_${hash}`;

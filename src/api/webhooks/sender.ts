@@ -10,8 +10,8 @@ interface WebhookRequest {
 }
 
 /**
- * `isFinal`: the receiver wants no more requests. `why` has no part of the response: a person who registers webhooks
- * could otherwise read from services that only workers reach.
+ * `isFinal`: the receiver wants no more requests. `why` contains no part of the response. Otherwise a person who
+ * registers webhooks could read from services that only workers reach.
  */
 export type SendOutcome =
   | { readonly status: 'delivered' }
@@ -45,7 +45,7 @@ export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: Sende
     async send({ url, headers, body, signal }) {
       const target = new URL(url);
       if (!allowsPrivate && target.protocol !== 'https:') return fail('only https is allowed');
-      // A connection to a literal address resolves no name.
+      // A connection to a literal address resolves no name, so the address is checked here.
       if (isLiteral(target) && !allows(hostOf(target))) return fail(describeFailure(new RefusedAddressError()));
       const limit = AbortSignal.timeout(WEBHOOK_LIMITS.requestMs);
       try {

@@ -12,7 +12,7 @@ interface JsonOption {
 }
 
 interface ListOptions extends JsonOption {
-  /** Absent: all tenants. */
+  /** Tenant to list. Absent: all tenants. */
   readonly tenant?: string;
 }
 
@@ -46,7 +46,7 @@ export async function rotateKey(
   return 0;
 }
 
-/** The token stands alone on standard output, so that a script can store it. */
+/** Prints a new key. The token stands alone on standard output, so that a script can store it. */
 function printIssued(output: Output, { key, token }: IssuedKey, isJson: boolean | undefined): void {
   writeResult(output, isJson, { ...key, token }, token);
   if (isJson) return;

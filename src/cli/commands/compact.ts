@@ -11,7 +11,7 @@ import type { CommandContext } from '../run-command.ts';
 interface CompactOptions extends FileOptions {
   readonly policy?: string;
   readonly summarizer?: string;
-  /** In tokens of a request. Absent: the window of the model is unknown. */
+  /** Window of the model, in tokens of a request. Absent: the window is unknown. */
   readonly window?: number;
 }
 

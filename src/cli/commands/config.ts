@@ -78,7 +78,7 @@ function writeFinding(output: Output, state: 'ok' | 'warning' | 'wrong', what: s
   output.line(`  ${what}`);
 }
 
-/** A missing REDIS_URL is a warning, because the check may run on a machine without workers. */
+/** Lists missing settings. A missing REDIS_URL is a warning, because the check may run on a machine without workers. */
 function listMissing(source: SettingSource): string[] {
   const { text } = findText(source, 'REDIS_URL');
   return text === undefined ? ['REDIS_URL: not set, but a worker needs it'] : [];

@@ -16,7 +16,7 @@ import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall, describeOpen } from '../turn-text.ts';
 
 interface ListOptions {
-  /** Absent: all tenants. */
+  /** Only conversations of this tenant. Absent: all tenants. */
   readonly tenant?: string;
   readonly after?: string;
   readonly limit: number;
@@ -134,7 +134,10 @@ function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [
   ];
 }
 
-/** The call belongs to the running or waiting turn, or to a caller that appends messages without turns. */
+/**
+ * Describes an open call. It belongs to the running or waiting turn, or to a caller that appends messages without
+ * turns.
+ */
 function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
   return `${call.id}  ${describeCall(call)}${owner}`;
@@ -145,7 +148,10 @@ interface ForkOptions extends ConversationOptions {
   readonly head?: number;
 }
 
-/** The operation id is a hash of the arguments, so the same command again resumes an interrupted copy. */
+/**
+ * Copies a conversation. The operation id is a hash of the arguments, so the same command again resumes an interrupted
+ * copy.
+ */
 export async function fork(
   { client, output }: ClientContext,
   id: string,
@@ -166,7 +172,7 @@ export async function fork(
   return 0;
 }
 
-/** A missing conversation is no error, so that the command can be repeated. */
+/** Erases a conversation. A missing conversation is no error, so that the command can be repeated. */
 export async function erase(
   { client, output }: ClientContext,
   id: string,
@@ -180,7 +186,7 @@ export async function erase(
 }
 
 interface EventsOptions extends ConversationOptions {
-  /** Absent: all kept events. */
+  /** Id of an event. Absent: all kept events. */
   readonly after?: string;
   readonly follow?: boolean;
 }
@@ -222,7 +228,7 @@ function describeEvent(event: ConversationEvent): string {
       return `proposal ${event.proposal} of pass ${event.passId}: ${describeVersion(event)}`;
     case 'proposal_decided': {
       const decision = event.verdict === 'approve' ? 'approved' : 'rejected';
-      // JSON keeps line breaks on one line.
+      // As JSON, a reason with line breaks stays on one line.
       return `proposal ${event.proposal} ${decision}${event.reason === undefined ? '' : `: ${JSON.stringify(event.reason)}`}`;
     }
     case 'approval_refused':

@@ -14,7 +14,10 @@ import { renameField } from '../typed-errors.ts';
 
 interface ReplacementOptions extends ConversationOptions {
   readonly operation?: string;
-  /** With it, the command refuses a version that exceeds the hard limit of the conversation's agent. */
+  /**
+   * Agents module. With this option, the command refuses a version that exceeds the hard limit of the conversation's
+   * agent.
+   */
   readonly agents?: string;
   readonly policy?: string;
 }
@@ -63,7 +66,7 @@ async function readLimit(
 ): Promise<number | undefined> {
   if (agents === undefined) {
     if (policy === undefined) return undefined;
-    throw fieldError('invalid_input', '--policy', 'also needs --agents <module>');
+    throw fieldError('invalid_input', '--policy', 'works only together with --agents <module>. Add --agents');
   }
   const state = await client.describe(name);
   const agent = (await loadAgents(agents, output)).find((found) => found.name === state.agent);
@@ -88,7 +91,7 @@ function printVersion({ output }: ClientContext, version: Version, { json, id, w
 }
 
 interface DecisionOptions extends ConversationOptions {
-  /** Absent: the proposal that waits now. */
+  /** Id of the proposal. Absent: the proposal that waits now. */
   readonly proposal?: string;
   readonly operation?: string;
   readonly wait: number;
@@ -153,7 +156,10 @@ async function findProposal(
   throw fieldError('not_found', 'conversation', `no proposal waits for approval in ${name.conversation}`);
 }
 
-/** The client checks the texts. @throws not_found without that file, invalid_input if it is not an object */
+/**
+ * Reads the edited texts from a file. The client checks the texts.
+ * @throws not_found if the file does not exist, invalid_input if it contains no object
+ */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { value } = parseYaml(await readTextFile(path), text);

@@ -33,9 +33,9 @@ interface DevOptions {
   readonly shadow?: string;
   readonly model?: string;
   readonly conversation: string;
-  /** JSON, or `@file`. */
+  /** Context of the turns: JSON, or `@file`. */
   readonly context?: string;
-  /** Absent: a prompt. */
+  /** Port of an HTTP server. Absent: a prompt at the terminal. */
   readonly serve?: number;
   readonly page?: string;
 }
@@ -53,7 +53,8 @@ export async function runDev({ output }: CommandContext, options: DevOptions): P
   const agent = chooseAgent(agents, options.agent);
   const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), reportShadow(output));
   const metrics = { ...config.metrics, port: 0 };
-  // The module exports agents with their own models, so the process of a suspect would lack this one.
+  // With `--model`, no module is given: its agents have their own models. A child process that loads the module would
+  // lack this model.
   const agentsModule = options.model === undefined ? options.agents : undefined;
   const parts = { config, output, agents, agentsModule, policy, ...shadow, metrics, onEvent };
   return await withAllInOne(parts, async (all) => {

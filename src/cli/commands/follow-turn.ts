@@ -6,7 +6,7 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage, tenantFlag } from '../turn-text.ts';
 
 export interface FollowOptions extends ConversationOptions {
-  /** In seconds. 0 prints the current state, or with `--stream` follows the turn until it settles. */
+  /** Time to wait, in seconds. 0 prints the current state, or with `--stream` follows the turn until it settles. */
   readonly wait: number;
   readonly stream?: boolean;
 }
@@ -67,7 +67,7 @@ async function streamTurn(
 interface Followed {
   readonly name: NamedConversation;
   readonly turn: string;
-  /** 0: until the turn settles. */
+  /** Time to follow the turn. 0: until the turn settles. */
   readonly waitMs: number;
   readonly json?: boolean;
 }

@@ -19,16 +19,20 @@ interface InspectorOptions extends Omit<ServedHostOptions, 'cors'> {
   readonly fleet: Pick<Fleet, 'read' | 'queues'>;
   readonly output: Output;
   readonly port: number;
-  /** Otherwise only the routes with the scope `read` answer. */
+  /** If false, only the routes with the scope `read` answer. */
   readonly allowsChanges: boolean;
 }
 
-/** In a checkout and in an installed package. */
+/** Folder of the page, in a checkout and in an installed package. */
 const PAGE = fileURLToPath(new URL('../../../dist/inspector', import.meta.url));
 
 export function findInspectorPage(): string {
   if (existsSync(join(PAGE, 'index.html'))) return PAGE;
-  throw fieldError('invalid_config', 'inspector', `${PAGE} has no page. In a checkout, run: npm run prepare`);
+  throw fieldError(
+    'invalid_config',
+    'inspector',
+    `the page is not built: ${PAGE} has no index.html. In a checkout, run: npm run prepare`,
+  );
 }
 
 /** @throws invalid_config if other machines could reach the server without keys, or the address cannot be bound */

@@ -55,7 +55,7 @@ interface Planner {
 
 /**
  * Plans by the thresholds of the policy. A plan that no manual compaction can carry out is shown as `infeasible`. If
- * only a manual compaction fits, because it may shorten protected messages, that one is planned.
+ * only a manual compaction fits, because it may shorten protected messages, a manual compaction is planned.
  */
 async function planConversation(
   entries: readonly LogEntry[],
@@ -101,7 +101,7 @@ function firstChange({ sequences, evict, shorten = [] }: PassPlan, messages: num
   return Math.min(messages, ...[...sequences, ...evict, ...shorten].map(({ from }) => from - 1));
 }
 
-/** The first message of a file has seq 1 and index 0. */
+/** Converts seqs to indexes. The first message of a file has seq 1 and index 0. */
 function indexRange({ from, to }: SeqRange): SeqRange {
   return { from: from - 1, to: to - 1 };
 }

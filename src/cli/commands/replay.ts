@@ -53,7 +53,7 @@ export async function replayFile({ output }: CommandContext, path: string, optio
       progress.advance(Buffer.byteLength(text), 0);
       const weighed = await weighConversation(given, trial.prepared);
       const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
-      // Otherwise the JSON would appear on the line of the progress bar.
+      // If the progress bar were not cleared, the JSON would appear on its line.
       if (json && isTTY) progress.clear();
       if (json)
         writeJson(output, {
@@ -73,7 +73,10 @@ export async function replayFile({ output }: CommandContext, path: string, optio
   return exitCode;
 }
 
-/** Both policies get the same window. With a larger window, one would send more, and the comparison would be unfair. */
+/**
+ * Prepares one or two policies. Both get the same window: a policy with a larger window would send more, and the
+ * comparison would be unfair.
+ */
 async function prepareTrials(
   { policy, against, window, model }: ReplayOptions,
   output: Output,

@@ -34,7 +34,7 @@ interface ServeCommandOptions extends ServedHostOptions {
   readonly metricsPort: number;
 }
 
-/** EX_TEMPFAIL of sysexits: requests were cut off at the deadline. */
+/** Exit code (EX_TEMPFAIL of sysexits) if requests were cut off at the deadline. */
 const CUT_OFF_EXIT_CODE = 75;
 
 type Client = Awaited<ReturnType<typeof openClient>>;

@@ -7,7 +7,7 @@ import { formatTable, writeTable } from '../table.ts';
 const PREVIEW_CHARACTERS = 160;
 
 interface ContextOptions extends ConversationOptions {
-  /** Absent: the live version. */
+  /** Version to show. Absent: the live version. */
   readonly version?: number;
   readonly full?: boolean;
 }
@@ -55,7 +55,7 @@ export async function showVersions(
   return 0;
 }
 
-/** Version 0 is the whole log. */
+/** Shows changes between two versions. Version 0 is the whole log. */
 export async function showDiff(
   { client, output }: ClientContext,
   ...[id, from, to, { tenant, json }]: [string, number, number, ConversationOptions]
@@ -80,7 +80,7 @@ function preview(text: string): string {
 
 const HEADER = ['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took', 'notes'];
 
-/** The column of notes is left out if it is empty. */
+/** Lists versions as a table. The column of notes is left out if it is empty. */
 export function describeVersions(versions: readonly Version[]): string[] {
   const rows = versions.map((version) => [
     String(version.number),

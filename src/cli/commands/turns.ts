@@ -39,7 +39,7 @@ interface AnswerOptions extends ConversationOptions {
   readonly file?: string;
   readonly error?: boolean;
   readonly approve?: boolean;
-  /** `true` without a reason. */
+  /** Reason of a denial, or `true` if the option has no reason. */
   readonly deny?: string | true;
   readonly hash?: string;
   readonly by?: string;
@@ -62,7 +62,10 @@ export async function answer(
   return 0;
 }
 
-/** The API error describes an object, but a person has to use another option. */
+/**
+ * Rewords an error for answers of the wrong kind. The API error describes an object, but a person has to use another
+ * option.
+ */
 function wordWrongKind(error: TurnfoldError, turn: string): TurnfoldError {
   const { code, field = '', details } = error;
   if (details?.['for'] === undefined) return error;
@@ -105,7 +108,7 @@ export async function cancel(
 interface EnqueueOptions extends FollowOptions {
   readonly agent: string;
   readonly turn?: string;
-  /** JSON, or `@file`. */
+  /** Context of the turn: JSON, or `@file`. */
   readonly context?: string;
   /** JSON. */
   readonly metadata?: string;
@@ -151,7 +154,7 @@ export async function enqueue(
 }
 
 interface FailedOptions {
-  /** Absent: all tenants. */
+  /** Only turns of this tenant. Absent: all tenants. */
   readonly tenant?: string;
   readonly code?: string;
   /** An age (`90s`, `30m`, `2h`, `7d`) or a date. */
@@ -182,13 +185,13 @@ export async function showFailed({ client, output }: ClientContext, options: Fai
 
 interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
-  /** JSON, or `@file`. */
+  /** Context of the new turn: JSON, or `@file`. */
   readonly context?: string;
   readonly priority?: number;
   readonly wait: number;
 }
 
-/** Without a turn, requests a compaction, because a failed compaction leaves no turn. */
+/** Enqueues a failed turn again. Without a turn, requests a compaction, because a failed compaction leaves no turn. */
 export async function redrive(
   context: ClientContext,
   id: string,

@@ -14,15 +14,15 @@ import type { CommandContext } from '../run-command.ts';
 
 interface RenderOptions {
   readonly format: string;
-  /** Absent: the model that wrote the last answer in this format. */
+  /** Model of the request. Absent: the model that wrote the last answer in this format. */
   readonly model?: string;
-  /** A conversation file does not contain it. */
+  /** System prompt of the request. A conversation file does not contain it. */
   readonly system?: string;
 }
 
 const MAX_OUTPUT_TOKENS = 8_192;
 
-/** Tools are described by their names only, because a file has no descriptions. */
+/** Describes tools by their names only, because a file has no descriptions. */
 export async function renderFile(
   { output }: CommandContext,
   path: string,
@@ -41,7 +41,7 @@ interface ValidateOptions {
   readonly json?: boolean;
 }
 
-/** A script can distinguish a request that breaks rules (1) from a file without a request (2). */
+/** Exit codes. A script can distinguish a request that breaks rules (1) from a file without a request (2). */
 const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 

@@ -26,7 +26,7 @@ interface WorkerOptions {
   readonly shadow?: string;
 }
 
-/** EX_TEMPFAIL of sysexits: the deadline aborted some work, which other workers will continue. */
+/** Exit code (EX_TEMPFAIL of sysexits) if the deadline aborted some work, which other workers will continue. */
 const CUT_OFF_EXIT_CODE = 75;
 
 /** Runs until SIGTERM or SIGINT. Then hands back turns, so that other workers continue them. */
@@ -74,7 +74,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
     throw placeAgentError(error, agents, sources);
   });
   void exitRefused(location, started, output);
-  // A start waits for Redis without limit. A signal ends that wait at once, because the worker owns no turn yet.
+  // A start waits for Redis without a time limit. A signal ends this wait at once, because the worker owns no turn yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
   const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
@@ -89,10 +89,13 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
-/** A refusal by one Cluster node or Sentinel is ignored for this time, because another node may accept the client. */
+/** How long a refusal by one Cluster node or Sentinel is ignored, because another node may accept the client. */
 const SEVERAL_NODES_MS = 10_000;
 
-/** Such a Redis may close connections without an error, and the start would wait silently. */
+/**
+ * Ends the process if Redis refuses this client. Such a Redis may close connections without an error, and the start
+ * would wait silently.
+ */
 async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
   let hasStarted = false;
   started.then(

@@ -8,7 +8,7 @@ export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
-  /** Appended before the first turn. */
+  /** Messages that are appended before the first turn. */
   readonly opening: readonly Message[];
   /** The model's window minus the reserved output. */
   readonly usable: number;
@@ -24,7 +24,9 @@ export const THRESHOLD_SHARE = 0.65;
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
-/** A recorded turn may have hundreds of calls, far more than the default of `maxSteps`. */
+/**
+ * Maximum steps of a demo turn. A recorded turn may have hundreds of calls, far more than the default of `maxSteps`.
+ */
 const MAX_STEPS = 2_000;
 
 export interface DemoAgentOptions {
@@ -33,7 +35,7 @@ export interface DemoAgentOptions {
   readonly makeModel?: ((window: Pick<ModelProfile, 'windowTokens' | 'outputCapTokens'>) => Model) | undefined;
 }
 
-/** The model follows a script, so no API key is needed. Everything else is as in production. */
+/** Creates an agent whose model follows a script, so no API key is needed. Everything else is as in production. */
 export function createDemoAgent(name: string, script: DemoScript, { isCompacted, makeModel }: DemoAgentOptions): Agent {
   const { usable } = script;
   const policy: PolicyInput = {
@@ -58,7 +60,7 @@ export function createDemoAgent(name: string, script: DemoScript, { isCompacted,
   };
 }
 
-/** Longer results are clipped. */
+/** Maximum tokens of a tool result. Longer results are clipped. */
 export function maxResultTokens(usable: number): number {
   return Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE));
 }
@@ -71,17 +73,20 @@ export interface ScriptedCall {
 export interface ScriptedTurn {
   readonly ask: string;
   readonly rounds: readonly (readonly ScriptedCall[])[];
-  /** Accompany the tool calls, one for each round. */
+  /** Texts that accompany the tool calls, one for each round. */
   readonly remarks?: readonly string[];
   readonly answer: (results: readonly string[]) => string;
 }
 
-/** `turn-07` for index 6. */
+/** Names a turn, e.g. `turn-07` for index 6. */
 export function turnIdOf(index: number): string {
   return `turn-${String(index + 1).padStart(2, '0')}`;
 }
 
-/** Turn and step are in the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the same answer. */
+/**
+ * Answers model requests from the script. Turn and step are in the idempotency key (`…/turn/accepted/model-n`), so a
+ * retried step gets the same answer.
+ */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {
     const found = /\/turn-(\d+)\/\d+\/model-(\d+)$/.exec(idempotencyKey);

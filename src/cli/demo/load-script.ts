@@ -14,17 +14,19 @@ import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;
-/** Fraction of the appended tokens. A larger window would need no compaction. */
+/** Size of the window as a fraction of the appended tokens. A larger window would need no compaction. */
 const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
-/** An installed package has no `src`. */
+/** True in a checkout. An installed package has no folder `src`. */
 export function isCheckout(root: string): boolean {
   return existsSync(join(root, 'src'));
 }
 
-/** Questions about the code of turnfold, which is in `src` in a checkout and in `dist` in an installed package. */
+/**
+ * Loads questions about the code of turnfold, which is in `src` in a checkout and in `dist` in an installed package.
+ */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
   const code: CodeFolder = isCheckout(root) ? { path: 'src', extension: '.ts' } : { path: 'dist', extension: '.js' };
   return {
@@ -37,8 +39,8 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 }
 
 /**
- * The window has at most a quarter of the recorded tokens. A short conversation gets more, so that a compaction can
- * succeed.
+ * Loads a recorded conversation as a script. The window has at most a quarter of the recorded tokens. A short
+ * conversation gets more, so that a compaction can succeed.
  */
 export async function loadPlaybackScript(line: string, number: number): Promise<DemoScript> {
   const conversation = readConversationLine(line, number);
@@ -69,8 +71,8 @@ interface RoleWeight {
 }
 
 /**
- * System prompt, tools and user message must be smaller than the target, and the next answer must not start a
- * compaction.
+ * Returns the least possible window. System prompt, tools and user message must be smaller than the target, and the
+ * next answer must not start a compaction.
  */
 function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): number {
   const largest = (role: Role): number =>
@@ -79,7 +81,10 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
   return Math.ceil(Math.max(floor / TARGET_SHARE, (floor + largest('assistant')) / THRESHOLD_SHARE));
 }
 
-/** A smaller window clips tool results more, which reduces the appended tokens again, so several sizes are tried. */
+/**
+ * Finds a window that fits. A smaller window clips tool results more, and that reduces the appended tokens again. So
+ * several sizes are tried.
+ */
 function fitWindow(weights: readonly RoleWeight[]): number {
   const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };
   for (let usable = MAX_USABLE_TOKENS; ; ) {
@@ -130,7 +135,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // If the development dependencies are not installed.
+  // These packages stand in if the development dependencies are not installed.
   'pino',
   'undici',
 ] as const;
@@ -138,8 +143,8 @@ const README_QUESTIONS = 9;
 const EXCERPT_CHARACTERS = 9_000;
 
 /**
- * A compaction can summarize the tool calls about code. Questions about READMEs are long messages, of which it copies a
- * part.
+ * Writes questions about code before questions about READMEs. A compaction can summarize tool calls about code. A
+ * question about a README is a long message, of which a compaction copies a part.
  */
 async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
   const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));
@@ -176,7 +181,7 @@ async function roomTurns(
   return [overview, usage];
 }
 
-/** One answer and no tool call, so there is nothing to summarize. */
+/** Writes a turn with one answer and no tool call, so there is nothing to summarize. */
 function readmeTurns(name: string, readme: string): ScriptedTurn[] {
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
@@ -204,12 +209,15 @@ function firstSentence(text: string): string {
   return prose?.trim() ?? 'its first lines do not say.';
 }
 
-/** False for the type declarations beside compiled files. */
+/** True for source files. False for the type declarations beside compiled files. */
 function isCode(name: string, { extension }: CodeFolder): boolean {
   return name.endsWith(extension) && !name.endsWith('.d.ts');
 }
 
-/** npm may have installed the package in a parent folder. @returns undefined if it is not installed */
+/**
+ * Reads the README of a package, which npm may have installed in a parent folder.
+ * @returns undefined if it is not installed
+ */
 async function readReadme(root: string, dependency: string): Promise<string | undefined> {
   for (let folder = root; ; folder = dirname(folder)) {
     const files = await readdir(join(folder, 'node_modules', dependency)).catch(() => undefined);

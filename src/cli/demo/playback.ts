@@ -7,7 +7,7 @@ import type { ScriptedTurn } from './demo-agent.ts';
 /** Repeats the inputs, tool calls and results of a recorded conversation. */
 export interface Playback {
   readonly system: string;
-  /** Before the first user message. */
+  /** Messages before the first user message. */
   readonly opening: readonly Message[];
   readonly turns: readonly ScriptedTurn[];
   readonly tools: readonly Tool[];
@@ -38,7 +38,9 @@ export function playBack({ messages }: ConversationLine): Playback {
   };
 }
 
-/** Text before a round of calls accompanies them. Text after the last round is the answer. */
+/**
+ * Scripts a recorded turn. Text before a round of calls accompanies the calls. Text after the last round is the answer.
+ */
 function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   const rounds: ToolCall[][] = [];
   const remarks: string[] = [];
@@ -80,7 +82,7 @@ function recordTools(messages: readonly Message[]): Tool[] {
   }));
 }
 
-/** A tool gets parsed arguments, so their white space does not count. */
+/** Names a call by its tool and arguments. A tool gets parsed arguments, so white space does not count. */
 function callKey(name: string, json: string): string {
   try {
     return `${name}\n${JSON.stringify(JSON.parse(json))}`;

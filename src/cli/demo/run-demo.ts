@@ -37,7 +37,7 @@ export async function runConversation(
   return await readRun(client, conversation, turns.length);
 }
 
-/** Compactions run beside the turns, so one may still run after the last answer. */
+/** Waits for the last compaction. Compactions run beside the turns, and may outlast the last answer. */
 async function waitForPass(client: TurnfoldClient, conversation: string): Promise<void> {
   const until = Date.now() + TURN_WAIT_MS;
   while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
@@ -65,7 +65,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
   };
 }
 
-/** A request that was not sent has its size in the failure of its turn. */
+/** Returns the request that was larger than the window and so was not sent. The failure of its turn has its size. */
 function refusedRequest({ failure }: TurnView): SizedRequest[] {
   const tokens = failure?.details?.tokens;
   return typeof tokens === 'number' ? [{ tokens, isSent: false }] : [];

@@ -12,7 +12,7 @@ const HELP =
 interface WorkspaceAgentOptions {
   /** Overrides the agent's own policy, whose small limits make compactions visible. */
   readonly policy?: PolicyInput;
-  /** Instead of the built-in script, which understands three commands. */
+  /** Model to use instead of the built-in script, which understands three commands. */
   readonly model?: Model;
 }
 
@@ -53,7 +53,7 @@ function readCommand(text: string): { name: string; arguments: string } | undefi
 const MAX_MATCHES = 60;
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'coverage']);
 
-/** The tools read nothing outside of `root`. */
+/** Creates tools that read nothing outside of `root`. */
 export function workspaceTools(root: string): Tool[] {
   const list = defineTool({
     name: 'list',

@@ -26,7 +26,7 @@ export class Talk {
   readonly #output: Output;
   readonly #leaving = new AbortController();
   #open: OpenTurn | undefined;
-  /** After a first Ctrl-C. The next one quits. */
+  /** True after a first Ctrl-C. The next Ctrl-C quits. */
   #isWarned = false;
   #prompt: Prompt | undefined;
 
@@ -97,7 +97,7 @@ export class Talk {
     else await command(this.#options, conversation);
   }
 
-  /** A turn that is still open from an earlier chat would silently block all new turns. */
+  /** Follows a turn that is still open from an earlier chat. Such a turn would silently block all new turns. */
   async #resumeOpenTurn(): Promise<void> {
     const { client, conversation } = this.#options;
     const open = await client.openTurns(conversation, { limit: 1 }).catch((error: unknown) => {
@@ -130,12 +130,12 @@ export class Talk {
     else if (part.type !== 'wait' && part.type !== 'behind') page.add(part);
     else {
       page.breakLine();
-      // A turn that another client began may block this one.
+      // A turn of another client may stand in front of this turn and wait for answers.
       await this.#askAnswers(part.waiting, part.type === 'behind' ? { ...open, turn: part.turn } : open);
     }
   }
 
-  /** Nothing can be answered while the turn waits for compaction or a retry. */
+  /** Asks for answers. While the turn waits for compaction or a retry, nothing can be answered. */
   async #askAnswers(waiting: Waiting, { turn, canceling: { signal } }: OpenTurn): Promise<void> {
     const { client, conversation } = this.#options;
     if (!isAnswerKind(waiting.for)) {

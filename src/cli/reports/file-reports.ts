@@ -25,10 +25,10 @@ export interface PlanLine {
   readonly turns: number;
   readonly sequences: readonly SeqRange[];
   readonly evict: readonly SeqRange[];
-  /** In tokens. Null if the plan divides no budget. */
+  /** Sizes of the parts of the budget, in tokens. Null if the plan divides no budget. */
   readonly division: BudgetDivision | null;
   readonly protected: readonly number[];
-  /** Before the first change. Providers can read these tokens from their caches. */
+  /** Tokens before the first change. Providers can read these tokens from their caches. */
   readonly prefixTokens: number;
   readonly why?: string;
 }
@@ -189,7 +189,7 @@ export function plotReplay({ id, sizes, turns, versions }: ReplayedConversation,
   };
 }
 
-/** A page with all plots of a large file would be too large for a browser. */
+/** Maximum number of plots. A page with all plots of a large file would be too large for a browser. */
 const MAX_PLOTS = 50;
 
 /** Chooses the largest conversations, in the order of the file. */

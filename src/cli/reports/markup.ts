@@ -1,6 +1,6 @@
 import { escapeActing } from '../../domain/visible-text.ts';
 
-/** Well-formed HTML or SVG, in which every text of others is escaped. */
+/** Well-formed HTML or SVG. Texts of users, models and files are escaped in it. */
 export class Markup {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Markup {
 
 export type MarkupValue = Markup | string | number | undefined | readonly MarkupValue[];
 
-/** Values that are markup stay as they are, all others are escaped. */
+/** Writes markup. Values of the type `Markup` stay as they are, and all others are escaped. */
 export function markup(parts: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   const [first = '', ...rest] = parts;
   return new Markup(first + rest.map((part, index) => renderValue(values[index]) + part).join(''));

@@ -8,8 +8,8 @@ interface ReportPage {
 }
 
 /**
- * Needs no script and no network. Its policy forbids requests, so even a mistake could not send a conversation
- * anywhere.
+ * Writes a page that needs no script and no network. The page's policy forbids requests, so even a mistake could not
+ * send a conversation anywhere.
  */
 export function writePage({ title, about, sections }: ReportPage): string {
   const page = markup`<html xmlns="http://www.w3.org/1999/xhtml" lang="en">
@@ -56,7 +56,7 @@ function drawCells(cells: readonly MarkupValue[]): Markup[] {
   return cells.map((cell) => markup`<td>${cell}</td>`);
 }
 
-/** With the exact value beside the text that people read. */
+/** Writes a number as people read it, and adds the exact value for programs. */
 export function figure(value: number, text = formatCount(value)): Markup {
   return markup`<data value="${value}">${text}</data>`;
 }
@@ -65,7 +65,7 @@ export function drawFacts(facts: readonly (readonly [name: Markup, value: Markup
   return markup`<dl>${facts.map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-/** For light and dark. Kinds of lines differ in their dashes, too. */
+/** Colours for light and dark mode. Kinds of lines differ in their dashes, too. */
 const COLOURS = `:root{color-scheme:light dark;--back:#fff;--card:#f7f8fa;--text:#1c2430;--quiet:#5b6675;--line:#dfe3e9;--size:#2a62c9;--area:#2a62c91f;--limit:#b3261e;--threshold:#8a5a00;--goal:#1d7a46;--version:#7b3fb5;--evict:#b3261e26;--summarize:#7b3fb526;--bar:#a9b4c4}
 @media (prefers-color-scheme:dark){:root{--back:#12161c;--card:#1a2028;--text:#e6eaf0;--quiet:#98a4b3;--line:#2c3540;--size:#7fb0ff;--area:#7fb0ff26;--limit:#ff8a80;--threshold:#f0b849;--goal:#6ad19a;--version:#c9a2f5;--evict:#ff8a8033;--summarize:#c9a2f533;--bar:#4d5a6b}}`;
 
@@ -81,7 +81,7 @@ const PLOT_STYLE = `${COLOURS}
 .band.summarize{fill:var(--summarize)}.band.evict{fill:var(--evict)}.band.protected{fill:var(--goal)}
 .bar{fill:var(--bar)}.bar.own{fill:var(--size)}`;
 
-/** One column, which scrolls wide tables and plots sideways on a phone. */
+/** Lays out one column. Wide tables and plots scroll sideways on a phone. */
 const PAGE_STYLE = `${PLOT_STYLE}
 *{box-sizing:border-box}body{margin:0;background:var(--back);color:var(--text);font:15px/1.5 system-ui,sans-serif}
 main{max-width:1000px;margin:0 auto;padding:32px 20px 64px}

@@ -17,12 +17,12 @@ export function createScale(max: number, length: number, tickCount: number): Sca
   return { ticks, max: end, place: (value) => (Math.min(value, end) / end) * length };
 }
 
-/** `12,000` */
+/** Writes a number in full: `12,000`. */
 export function formatCount(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
 }
 
-/** `12k`, `1.5M` */
+/** Writes a number in short: `12k`, `1.5M`. */
 export function formatShort(value: number): string {
   return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 }).replace('K', 'k');
 }

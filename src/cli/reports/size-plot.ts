@@ -51,9 +51,9 @@ const RIGHT = LEFT + PLOT_WIDTH;
 const BOTTOM = TOP + PLOT_HEIGHT;
 const LABEL_WIDTH = 30;
 const LINE_HEIGHT = 15;
-/** More columns would make the file large, and each too narrow to hit. */
+/** Maximum number of columns. More columns would make the file large, and each column too narrow to hit. */
 const MAX_COLUMNS = 240;
-/** A limit so far above the largest size is not drawn, because the sizes would lie flat on the axis. */
+/** A limit above the largest size by this factor is not drawn, because the sizes would lie flat on the axis. */
 const FAR_ABOVE = 2;
 
 interface Scales {
@@ -92,7 +92,7 @@ function createScales({ steps, marks = [], limits, first }: SizePlot): Scales {
   return { x: (at) => LEFT + xScale.place(at), y: (tokens) => BOTTOM - yScale.place(tokens), xScale, yScale };
 }
 
-/** A change lies between two steps, where the size falls. */
+/** Lists the points of the line. A change lies between two steps, and the size falls there. */
 function listPoints({ steps, marks = [], first }: SizePlot): [number, number][] {
   const marksBehind = Map.groupBy(marks, ({ behind }) => behind);
   const fallsBehind = (behind: number): [number, number][] =>
@@ -127,7 +127,7 @@ function drawAxes({ x, y, xScale, yScale }: Scales, axis: string, first: number)
 function drawBand({ from, to, kind, title }: SizeBand, { x }: Scales, first: number): Markup {
   const left = x(Math.max(0, first + from - 0.5));
   const width = Math.max(1, x(first + to + 0.5) - left);
-  // A strip at the foot only, because protected messages are often most of a context.
+  // Protected messages are shown as a strip at the foot, because they are often most of a context.
   const [top, height] = kind === 'protected' ? [BOTTOM - 6, 6] : [TOP, PLOT_HEIGHT];
   return markup`<rect class="band ${kind}" x="${px(left)}" y="${top}" width="${px(width)}" height="${height}"><title>${title}</title></rect>`;
 }
@@ -169,7 +169,7 @@ function drawMarks(marks: readonly SizeMark[], { x, y }: Scales, first: number):
     const text = hasSpace
       ? markup`<text class="name middle version" x="${px(at)}" y="${TOP - 8}">${label}</text>`
       : undefined;
-    // Easier to hit with a pointer than the thin line.
+    // An invisible wide line is easier to hit with a pointer than the thin line.
     return markup`<g class="mark"><path class="hit" d="M${px(at)} ${TOP - 4}V${BOTTOM}"/><path class="line version" d="M${px(at)} ${TOP - 4}V${BOTTOM}"/><path class="fall" d="M${px(at)} ${px(y(tokensBefore))}V${px(y(tokensAfter))}"/><circle class="dot" cx="${px(at)}" cy="${px(y(tokensAfter))}" r="3"/>${text}<title>${title}</title></g>`;
   });
 }

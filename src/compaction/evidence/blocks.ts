@@ -8,23 +8,23 @@ export interface Line {
 }
 
 /**
- * - `rows`: a table. Its first line names the columns
- * - `pairs`: lines of `key: value`, perhaps indented under others, as in YAML
- * - `prose`: sentences over several lines
- * - `text`: a paragraph in one line, or a list
- * - `listing`: anything else, such as code and logs. Each line stands for itself
+ * - `rows`: a table. Its first line names the columns.
+ * - `pairs`: lines of `key: value`, perhaps indented under others, as in YAML.
+ * - `prose`: sentences over several lines.
+ * - `text`: a paragraph in one line, or a list.
+ * - `listing`: anything else, such as code and logs. Each line is independent.
  */
 export type BlockKind = 'rows' | 'pairs' | 'prose' | 'text' | 'listing';
 
 const HEADING = /^#{2,6} \S|^\*\*[^*]{1,80}\*\*:?\s*$/;
-/** In many languages, a comment begins so, too. */
+/** Line that is a heading or, as in many programming languages, a comment. */
 const TOP_HEADING = /^# \S/;
 
 export function isHeading({ text }: Line, next: Line): boolean {
   return HEADING.test(text) || (TOP_HEADING.test(text) && next.text.trim() === '');
 }
 
-/** @param lines first lines of a block, none of them blank */
+/** Decides what kind of block a text is. @param lines first lines of a block, without blank lines */
 export function decideKind(lines: readonly Line[]): BlockKind {
   const texts = lines.map(({ text }) => text);
   if (areRows(texts)) return 'rows';
@@ -35,7 +35,7 @@ export function decideKind(lines: readonly Line[]): BlockKind {
 
 const COLUMN = /^["'`*]{0,3}[\p{L}_#][\p{L}\p{N}_ .()/%#$-]{0,40}["'`*]{0,3}$/u;
 const SEPARATORS = ['\t', '|', ',', ';'];
-/** Columns of `ps`, `kubectl get` and the like. */
+/** Names of columns as printed by `ps`, `kubectl get` and similar commands. */
 const CAPITALS = /^[A-Z][A-Z0-9%_()/-]*(?: [A-Z0-9%_()/-]+)?$/;
 
 function areRows(lines: readonly string[]): boolean {
@@ -52,7 +52,7 @@ function areRows(lines: readonly string[]): boolean {
   });
 }
 
-/** The line between the names of columns and the rows. */
+/** Line between the names of columns and the rows. */
 const RULE = /^[\s|+:=-]+$/;
 const QUOTED = /"(?:[^"]|"")*"/g;
 
@@ -70,7 +70,7 @@ export function isListItem(text: string): boolean {
 const BULLET = /^\s*(?:[-*•+]|\d{1,3}[.)])\s+\S/;
 const PAIR =
   /^\s*(?:[-*•+]\s+)?["'`*]{0,3}([\p{L}_][\p{L}\p{N}_.()/-]{0,40}(?: [\p{L}\p{N}_.()/#-]{1,30}){0,3})["'`*]{0,3}\s?(?:[:：](?![:/])|=(?=\s?[^=>\s(][^(]*$))/u;
-/** Code has pairs, too, but ends its lines so. */
+/** Ends of lines of code. Code also has pairs of keys and values. */
 const CODE_END = /[;,{([\\]\s*$|\)\s*:\s*$/;
 const MIN_PAIRS = 0.7;
 
@@ -100,7 +100,7 @@ interface OpenPair {
   readonly record: TextRecord;
 }
 
-/** A line of pairs belongs to the one above with less indentation, or to the first. */
+/** Finds the owner of each line of pairs: the nearest line above with less indentation, or else the first line. */
 export class PairOwners {
   #open: OpenPair[] = [];
   #firstKey: string | undefined;
@@ -108,7 +108,7 @@ export class PairOwners {
   place(text: string, add: (owner: TextRecord | undefined, depth: number) => TextRecord | undefined): void {
     const indent = text.search(/\S/) + Number(BULLET.test(text));
     const key = keyOfPair(text);
-    // A value beside the first one belongs to it, unless it begins as the first one does.
+    // A pair with the first pair's indentation belongs to the first pair, unless it has the same key or no value.
     const isBesideFirst = key !== undefined && key !== this.#firstKey && !/:\s*$/.test(text);
     const owner = this.#close(indent, isBesideFirst);
     if (owner === undefined) this.#firstKey = key;
@@ -126,7 +126,8 @@ export class PairOwners {
 }
 
 /**
- * Form of the records that a text repeats, such as sections of an INI file or e-mails. It shows where a record begins.
+ * Form of the records that a text repeats, such as sections of an INI file or e-mails. The form shows where a record
+ * begins.
  */
 export interface RecordForm {
   /** Shape of the first line of each record. */
@@ -137,12 +138,14 @@ export interface RecordForm {
 
 export const FORM_LINES = 200;
 const MAX_PREAMBLE = 4;
-/** Two records are enough if their first lines have numbers. */
+/** Minimum number of records. Two records are enough if their first lines have numbers. */
 const MIN_RECORDS = 3;
-/** Share of the lines behind the heads whose shape recurs. Other texts repeat their first words by chance. */
+/**
+ * Minimum share of the lines after first lines whose shape recurs. Other texts may repeat their first words by chance.
+ */
 const MIN_RECURRENT = 0.7;
 const MAX_CODE_LINES = 0.25;
-/** Share of records without further lines, such as the names of columns. */
+/** Maximum share of records without further lines, such as the names of columns. */
 const MAX_EMPTY = 0.2;
 const MAX_CHARS = 200;
 const CODE_ENDS: ReadonlySet<string> = new Set(';{}([\\');
@@ -152,7 +155,7 @@ function isCode(text: string): boolean {
   return CODE_START.test(text) || CODE_ENDS.has(text.trimEnd().at(-1) ?? '');
 }
 
-/** @param lines first lines, none of them blank */
+/** Finds the form of the records. @param lines first lines of the text, without blank lines */
 export function findRecordForm(lines: readonly Line[]): RecordForm | undefined {
   const texts = lines.map(({ text }) => text.slice(0, MAX_CHARS));
   if (texts.filter(isCode).length > MAX_CODE_LINES * texts.length) return undefined;
@@ -169,7 +172,7 @@ function readForm(texts: readonly string[], shapes: readonly string[], first: nu
   const starts = [...shapes.keys()].filter((at) => shapes[at] === head);
   if (starts.length < (starts.every((at) => /\p{N}/u.test(texts[at] as string)) ? 2 : MIN_RECORDS)) return undefined;
   const records = starts.map((start, index) => ({ start, end: starts[index + 1] ?? shapes.length }));
-  // The last record may be cut off, or have a text behind it.
+  // The last record may be cut off, or another text may follow it.
   const whole = records.slice(0, -1);
   if (whole.filter(({ start, end }) => end === start + 1).length > MAX_EMPTY * whole.length) return undefined;
   const counts = new Map<string, number>();
@@ -192,7 +195,7 @@ function nameOf(texts: readonly string[], start: number, end: number): string | 
   return texts.slice(start + 1, Math.min(end, start + 1 + MAX_NAME_LINES)).find(isName);
 }
 
-/** A name such as `INV-8700` has letters and digits. A time is no name. */
+/** True for a name such as `INV-8700`, which has letters and digits. A time is no name. */
 export function isName(text: string): boolean {
   return IDENTIFIER.test(text.slice(0, MAX_CHARS));
 }
@@ -204,7 +207,7 @@ const INDENT = /^(?:[\s│├└─|+>]|[-*•](?= ))*/u;
 const TAG = /^<\/?[\w:-]+/;
 const KEY = /^["'`*]{0,3}[\p{L}_][\p{L}\p{N}_. -]{0,40}?["'`*]{0,3}\s*(?:[:=|]|->|=>)/u;
 
-/** Lines that say the same of different records share indentation, and the key or the first word. */
+/** Lines that say the same of different records have equal shapes: the indentation, and the key or the first word. */
 export function shapeOfLine(text: string): string {
   const [indent = ''] = INDENT.exec(text.slice(0, MAX_CHARS)) ?? [];
   const rest = text.slice(indent.length, MAX_CHARS);

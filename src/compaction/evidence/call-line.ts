@@ -1,15 +1,15 @@
 import type { ToolCall } from '../../domain/message.ts';
 import { listPatchedFiles, listValues, readArguments } from './call-values.ts';
 
-/** Most names and paths are shorter, and are shown whole. */
+/** Values up to this length are shown whole. Most names and paths are shorter. */
 const SHORT_CHARS = 64;
 const MIN_CHARS = 24;
 const MAX_VALUES = 16;
 const ELLIPSIS = ' …';
 
 /**
- * `name key: value, key: value`. Short values stay whole, long values share the rest. The key of a lone value is left
- * out.
+ * Writes a call as `name key: value, key: value`. Short values stay whole, long values share the rest. The key of a
+ * lone value is left out.
  */
 export function briefCall(call: ToolCall, maxChars: number): string {
   const { name } = call;

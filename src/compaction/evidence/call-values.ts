@@ -2,7 +2,7 @@ import { readJsonText } from '../../domain/json-text.ts';
 import type { ToolCall } from '../../domain/message.ts';
 
 export interface CallValue {
-  /** Its own, or that of the nearest object or list around it. */
+  /** Key of the value, or else the key of the nearest object or list around it. */
   readonly key: string;
   readonly text: string;
 }
@@ -11,7 +11,7 @@ const PATCHED = /^(?:\*\*\* (?:Update|Add|Delete) File: |\*\*\* Move to: |\+\+\+
 const MAX_FILES = 8;
 const SHELL = /^(?:.*\/)?(?:ba|z|da|k|fi)?sh$|^(?:cmd|powershell|pwsh)(?:\.exe)?$/i;
 const SHELL_FLAG = /^-[a-z]*c$|^\/c$|^-command$/i;
-/** Keys of a command that is given as a list of words. */
+/** Keys under which a command may be a list of words. */
 const COMMAND_KEY = /^(?:command|cmd|argv)$/i;
 const NEEDS_QUOTES = /[\s"'$&|;<>()*?\\]/;
 
@@ -20,7 +20,10 @@ export function readArguments({ arguments: given }: Pick<ToolCall, 'arguments'>)
   return value === undefined ? given : value;
 }
 
-/** A command that is a list of words becomes one command line. Uses no recursion, because of deep nesting. */
+/**
+ * Lists the values of a call. A command that is a list of words becomes one command line. Uses no recursion, because of
+ * deep nesting.
+ */
 export function listValues(root: unknown, limit = Number.POSITIVE_INFINITY): CallValue[] {
   const values: CallValue[] = [];
   const open: { readonly entries: readonly (readonly [string, unknown])[]; next: number }[] = [
@@ -48,7 +51,7 @@ function textOf(key: string, value: unknown): string | undefined {
   return Array.isArray(value) && value.every((word) => typeof word === 'string') ? commandLine(key, value) : undefined;
 }
 
-/** `["bash", "-lc", "make test"]` is the command line `make test`. */
+/** Joins the words of a command: `["bash", "-lc", "make test"]` is the command line `make test`. */
 function commandLine(key: string, words: readonly string[]): string | undefined {
   const [program = '', flag = '', script] = words;
   if (words.length === 3 && script !== undefined && SHELL.test(program) && SHELL_FLAG.test(flag)) return script;

@@ -1,11 +1,14 @@
-/** As far as they matter for names. A joiner connects words to one name: `src/a.ts`, `2024-05-01`. */
+/**
+ * Classes of characters, as far as they matter for names. A joiner connects words to one name: `src/a.ts`,
+ * `2024-05-01`.
+ */
 export const OTHER = 0;
 export const LOWER = 1;
 export const UPPER = 2;
 export const DIGIT = 3;
 export const UNDERSCORE = 4;
 export const JOINER = 5;
-/** Scripts without spaces between words. */
+/** Characters of scripts without spaces between words. */
 export const IDEOGRAPH = 6;
 export const SPACE = 7;
 
@@ -18,7 +21,7 @@ const TESTS: readonly (readonly [RegExp, number])[] = [
   [/\s/, SPACE],
 ];
 const UNKNOWN = 255;
-/** By UTF-16 unit, filled when a unit is first seen. Surrogates belong to no name. */
+/** Class of each UTF-16 unit, filled when a unit is first seen. Surrogates belong to no name. */
 const classes = new Uint8Array(65_536).fill(UNKNOWN);
 
 export function classOf(unit: number): number {

@@ -4,17 +4,19 @@ import type { Fragment, Ledger } from './ledger.ts';
 
 export interface CoverageRequest {
   readonly ledger: Ledger;
-  /** By index. Negative for a term that would only take the place of others. */
+  /** Value of each term, by its index. Negative for a term that would only take the room of others. */
   readonly values: Float64Array;
   readonly tokens: Float64Array;
   readonly maxTokens: number;
-  /** Costs of the first fragment of a message besides its own. */
+  /** Extra tokens for the first chosen fragment of a message. */
   readonly headTokens: number;
-  /** Shown in any case. Their terms count as covered. */
+  /** Fragments that are shown in any case. Their terms count as covered. */
   readonly shown: readonly number[];
-  /** Fragment that must be chosen with this one, unless it is shown already. Default: its owner. */
+  /** Returns a fragment that must be chosen with the given fragment, unless it is shown already. Default: its owner. */
   readonly leadOf?: (index: number) => number | undefined;
-  /** Fills the room that is left with fragments that add no term: they may say the same of something else. */
+  /**
+   * True: remaining room is filled with fragments that add no term, because they may say the same of something else.
+   */
   readonly fillsUp?: boolean;
   readonly mayChoose: (index: number) => boolean;
 }
@@ -22,11 +24,11 @@ export interface CoverageRequest {
 const SLICE_FRAGMENTS = 2_048;
 
 /**
- * Greedy: the fragments that gain most per token, until the budget is full.
+ * Chooses the fragments that gain most per token, until the budget is full (a greedy choice).
  *
  * A term counts once, so the gain of a fragment only falls while terms get covered. A fragment is therefore weighed
- * again only when it reaches the top of the queue, and not after each choice. Below zero, the fragments that lose least
- * come first. @returns indexes in the order of the choice
+ * again only when it reaches the top of the queue, and not after each choice. If all gains are negative, the fragments
+ * that lose least come first. @returns indexes in the order of the choice
  */
 export function* chooseFragments(request: CoverageRequest): Interruptible<number[]> {
   const choice = new Choice(request);
@@ -50,7 +52,7 @@ export function* chooseFragments(request: CoverageRequest): Interruptible<number
 function* queueFragments({ ledger, mayChoose }: CoverageRequest, choice: Choice): Interruptible<DensityQueue> {
   const queue = new DensityQueue();
   for (let index = 0; index < ledger.fragments.length; index += 1) {
-    // A key says nothing without what stands under it.
+    // A key says nothing without the values under it.
     const isKey = ledger.fragments[index]?.isKey === true;
     if (!isKey && !choice.isTaken(index) && mayChoose(index)) queue.push({ index, density: choice.densityOf(index) });
     if (index % SLICE_FRAGMENTS === 0) yield;
@@ -102,7 +104,7 @@ class Choice {
     return this.#fragment(index).terms.some((term) => this.#isCovered[term] === 0);
   }
 
-  /** First results, then fragments that own others, then the newest. */
+  /** Ranks fragments: results first, then fragments without an owner, then the newest. */
   rank(indexes: readonly number[]): number[] {
     const rankOf = (index: number): number => {
       const { part, owner } = this.#fragment(index);

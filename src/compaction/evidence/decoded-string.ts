@@ -1,6 +1,6 @@
 export interface DecodedString {
   readonly text: string;
-  /** Place of each unit, and of the end, in the text around the string. */
+  /** Place of each UTF-16 unit, and of the end, in the text that contains the string. */
   readonly places: Uint32Array;
 }
 

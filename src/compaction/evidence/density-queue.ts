@@ -3,7 +3,7 @@ export interface Dense {
   readonly density: number;
 }
 
-/** The densest item comes first, and of equals the one with the smaller index. */
+/** Queue of items. The densest item comes first, and among equals the item with the smaller index. */
 export class DensityQueue {
   readonly #items: Dense[] = [];
 

@@ -4,7 +4,7 @@ import { type CallValue, listPatchedFiles, listValues, readArguments } from './c
 import { classOf, SPACE } from './characters.ts';
 import { findBreak } from './sentences.ts';
 
-/** A text of a user, the words of the agent, the arguments of its call, or the result of a tool. */
+/** Kind of a message part: a user's text, the agent's words, the arguments of a call, or the result of a tool. */
 export type PartKind = 'user' | 'statement' | 'call' | 'result';
 
 export interface PartText {
@@ -25,11 +25,11 @@ export function partTexts({ role, content, toolCalls = [] }: Message): PartText[
   ];
 }
 
-/** A longer call has a line for each value, so that the first line names its target alone. */
+/** A call with more characters gets a line for each value, so that the first line names its target alone. */
 const MAX_CALL_LINE_CHARS = 120;
-/** Larger objects and lists stay JSON, so that each value stays with the others of its object. */
+/** Objects and lists with more characters stay JSON, so that each value stays with the other values of its object. */
 const MAX_FLAT_CHARS = 80;
-/** Keys of what a call does, however long it is. */
+/** Keys whose values say what a call does. Such a value comes first, even if it is long. */
 const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
 
 /**
@@ -62,19 +62,19 @@ function describeEntry(key: string, value: unknown): string {
   return isFlat ? flat : `${key === '' ? '' : `${key}: `}${JSON.stringify(value)}`;
 }
 
-/** In characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
+/** Bounds in characters. A fragment is chosen alone, so that a value can stay without its neighbours. */
 interface PieceBounds {
   readonly min: number;
   readonly max: number;
 }
 
 const PROSE: PieceBounds = { min: 160, max: 240 };
-/** A record is a list of keys with values. */
+/** Bounds for a record, which is a list of keys with values. */
 const RECORD: PieceBounds = { min: 20, max: 80 };
 const OPEN_BRACE = 123;
 const OPEN_BRACKET = 91;
 
-/** Each line, or each piece of a long line. Empty lines are left out. */
+/** Splits a text into lines, and long lines into pieces. Empty lines are left out. */
 export function* splitFragments(text: string): Generator<readonly [start: number, end: number]> {
   for (let start = 0; start < text.length; ) {
     const lineEnd = text.indexOf('\n', start);

@@ -3,16 +3,16 @@ import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
 export interface JsonNode {
   readonly kind: 'object' | 'list' | 'string' | 'scalar';
   readonly start: number;
-  /** Index after the value. The end of the text for a value that the text cuts off. */
+  /** Index after the value, or the end of the text if the text cuts off the value. */
   readonly end: number;
-  /** With its quotes. Absent for items of lists. */
+  /** Place of the key with its quotes. Absent for items of lists. */
   readonly key: readonly [start: number, end: number] | undefined;
   readonly children: readonly JsonNode[];
 }
 
 type JsonScan =
   | { readonly status: 'read'; readonly root: JsonNode }
-  /** The text is no JSON from here on. */
+  /** From `failedAt` on, the text is no JSON. */
   | { readonly status: 'failed'; readonly failedAt: number };
 
 interface OpenNode {
@@ -28,8 +28,8 @@ const KINDS = { '{': 'object', '}': 'object', '[': 'list', ']': 'list' } as cons
 const BLANKS = /\s*/y;
 
 /**
- * Reads Python's literals, too, and a text that ends before its brackets close: tools print the first and cut the
- * second. Uses no recursion.
+ * Reads JSON, Python's literals, and texts that end before their brackets close. Tools print Python's literals and cut
+ * long texts. Uses no recursion.
  */
 export function scanJson(text: string, start: number): JsonScan {
   return new JsonScanner(text, start).scan();
@@ -43,7 +43,7 @@ class JsonScanner {
   #values = 0;
   #key: JsonNode['key'];
   #expects: 'value' | 'key' | 'colon' | 'comma' = 'value';
-  /** After an opening bracket or a comma, a closing bracket may follow, as in Python. */
+  /** True after an opening bracket or a comma, where Python allows a closing bracket. */
   #mayClose = false;
 
   constructor(text: string, start: number) {

@@ -2,15 +2,15 @@ import { decodeString } from './decoded-string.ts';
 import { endOfString, type JsonNode } from './json-nodes.ts';
 import { type Field, type OuterText, type RecordReader, type TextRecord, WHOLE_CHARS } from './records.ts';
 
-/** A longer object or list is several records. A flat item of a list may have `WHOLE_CHARS`. */
+/** Maximum characters of an object or list that is one record. A flat item of a list may have `WHOLE_CHARS`. */
 const NESTED_CHARS = 40;
-/** A longer string is a text of its own. */
+/** Maximum characters of a string in a record. A longer string is a text of its own. */
 const STRING_CHARS = 160;
-/** The same for a string with line ends. */
+/** Maximum characters of a string with line ends in a record. */
 const LINED_CHARS = 80;
-/** A longer value names nothing. */
+/** Maximum characters of a value that can name an object. */
 const IDENTITY_CHARS = 100;
-/** The best first. */
+/** Keys whose values name an object, the best first. */
 const IDENTITY_KEYS = [
   /^(?:id|uuid)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:id|uuid)$/i,
   /^(?:key|code|number|no|nr|sku|ref|path|file|url)$|(?:[_-]|(?<=[a-z])(?=[A-Z]))(?:key|code|number|no|sku|ref|path)$/i,
@@ -20,7 +20,7 @@ const IDENTITY_KEYS = [
 interface Place {
   readonly owner: TextRecord | undefined;
   readonly depth: number;
-  /** Key that names objects of a list, each by another value. */
+  /** Key whose value names each object of a list, because the values differ. */
   readonly naming?: string | undefined;
   readonly isItem?: boolean;
 }
@@ -31,8 +31,8 @@ interface JsonContext {
 }
 
 /**
- * A small object is one record. A large one is a line of its fields, owned by a field that names it, or by its key.
- * Long strings are decoded and read as texts.
+ * A small object is one record. A large object becomes a line of its fields, owned by the field that names the object,
+ * or by its key. Long strings are decoded and read as texts.
  */
 export function readJsonRecords(reader: RecordReader, root: JsonNode, { place, readText }: JsonContext): void {
   new JsonReader(reader, { place, readText, frames: findFramed(reader.text, root) }).read(root, place);
@@ -89,7 +89,7 @@ class JsonReader {
     }
   }
 
-  /** A key of an object, a list or a long string owns what stands in it. */
+  /** The key of an object, a list or a long string owns the records inside. */
   #addKey(node: JsonNode, { owner, depth, line }: Place & { readonly line: number }): TextRecord | undefined {
     if (node.key === undefined) return undefined;
     const [start, end] = node.key;
@@ -138,7 +138,7 @@ function isSmall(text: string, { kind, start, end, children }: JsonNode, isItem 
   );
 }
 
-/** JSON may be only a frame around a text: the only long string, and nothing names its object. */
+/** Finds the one long string that JSON only frames. Nothing may name the object around it. */
 function findFramed(text: string, root: JsonNode): JsonNode | undefined {
   if (countTexts(text, root) !== 1) return undefined;
   let node: JsonNode | undefined = root;
@@ -168,7 +168,7 @@ function keyOf(text: string, { key }: JsonNode): string {
   return key === undefined ? '' : text.slice(key[0] + 1, key[1] - 1);
 }
 
-/** Key whose values differ in all objects of a list. Keys that look like identities come first. */
+/** Finds the key whose values differ in all objects of a list. Keys that look like identities come first. */
 function findNamingKey(text: string, items: readonly JsonNode[]): string | undefined {
   const objects = items.filter(({ kind }) => kind === 'object');
   const keys = (objects[0]?.children ?? []).filter(isName).map((child) => keyOf(text, child));
@@ -193,7 +193,7 @@ function namesEach(text: string, objects: readonly JsonNode[], key: string): boo
 const QUOTE = /["']/g;
 const BLANKS = /\s+/g;
 
-/** Leaves out escapes in strings, and the blanks between values, which are a fifth of the tokens. */
+/** Leaves out escapes in strings and the blanks between values. Blanks are a fifth of the tokens. */
 function showJson(json: string): string {
   const shown: string[] = [];
   for (let at = 0; at < json.length; ) {

@@ -11,9 +11,12 @@ export interface Fragment extends Pick<TextRecord, 'text' | 'start' | 'end' | 'l
   readonly message: number;
   readonly part: PartKind;
   readonly partIndex: number;
-  /** Fragment that is shown with this one, because it says whose it is, or −1. */
+  /**
+   * Index of the fragment that is shown with this one, because it names the owner of the content. −1 without such a
+   * fragment.
+   */
   readonly owner: number;
-  /** Each once, as indexes of the ledger's terms. */
+  /** Terms of the fragment, each once, as indexes of the ledger's terms. */
   readonly terms: readonly number[];
 }
 
@@ -25,10 +28,10 @@ export interface Term {
   last: number;
   messages: number;
   readonly messagesByPart: Record<PartKind, number>;
-  /** −1 if no message holds it in this part. */
+  /** Last message that has the term in this kind of part. −1 without such a message. */
   readonly lastByPart: Record<PartKind, number>;
   occurrences: number;
-  /** `asKey`: as in `name:`, `name=`. `asValue`: as in `: name`, `= name`. */
+  /** Occurrences of the term as a key (`name:`, `name=`), and as a value (`: name`, `= name`). */
   asKey: number;
   asValue: number;
   isInError: boolean;
@@ -38,18 +41,21 @@ export interface Ledger {
   readonly messages: number;
   readonly terms: readonly Term[];
   readonly fragments: readonly Fragment[];
-  /** −1 if the agent said nothing. */
+  /** Index of the agent's last message. −1 if the agent wrote nothing. */
   readonly lastAgent: number;
-  /** Messages whose result a later result has made stale. */
+  /** Indexes of messages whose result a later result has made stale. */
   readonly superseded: ReadonlySet<number>;
 }
 
-/** Characters between two yields: about 5 ms of distinct Chinese, the slowest text. */
+/** Characters between two yields. Distinct Chinese characters, the slowest text, take about 5 ms. */
 const SLICE_CHARS = 8_192;
-/** Fixed cost of a part, in characters. */
+/** Fixed cost of a message part, in characters. */
 const PART_CHARS = 32;
 
-/** A pure function of the messages, oldest first. Without `isStaleWanted`, `superseded` stays empty. */
+/**
+ * Reads the terms and fragments of messages, oldest first. A pure function. Without `isStaleWanted`, `superseded` stays
+ * empty.
+ */
 export function* readLedger(messages: readonly Message[], { isStaleWanted = true } = {}): Interruptible<Ledger> {
   const reader = new LedgerReader();
   let chars = 0;
@@ -161,7 +167,7 @@ function isQuote(unit: number): boolean {
   return unit === 34 || unit === 39 || unit === 96;
 }
 
-/** Quoted or not. */
+/** True if a colon or an equals sign follows the term, quoted or not. */
 function isKey(text: string, end: number): boolean {
   const at = isQuote(text.charCodeAt(end)) ? end + 1 : end;
   return isAssignment(text.charCodeAt(at));

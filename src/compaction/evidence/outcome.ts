@@ -3,24 +3,24 @@ import type { Message } from '../../domain/message.ts';
 interface Outcome {
   /** `ok`, `error`, or the status that the result states: `exit code 1`. */
   readonly status: string;
-  /** The last line of a failed call, the first one of any other. May be empty. */
+  /** Last line of a failed call, or first line of any other call. May be empty. */
   readonly line: string;
 }
 
-/** Longer results are read at both ends only, because a result may have 1 MiB. */
+/** Characters that are read at each end of a longer result, because a result may have 1 MiB. */
 const END_CHARS = 16_384;
 const MEANING = /[\p{L}\p{N}]{2}/u;
 const TAG_LINE = /^<[^>]{1,200}>$/;
 const CODE_LINE = /^<?(?:exit[ _]?|return ?|status[ _]?)code\W{0,3}\d{1,3}(?:<.{1,20})?$/i;
-/** A failed result that was not marked as an error. */
+/** Start of a failed result that was not marked as an error. */
 const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
 
 const NAME = 'exit(?:ed)?(?:[ _](?:with|code|status))*|return[ _]?code|status(?:[ _]code)?';
-/** `<returncode>1`, `{"status": 404`, `Exit code: 1`, `Command exited with code 2` at the start of a line. */
+/** Status at the start of a line: `<returncode>1`, `{"status": 404`, `Exit code: 1`, `Command exited with code 2`. */
 const STATED = `^\\W{0,4}(?:(?:command|process|program|script) )?(${NAME})\\W{1,4}(\\d{1,3})\\b`;
 const AT_HEAD = new RegExp(STATED, 'i');
 const AT_TAIL = new RegExp(`${STATED}\\W{0,4}$`, 'i');
-/** `<shell_output command="make" exit_code="101">`. */
+/** Status in a tag: `<shell_output command="make" exit_code="101">`. */
 const IN_TAG = new RegExp(`^\\s*<[\\w:-]+(?:\\s+[\\w:-]+="[^"]*")*?\\s+(${NAME})="(\\d{1,3})"`, 'i');
 
 export function readOutcome({ content, isError = false }: Pick<Message, 'content' | 'isError'>): Outcome {
@@ -31,7 +31,10 @@ export function readOutcome({ content, isError = false }: Pick<Message, 'content
   return { status: stated ?? (hasFailed ? 'error' : 'ok'), line: line?.trim() ?? '' };
 }
 
-/** Elsewhere than around, at the start or at the end, a code belongs to the text, such as a log. 0 counts as none. */
+/**
+ * Reads a status from the first tag, the first line or the last line. Elsewhere, a code belongs to the text, such as a
+ * log. 0 counts as no status.
+ */
 function readStatus(content: string, lines: readonly string[]): string | undefined {
   const first = lines.find((line) => line.trim() !== '') ?? '';
   const last = lines.findLast((line) => line.trim() !== '') ?? '';

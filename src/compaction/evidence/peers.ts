@@ -16,13 +16,16 @@ const KINDS: readonly ((shape: TermShape) => boolean)[] = [
   ({ hasInnerCapital }) => hasInnerCapital,
   () => true,
 ];
-/** Counts 1, 2, 3, 4, 6, 8, 11 and 16 begin a class of their own. */
+/** Number of classes in each doubling of the message count. Counts 1, 2, 3, 4, 6, 8, 11 and 16 begin a class. */
 const CLASSES_A_DOUBLING = 2;
 const COUNT_CLASSES = 9;
 
 export const PEER_GROUPS = KINDS.length * COUNT_CLASSES;
 
-/** Terms that look alike, in about as many messages. Frequent terms and long identifiers are used more often anyway. */
+/**
+ * Number of a term's peer group. Peers are terms of similar form in about as many messages. The agent uses frequent
+ * terms and long identifiers more often anyway, so terms are compared with their peers.
+ */
 export function peersOf({ messages }: Pick<Term, 'messages'>, shape: TermShape): number {
   const kind = KINDS.findIndex((fits) => fits(shape));
   const countClass = Math.min(COUNT_CLASSES - 1, Math.round(CLASSES_A_DOUBLING * Math.log2(messages)));

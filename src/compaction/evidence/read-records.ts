@@ -24,7 +24,7 @@ export function* readRecords({ part, text, isMarked = false }: PartText): Genera
   yield* reader.take();
 }
 
-/** The first line of a call names its tool and its target, and owns the lines of its values. */
+/** Reads the records of a call. The first line names the tool and its target, and owns the lines of its values. */
 function* readCall(reader: RecordReader): Generator<void> {
   const { text } = reader;
   const found = text.indexOf('\n');
@@ -37,7 +37,7 @@ function* readCall(reader: RecordReader): Generator<void> {
 const CHUNK_LINES = 48;
 const MAX_ROW_CHARS = 1_000;
 const MAX_LEVELS = 3;
-/** Ends a line that a list follows, perhaps behind a blank line. */
+/** End of a line that a list may follow, even after a blank line. */
 const LIST_LEAD = /[:：]\s*$/;
 const CODE = /[(){}[\]=<>;"`]/;
 
@@ -53,15 +53,15 @@ interface Placed {
 }
 
 /**
- * Finds the records of a text: what is kept or left out as a whole, and what each belongs to.
+ * Finds the records of a text and their owners. A record is kept or left out as a whole.
  *
- * No single format fits what tools print, so the reader judges a chunk of lines at a time. JSON comes first, as it can
- * begin on any line: `json-records` reads it, and reads the texts in its strings by this class again. Then headings.
- * All else is a block (`blocks`): rows, pairs, prose, a list or a listing. If the text repeats a form of records, that
- * form overrules the kind of the block.
+ * Tools print many formats, so the reader judges a chunk of lines at a time. JSON comes first, as it can begin on any
+ * line: `json-records` reads the JSON, and this class reads the texts in its strings. Headings come next. All else is a
+ * block (`blocks`): rows, pairs, prose, a list or a listing. If the text repeats a form of records, that form overrules
+ * the kind of the block.
  *
- * A chunk bounds the work between two yields, so a block may go on in the next one (`#continues`). Places are those of
- * the outer text, so that an excerpt can be cut from the log again.
+ * A chunk bounds the work between two yields, so a block may continue in the next chunk (`#continues`). Places are
+ * those of the outer text, so that an excerpt can be cut from the log again.
  */
 class TextReader {
   readonly #reader: RecordReader;
@@ -72,14 +72,14 @@ class TextReader {
   #markupEnd = 0;
   #heading: TextRecord | undefined;
   #isAfterBlank = false;
-  /** Line or sentence before a list. It may say that the items are forbidden. */
+  /** Line or sentence before a list. It may say that the items of the list are forbidden. */
   #listLead: TextRecord | undefined;
   #announces = false;
   #continues: BlockKind | undefined;
   #header: TextRecord | undefined;
   #pairs = new PairOwners();
   readonly #form: RecordForm | undefined;
-  /** Says which record of the form is read: its name, or its first line until then. */
+  /** Record that is being read. Its `line` is the line with its name, or its first line until a name is found. */
   #record: { readonly line: TextRecord | undefined; readonly isNamed: boolean } | undefined;
 
   constructor(reader: RecordReader, { start = 0, level = 0 } = {}) {
@@ -107,7 +107,7 @@ class TextReader {
         this.#at = line.next;
         this.#continues = undefined;
         this.#isAfterBlank = true;
-        // The lines that are announced may begin behind a blank line, and end with the next one.
+        // A list may begin after a blank line. The next blank line ends the list.
         const isLead = this.#reader.last === this.#listLead && LIST_LEAD.test(this.#listLead?.text ?? '');
         if (!isLead) [this.#listLead, this.#announces] = [undefined, false];
         continue;
@@ -122,7 +122,7 @@ class TextReader {
     return this.#heading === undefined ? { owner, depth } : { owner: this.#heading, depth: depth + 1 };
   }
 
-  /** A long line of markup has a line for each element. */
+  /** Reads a line. A long line of markup is split into a line for each element. */
   #lineAt(start: number): Line {
     const found = this.#text.indexOf('\n', start);
     const end = found === -1 ? this.#text.length : found;
@@ -140,7 +140,7 @@ class TextReader {
     return true;
   }
 
-  /** The value begins and ends with a line. */
+  /** Reads JSON that begins and ends with a line. */
   #readJson({ start, text }: Line): boolean {
     return JSON_START.test(text) && this.#readJsonAt(start + text.search(/\S/), () => this.#placed);
   }
@@ -194,7 +194,10 @@ class TextReader {
     return kind !== 'pairs' || this.#form.isNamedLater ? 'records' : kind;
   }
 
-  /** A line belongs to the record whose form it has, or directly behind whose lines it stands. */
+  /**
+   * Adds a line to the record in progress, or begins a record. After a blank line, a line of an unknown shape ends the
+   * record.
+   */
   #addToRecord(line: Line): void {
     const { owner, depth } = this.#placed;
     const isAfterBlank = this.#isAfterBlank;
@@ -235,7 +238,9 @@ class TextReader {
     }
   }
 
-  /** An item of a list belongs to the line before the list, and so does a line below words such as `None of this:`. */
+  /**
+   * A list item belongs to the line before the list. A line below words such as `None of this:` also belongs to them.
+   */
   #addText(line: Line, placed: Placed): void {
     const lead = isListItem(line.text) || this.#announces ? this.#listLead : undefined;
     this.#reader.addLines(line, lead === undefined ? placed : { owner: lead, depth: lead.depth + 1 });
@@ -247,7 +252,7 @@ class TextReader {
   #addPair(line: Line): void {
     const { owner, depth } = this.#placed;
     const isHead = this.#form?.head === shapeOfLine(line.text);
-    // The indentation of a list shows its records already.
+    // In an indented list, the indentation already shows the records.
     if (isHead && !/^\s/.test(line.text)) this.#pairs = new PairOwners();
     const around = isHead ? undefined : this.#record?.line;
     this.#pairs.place(line.text, (pair, levels) => {
@@ -257,7 +262,7 @@ class TextReader {
     });
   }
 
-  /** A long line that ends with JSON: `ERROR {"id": …}`. */
+  /** Reads a long line that ends with JSON: `ERROR {"id": …}`. */
   #readTail({ start, end, text }: Line): boolean {
     const at = text.search(/[[{]/);
     if (at < 1 || (end - start <= WHOLE_CHARS && !text.includes('\\'))) return false;

@@ -5,7 +5,7 @@ type ShownRecord = Pick<TextRecord, 'text' | 'line' | 'depth' | 'field' | 'index
 export interface RecordLine<Shown extends ShownRecord> {
   readonly text: string;
   readonly first: Shown;
-  /** Records between the line before and this one are left out. */
+  /** True if records between the previous line and this line are left out. */
   readonly isApart: boolean;
 }
 
@@ -13,8 +13,8 @@ export const GAP = '…';
 const INDENT = '  ';
 
 /**
- * `…` stands between records of a line that were not neighbours. Lines of nested objects are indented. @param shown in
- * any order
+ * Writes records as lines. `…` stands between records of a line that were not neighbours. Lines of nested objects are
+ * indented. @param shown records in any order
  */
 export function writeLines<Shown extends ShownRecord>(shown: readonly Shown[]): RecordLine<Shown>[] {
   const ordered = shown.toSorted((a, b) => a.line - b.line || a.index - b.index);
@@ -30,7 +30,7 @@ export function writeLines<Shown extends ShownRecord>(shown: readonly Shown[]): 
     if (line === '') continue;
     const isApart = first.index > last + 1;
     last = Math.max(last, (own.at(-1) as Shown).index);
-    // The key of a list stands before its first shown item.
+    // The key of a list comes before the first shown item of the list.
     if (key !== undefined && first.depth > key.first.depth)
       lines.push({ ...key, text: `${lines.pop()?.text}${isApart ? GAP : ' '}${line}` });
     else lines.push({ text: INDENT.repeat(first.depth - least) + line, first, isApart });

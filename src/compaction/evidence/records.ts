@@ -7,16 +7,21 @@ export interface Field {
   readonly size: number;
 }
 
-/** Kept or left out as a whole. Its owner says what it belongs to, and is shown with it. */
+/**
+ * Unit of text that is kept or left out as a whole. Its owner says what the record belongs to, and is shown with it.
+ */
 export interface TextRecord {
   readonly start: number;
   readonly end: number;
-  /** Decoded, if it stands in a JSON string. */
+  /** Text of the record, decoded if the record stands in a JSON string. */
   readonly text: string;
   readonly index: number;
-  /** Identity of its object, header of its table, first sentence of its paragraph, first line of its block. */
+  /**
+   * Record that says what this record belongs to. E.g. the identity of an object, the header of a table, or the first
+   * sentence of a paragraph.
+   */
   readonly owner: TextRecord | undefined;
-  /** Records with the same number share a line. */
+  /** Number of the record's line. Records with the same number share a line. */
   readonly line: number;
   readonly depth: number;
   readonly field?: Field | undefined;
@@ -25,12 +30,12 @@ export interface TextRecord {
 
 export const WHOLE_CHARS = 240;
 
-/** A sentence names what it is about within these characters. */
+/** Number of first characters within which a sentence names its subject. */
 const SUBJECT_CHARS = 48;
 
 /**
- * `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph, each sentence with this beginning starts another
- * subject, and owns the sentences behind it.
+ * Start of a sentence that names its subject: `Invoice INV-` for `Invoice INV-8700 is paid`. In a paragraph, each
+ * sentence with this start begins another subject, and owns the sentences that follow.
  */
 function subjectOf(sentence: string): string | undefined {
   const start = sentence.slice(0, SUBJECT_CHARS).trimStart();
@@ -59,10 +64,13 @@ export interface OuterText {
   readonly depth: number;
 }
 
-/** A text that is being read, and the records found so far. A text in a JSON string adds to those of the outer text. */
+/**
+ * Text that is being read, and the records found so far. A text in a JSON string adds its records to those of the outer
+ * text.
+ */
 export class RecordReader {
   readonly text: string;
-  /** Owns the whole text. */
+  /** Record that owns the whole text. */
   readonly owner: TextRecord | undefined;
   readonly depth: number;
   readonly #found: { records: TextRecord[]; count: number; lines: number; last?: TextRecord };
@@ -87,7 +95,7 @@ export class RecordReader {
     return (this.#found.lines += 1);
   }
 
-  /** Drops a record that is ASCII punctuation alone, such as `},`. */
+  /** Adds a record. Text of ASCII punctuation alone, such as `},`, is dropped. */
   add(draft: RecordDraft): TextRecord | undefined {
     const record = this.prepare(draft);
     if (EMPTY.test(record.text)) return undefined;
@@ -95,7 +103,9 @@ export class RecordReader {
     return record;
   }
 
-  /** One record, or sentences that belong to the first one. @returns the first record */
+  /**
+   * Adds a line as one record, or a long line as several sentences that belong to its first. @returns the first record
+   */
   addLines(
     { start, end }: { readonly start: number; readonly end: number },
     { owner, depth }: Pick<TextRecord, 'owner' | 'depth'>,
@@ -115,7 +125,7 @@ export class RecordReader {
     return first;
   }
 
-  /** A short sentence stays with the next, unless that has a subject of its own. */
+  /** Splits a text into sentences, and also before each sentence that names another subject. */
   *#splitAtSubjects(start: number, end: number): Generator<readonly [number, number]> {
     let subject: string | undefined;
     for (const [from, to] of splitSentences(this.text, start, end)) {
@@ -130,7 +140,7 @@ export class RecordReader {
     }
   }
 
-  /** A record that others may name as their owner before `settle` adds it. */
+  /** Prepares a record that other records may name as their owner before `settle` adds it. */
   prepare(draft: RecordDraft): TextRecord {
     const text = draft.text ?? this.text.slice(draft.start, draft.end);
     return { ...draft, text, index: -1, start: this.#placeOf(draft.start), end: this.#placeOf(draft.end) };

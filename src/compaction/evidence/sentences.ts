@@ -1,12 +1,12 @@
 import { classOf, SPACE } from './characters.ts';
 
-/** A shorter sentence stays with the next one. */
+/** Minimum characters of a sentence. A shorter sentence is joined with the next sentence. */
 const MIN_CHARS = 40;
-/** A longer sentence is split between words. */
+/** Maximum characters of a sentence. A longer sentence is split between words. */
 const MAX_CHARS = 240;
 const MIN_PIECE_CHARS = 160;
 const COMMA = 44;
-/** The full stop behind an initial ends no sentence: `R. Oyelaran`. */
+/** The full stop after an initial does not end a sentence: `R. Oyelaran`. */
 const SENTENCE_END = /(?<!(?<![\p{L}\p{N}])\p{Lu}(?=\.))[.!?]["'”’)\]*]{0,3}(?=\s)|[。！？][”」）]?/gu;
 
 export function* splitSentences(text: string, start: number, end: number): Generator<readonly [number, number]> {
@@ -25,7 +25,10 @@ function endOfSentence(text: string, from: number, end: number): number {
   return end - from <= MAX_CHARS ? end : findBreak(text, from + MIN_PIECE_CHARS, from + MAX_CHARS);
 }
 
-/** @returns the place after the first comma, else after the first space, else `to`, never inside a surrogate pair */
+/**
+ * @returns the place after the first comma, else after the first space, else `to`. Never a place inside a surrogate
+ * pair
+ */
 export function findBreak(text: string, from: number, to: number): number {
   let space = -1;
   for (let at = from; at < to; at += 1) {

@@ -1,13 +1,16 @@
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Fragment, Ledger, Term } from './ledger.ts';
 
-/** Computed once, and used for every term. */
+/** Facts about all messages, computed once and used for every term. */
 export interface SourceFacts {
   readonly messages: number;
   readonly charsAfter: Float64Array;
-  /** Terms of each result, by its message. A repeated term counts once a line. */
+  /** Number of terms in each result, by its message. A repeated term counts once per line. */
   readonly resultTerms: Float64Array;
-  /** Share of its line's other terms that the agent used lately, in the best line. Rare terms weigh more. */
+  /**
+   * How much the agent lately used the other terms of a term's line, as a share, in the best line. Rare terms weigh
+   * more.
+   */
   readonly company: Float64Array;
 }
 
@@ -33,9 +36,9 @@ function* readTexts({ fragments, messages }: Ledger): Interruptible<Pick<SourceF
   return { charsAfter, resultTerms };
 }
 
-/** A use in the last messages counts as late. */
+/** Number of last messages in which a use counts as late. */
 const LATE_MESSAGES = 6;
-/** Weight of an absent term that the agent did not use: a line of two terms says less than a line of ten. */
+/** Weight of an imagined, unused term in each line, so that a line of two terms counts less than a line of ten. */
 const PRIOR = 0.3;
 
 function* readCompany({ terms, fragments, messages }: Ledger): Interruptible<Float64Array> {

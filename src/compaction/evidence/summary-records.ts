@@ -1,7 +1,7 @@
 import type { PartKind } from './fragments.ts';
 import type { RecordReader, TextRecord } from './records.ts';
 
-/** A structural summary begins its lines so. Lines without a mark continue the line before. */
+/** Marks at the start of lines in a structural summary. A line without a mark continues the line before it. */
 export const SPEAKER_MARKS: Readonly<Record<PartKind, string>> = {
   user: 'user: ',
   statement: 'agent: ',
@@ -19,13 +19,14 @@ const LINES_A_CHUNK = 64;
 interface OpenLine {
   readonly indent: number;
   readonly record: TextRecord;
-  /** First line under a line that others repeat, such as `BEGIN:VEVENT`. It names what follows. */
+  /** First line under a repeated line, such as `BEGIN:VEVENT`. This first line names the lines that follow. */
   name?: TextRecord | undefined;
 }
 
 /**
- * A result belongs to the call above it. A line without a mark belongs to the next line above with a mark or less
- * indentation. If that line is repeated, it belongs to the first one under it.
+ * Reads the lines of a structural summary. A result belongs to the call above it. A line without a mark belongs to the
+ * nearest line above with a mark or less indentation. If that line is repeated elsewhere, the first line under it owns
+ * the others.
  */
 export function* readSummaryLines(reader: RecordReader): Generator<void> {
   const { text } = reader;
@@ -79,7 +80,7 @@ function ownerUnder(line: OpenLine | undefined): TextRecord | undefined {
   return line?.name ?? line?.record;
 }
 
-/** Lines that occur more than once name nothing. */
+/** Finds lines that occur more than once, because a repeated line cannot name anything. */
 function findRepeated(text: string): ReadonlySet<string> {
   const [once, repeated] = [new Set<string>(), new Set<string>()];
   for (const line of text.split('\n').map(bare)) (once.has(line) ? repeated : once).add(line);

@@ -47,9 +47,9 @@ interface LastResults {
 
 class ResultsInForce {
   readonly superseded = new Set<number>();
-  /** By tool, then by arguments. A joined key would cost more than all the rest. */
+  /** Last results by tool, then by arguments. Joining both to one key would cost more than all other work. */
   readonly #ofTool = new Map<string, Map<string, LastResults>>();
-  /** No success has answered these errors. By tool, then by first argument. */
+  /** Errors that no success has followed, by tool and then by first argument. */
   readonly #errorsOfTool = new Map<string, Map<string, number[]>>();
 
   add(call: ToolCall, { index, isError }: Result): void {
@@ -83,7 +83,7 @@ class ResultsInForce {
     else open.push(index);
   }
 
-  /** Arguments are parsed only while the tool has errors, because parsing costs far more than the rest. */
+  /** Arguments are parsed only while the tool has open errors, because parsing costs far more than all other work. */
   #closeErrors(call: ToolCall): void {
     const errors = this.#errorsOfTool.get(call.name);
     if (errors === undefined || errors.size === 0) return;

@@ -1,11 +1,11 @@
 const FIRST_SLOTS = 256;
 const MAX_PROBES = 16;
-/** Maps for texts without a slot. More maps are smaller, so that none takes long when it grows. */
+/** Number of maps for texts without a slot. Many small maps grow faster than one large map. */
 const MAPS = 64;
 
 /**
- * Numbers texts in the order in which they are first seen. A part of a longer text is compared where it stands, so that
- * a known part needs no new string.
+ * Numbers texts in the order in which they are first seen. A part of a longer text is compared in place, so that a
+ * known part needs no new string.
  *
  * The hash has no secret, so an author could write texts of equal hashes. Texts that find no slot near their hash are
  * kept in maps, and cost no more than a map does.
@@ -66,7 +66,7 @@ export class TermIndex {
     mapOf(this.#maps, text).set(text, index);
   }
 
-  /** Texts in maps may get a slot besides. */
+  /** After growth, texts in maps may get a slot as well. */
   #grow(): void {
     this.#slots = new Int32Array(2 * this.#slots.length);
     for (const [index, text] of this.#texts.entries()) this.#place(text, index);
@@ -86,7 +86,7 @@ function hashOf(text: string, from: number, to: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** Mixes the first, the middle and the last unit: names of one kind differ at different places. */
+/** Chooses a map by the first, the middle and the last unit, because names of one kind differ at different places. */
 function mapOf(maps: readonly Map<string, number>[], text: string): Map<string, number> {
   const last = text.length - 1;
   const mixed = 7 * text.charCodeAt(0) + 5 * text.charCodeAt(last >> 1) + 3 * text.charCodeAt(last);

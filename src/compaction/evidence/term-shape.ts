@@ -2,17 +2,17 @@ import { classOf, DIGIT, IDEOGRAPH, JOINER, LOWER, UNDERSCORE, UPPER } from './c
 
 export interface TermShape {
   readonly chars: number;
-  /** Small letters and nothing else: most likely a plain word. */
+  /** Only small letters: most likely a plain word. */
   readonly isPlain: boolean;
   /** One capital, then small letters: most likely a name or the start of a sentence. */
   readonly isCapitalized: boolean;
-  /** `ORDER_17`. */
+  /** True for names such as `ORDER_17`. */
   readonly isUpperCase: boolean;
   readonly isNumber: boolean;
   readonly hasDigit: boolean;
   readonly hasLetter: boolean;
   readonly hasLower: boolean;
-  /** `readFile`. */
+  /** True for names such as `readFile`. */
   readonly hasInnerCapital: boolean;
   readonly hasUnderscore: boolean;
   readonly isJoined: boolean;
@@ -20,7 +20,9 @@ export interface TermShape {
   readonly isIdeographic: boolean;
 }
 
-/** Characters by their class. One list for all terms, because a list for each takes longer to make than to fill. */
+/**
+ * Number of characters by their class. All terms share this list, because creating a list takes longer than filling it.
+ */
 const counts = new Uint8Array(8);
 
 export function shapeOf(term: string): TermShape {

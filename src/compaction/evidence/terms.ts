@@ -4,7 +4,7 @@ type PlaceVisitor = (start: number, end: number) => void;
 
 const MIN_CHARS = 3;
 const MAX_CHARS = 120;
-/** Joiners in a row inside one name: `a::b`, `../x`. */
+/** Maximum number of joiners in a row inside one name: `a::b`, `../x`. */
 const MAX_JOINERS = 3;
 const SLASH = 47;
 
@@ -58,7 +58,7 @@ function scanName(text: string, from: number, to: number, visit: PlaceVisitor): 
   }
 }
 
-/** Stays at `at` if the name ends. */
+/** @returns the place after the joiners, or `at` if the name ends */
 function skipJoiners(text: string, at: number, to: number): number {
   let next = at;
   while (next < to && next - at < MAX_JOINERS && classOf(text.charCodeAt(next)) === JOINER) next += 1;

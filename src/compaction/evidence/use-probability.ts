@@ -6,20 +6,20 @@ import { shapeOf } from './term-shape.ts';
 import { FEATURE_NAMES, FEATURES, type UseWeights } from './use-features.ts';
 import { USE_WEIGHTS } from './use-weights.ts';
 
-/** Each group of peers is extended by so many terms with the mean of the source, so that a lone term has a measure. */
+/** Each group of peers gets this many extra terms with the mean of all terms, so that a lone term can be compared. */
 const PRIOR_PEERS = 5;
 /**
- * With the whole mean of its peers, a context misses more of the names that the agent uses:
- * docs/explanation/evidence.md.
+ * Share of the peers' mean that is subtracted. With the whole mean, a context misses more of the names that the agent
+ * uses: docs/explanation/evidence.md.
  */
 const PEERS_SHARE = 0.65;
 
-/** How much more likely the agent uses each term next than its peers, from −1 to 1. */
+/** Values each term, from −1 to 1, by how much more likely than its peers the agent uses it next. */
 export function valueTerms(ledger: Ledger): Float64Array {
   return runToEnd(valueTermsInSlices(ledger));
 }
 
-/** In slices: 500,000 terms take about half a second. */
+/** Runs in slices, because 500,000 terms take about half a second. */
 export function* valueTermsInSlices(ledger: Ledger, weights: UseWeights = USE_WEIGHTS): Interruptible<Float64Array> {
   const { probabilities, groups } = yield* estimateUse(ledger, weights);
   const peers = new PeerSums();

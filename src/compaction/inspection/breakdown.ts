@@ -11,7 +11,7 @@ const LARGEST = 5;
 
 /** A message, a part of a message, a tool or a fixed text. */
 export interface Piece {
-  /** Position in the log. A summary has that of the first message that it replaces. Absent for fixed texts. */
+  /** Position in the log. For a summary, the position of the first message that it replaces. Absent for fixed texts. */
   readonly seq?: number;
   readonly name?: string;
   readonly tokens: number;
@@ -22,9 +22,9 @@ export interface Piece {
 export interface CategorySize {
   readonly name: Category;
   readonly tokens: number;
-  /** Pieces. */
+  /** Number of pieces. */
   readonly count: number;
-  /** At most five. */
+  /** The largest pieces, at most five. */
   readonly largest: readonly Piece[];
 }
 
@@ -44,7 +44,7 @@ export class CategorySums {
     largest.length = Math.min(largest.length, LARGEST);
   }
 
-  /** Tokens of texts that are not known, so that no piece can be listed. */
+  /** Adds tokens of unknown texts, which cannot be listed as pieces. */
   addUnlisted(name: Category, tokens: number): void {
     const sum = this.#sums.get(name);
     if (sum === undefined || tokens <= 0) return;
@@ -61,7 +61,7 @@ export class CategorySums {
   }
 }
 
-/** @param call the call that the text belongs to. Its count may be kept */
+/** @param call the call that the text belongs to. A count may be cached by the call */
 export type CountText = (text: string, call?: ToolCall) => number;
 
 export interface SizedThinking {
@@ -76,13 +76,13 @@ export function sizeThinking({ text, version }: MessageThinking, tokens: number)
 
 interface AddedItems {
   readonly items: readonly ContextItem[];
-  /** Thinking is bound to this version of the context. */
+  /** Version of the context. Thinking is bound to this version. */
   readonly version: number;
   readonly count: CountText;
   readonly thinkingOf: (message: Message) => SizedThinking | undefined;
 }
 
-/** The calls of a message and its thinking count in categories of their own. */
+/** Adds the items of a context. The calls of a message and its thinking count in categories of their own. */
 export function* addItems(sums: CategorySums, { items, version, count, thinkingOf }: AddedItems): Interruptible<void> {
   const callNames = new Map<string, string>();
   for (const [index, item] of items.entries()) {
@@ -99,7 +99,7 @@ export function* addItems(sums: CategorySums, { items, version, count, thinkingO
     const callTokens = addCalls(sums, { seq, message, count });
     yield;
     const left = Math.max(0, tokens - callTokens);
-    // A message with calls and no text still has a role and delimiters.
+    // A message with calls and no text still has tokens for its role and delimiters.
     if (message.content === '') sums.addUnlisted('assistant', left);
     else sums.add('assistant', { seq, tokens: left, start: startOf(message.content) });
     const thinking = thinkingOf(message);
@@ -145,7 +145,7 @@ export interface FixedTexts {
   readonly tools: readonly ToolDescription[];
   readonly pins: readonly string[];
   readonly count: CountText;
-  /** Sizes that a worker recorded. If the known texts are larger, only these sizes count. */
+  /** Sizes that a worker recorded. If the known texts are larger, only the recorded sizes count. */
   readonly facts: FixedWeight | undefined;
 }
 
@@ -172,7 +172,7 @@ export function addFixedTexts(sums: CategorySums, { system, tools, pins, count, 
 
 function addKnown(sums: CategorySums, name: Category, pieces: readonly Piece[], recorded: number | undefined): void {
   const known = pieces.reduce((sum, { tokens }) => sum + tokens, 0);
-  // Separators between the texts count, too. Texts larger than the recorded size are outdated.
+  // Separators between the texts count, too. If the texts are larger than the recorded size, they are outdated.
   const isPresent = recorded === undefined || known <= recorded;
   if (isPresent) for (const piece of pieces) sums.add(name, piece);
   sums.addUnlisted(name, (recorded ?? known) - (isPresent ? known : 0));

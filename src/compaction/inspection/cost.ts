@@ -1,10 +1,10 @@
 import type { TurnUsage } from '../../domain/turn.ts';
 
-/** As providers counted it. */
+/** Cost of summaries, as counted by providers. */
 export interface Cost {
   /** Millionths of a US dollar. Absent if no price is known. */
   readonly microdollars?: number;
-  /** Cached ones included. */
+  /** Input tokens, including cached tokens. */
   readonly inputTokens: number;
   /** Part of `inputTokens`. */
   readonly cachedTokens: number;

@@ -8,17 +8,17 @@ export interface EntryFate extends SeqRange {
   readonly state: Exclude<EntryState, 'live'>;
   /** Oldest kept version that shows the range in this way. */
   readonly by: number;
-  /** Stands for the whole range: the key of a summary, a note, or the length of a clip. '' for other ranges. */
+  /** Key of a summary, note of a mask, length of a clip, or ranges of an excerpt. '' for other ranges. */
   readonly shown: string;
 }
 
-/** The kept ancestors, oldest first, and the version itself. */
+/** Lists the kept ancestors of a version, oldest first, and the version itself. */
 export function traceAncestors(kept: readonly Version[], version: Version): Version[] {
   const byNumber = new Map(kept.map((one) => [one.number, one]));
   const chain = [version];
   for (let at = 0; at < chain.length; at += 1) {
     const { number, parent } = chain[at] as Version;
-    // A parent is always older. A corrupt record that says otherwise must not end in a circle.
+    // A parent is always older. This check prevents an endless loop over a corrupt record.
     const older = parent === null || parent >= number ? undefined : byNumber.get(parent);
     if (older !== undefined) chain.push(older);
   }
@@ -26,7 +26,8 @@ export function traceAncestors(kept: readonly Version[], version: Version): Vers
 }
 
 /**
- * An older version made a change if the parent already shows the range in the same way.
+ * Traces how each range got its present form. If the parent already shows a range in the same way, an older version
+ * made the change.
  * @param chain a version with its kept ancestors, oldest first
  * @returns ascending ranges. All other messages are shown as in the log
  */
@@ -55,7 +56,10 @@ function* addVersion(before: readonly EntryFate[], { number, segments }: Version
   return fates;
 }
 
-/** A part that the parent showed in the same way has an older origin. `position`: the first fate that may overlap. */
+/**
+ * Keeps the older origin for each part that the parent showed in the same way. `position`: the first fate that may
+ * overlap.
+ */
 function pushAttributed(
   fates: EntryFate[],
   fate: EntryFate,
@@ -89,7 +93,7 @@ function stateOf({ kind }: Segment): EntryState {
   }
 }
 
-/** Call it with ascending seqs, because it walks the fates once. */
+/** The returned function walks the fates once, so it must be called with ascending seqs. */
 export function passFates(fates: readonly EntryFate[], first: number): (seq: number) => EntryFate | undefined {
   let position = findFirst(fates, first);
   return (seq) => {

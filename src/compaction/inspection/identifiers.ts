@@ -7,31 +7,31 @@ import { valueTermsInSlices } from '../evidence/use-probability.ts';
 
 export const MAX_LISTED = 200;
 
-/** Longer texts are not searched for identifiers inside longer names, because that would be slow. */
+/** Maximum characters of a text that is searched for identifiers inside longer names. Longer texts would be slow. */
 const MAX_SEARCHED = 100_000;
 
 export interface Identifier {
-  /** As the messages have it. */
+  /** Spelling of the identifier in the messages. */
   readonly text: string;
   /** Position (seq) of the last message that holds the identifier. */
   readonly seq: number;
 }
 
-/** Each list has at most 200, and starts with those that the agent most likely needs again. */
+/** Identifiers that a summary kept or lost. Each list has at most 200, the most likely needed ones first. */
 export interface IdentifierFates {
   /** Identifiers that the summary holds, at most 200. */
   readonly kept: readonly Identifier[];
   /** Identifiers that the summary does not hold, at most 200. */
   readonly lost: readonly Identifier[];
-  /** All kept identifiers. */
+  /** Number of all kept identifiers. */
   readonly keptCount: number;
-  /** All lost identifiers. */
+  /** Number of all lost identifiers. */
   readonly lostCount: number;
 }
 
 interface SummarizedRange {
   readonly messages: readonly Message[];
-  /** Position of the first message. They have no gaps. */
+  /** Position of the first message. The messages have no gaps. */
   readonly from: number;
   readonly text: string;
   /** Lists all words that contain this text, ignoring case, even plain words. Absent: lists identifiers. */
@@ -67,7 +67,7 @@ function* orderIdentifiers(ledger: Ledger, find: string | undefined): Interrupti
   return found.toSorted((a, b) => b.value - a.value || a.term.first - b.term.first).map(({ term }) => term);
 }
 
-/** No term begins or ends with a mark: `#W123` is the term `W123`. */
+/** Removes marks at both ends, because no term begins or ends with a mark: `#W123` is the term `W123`. */
 function withoutMarks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && !isNameClass(classOf(text.charCodeAt(start)))) start += 1;
@@ -79,7 +79,7 @@ function isNameClass(found: number): boolean {
   return isWordClass(found) || found === IDEOGRAPH;
 }
 
-/** Plain words, and words at the start of a sentence, name nothing. */
+/** False for plain words and for words at the start of a sentence, because they name nothing. */
 function isIdentifier(text: string): boolean {
   const shape = shapeOf(text);
   if (shape.isIdeographic) return false;
@@ -88,12 +88,15 @@ function isIdentifier(text: string): boolean {
 
 const NAME_MARKS = ['.', '/', '@', ':', '#', '+', '~', '$', '%'];
 
-/** `src/a.ts`, `user.name`. A mere hyphen also joins words: `read-only`. */
+/**
+ * True for names such as `src/a.ts` and `user.name`. A hyphen alone is not enough, because it also joins words:
+ * `read-only`.
+ */
 function isJoinedName(text: string): boolean {
   return NAME_MARKS.some((mark) => text.includes(mark));
 }
 
-/** Not as part of a longer word: `src/a.ts` in `src/a.ts:12`. */
+/** True if the text holds the identifier outside of longer words: `src/a.ts` in `src/a.ts:12`. */
 function holdsWhole(text: string, identifier: string): boolean {
   for (let at = text.indexOf(identifier); at >= 0; at = text.indexOf(identifier, at + 1)) {
     const isStart = !isWordClass(classOf(text.charCodeAt(at - 1)));

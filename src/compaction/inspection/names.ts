@@ -16,7 +16,7 @@ export type Category = (typeof CATEGORIES)[number];
 
 /**
  * How a context shows a message of the log.
- * - `live`: as it is in the log.
+ * - `live`: as in the log.
  * - `archived`: not at all.
  * - `masked`: a placeholder stands for the tool result.
  * - `clipped`: parts of the text are left out.

@@ -11,11 +11,11 @@ export interface OutlineEntry {
   readonly seq: number;
   /** Author of the message. */
   readonly role: Role;
-  /** In the log. */
+  /** Tokens of the message in the log. */
   readonly tokens: number;
-  /** UTF-8, in the log. */
+  /** UTF-8 bytes of the message in the log. */
   readonly bytes: number;
-  /** Absent for appended messages. */
+  /** Turn that wrote the message. Absent for appended messages. */
   readonly turn?: string;
   /** In ms since epoch. */
   readonly at: number;
@@ -23,9 +23,9 @@ export interface OutlineEntry {
   readonly start: string;
   /** Names of the called tools. */
   readonly calls?: readonly string[];
-  /** The result of a failed tool call. */
+  /** True for the result of a failed tool call. */
   readonly isError?: true;
-  /** The turn was canceled while the model wrote the message. */
+  /** True if the turn was canceled while the model wrote the message. */
   readonly stopped?: true;
   /** Present if the message holds thinking of the model. */
   readonly thinking?: true;
@@ -40,7 +40,7 @@ export interface OutlineEntry {
 
 const START_CHARS = 160;
 
-/** A text may begin with a megabyte of blanks, which must not be searched. */
+/** Maximum characters that are searched, because a text may begin with a megabyte of blanks. */
 const READ_CHARS = 4 * START_CHARS;
 
 export function startOf(text: string): string {
@@ -48,7 +48,7 @@ export function startOf(text: string): string {
   return line.slice(0, splitsPair(line, START_CHARS) ? START_CHARS - 1 : START_CHARS).toWellFormed();
 }
 
-/** A person recognizes a message by its content, or else by the arguments of its first call. */
+/** Text by which a person recognizes a message: its content, or else the arguments of its first call. */
 export function labelText({ content, toolCalls }: Message): string {
   return content.trim() === '' ? (toolCalls?.[0]?.arguments ?? '') : content;
 }
@@ -74,7 +74,9 @@ export function outlineEntry(entry: LogEntry, fate: EntryFate | undefined): Outl
   };
 }
 
-/** A masked range holds messages that stay as they are: all but large tool results and pictures. */
+/**
+ * State of an entry. A masked range also holds messages that stay unchanged: all but large tool results and pictures.
+ */
 function describeFate(entry: LogEntry, fate: EntryFate | undefined): Pick<OutlineEntry, 'state' | 'by'> {
   if (fate === undefined) return { state: 'live' };
   const { state, by, shown } = fate;

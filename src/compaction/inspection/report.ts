@@ -16,7 +16,7 @@ import { type Cost, toCost } from './cost.ts';
 import type { IdentifierFates } from './identifiers.ts';
 
 export interface ContextCount {
-  /** A summary is one. */
+  /** Number of messages. A summary counts as one. */
   readonly messages: number;
   /** Size of a whole request, counted when the version was made. */
   readonly tokens: number;
@@ -25,22 +25,22 @@ export interface ContextCount {
 export interface ReportedSummary extends SeqRange {
   /** Id of the summarizer, e.g. `structural`. */
   readonly strategy: string;
-  /** In the context. */
+  /** Tokens of the summary in the context. */
   readonly tokens: number;
   readonly sourceTokens: number;
   /** Text of the summary. */
   readonly text: string;
-  /** Kept or lost from the replaced messages. */
+  /** Identifiers of the replaced messages that the summary kept or lost. */
   readonly identifiers: IdentifierFates;
 }
 
 /** Differences of a version from the context of its parent. */
 export interface CompactionReport {
   readonly version: number;
-  /** Null for the first. */
+  /** Parent of the version. Null for version 0. */
   readonly parent: number | null;
   readonly cause: Version['cause'];
-  /** Empty without a compaction. */
+  /** Reasons of the compaction. Empty without a compaction. */
   readonly reasons: readonly string[];
   /** In ms since epoch. */
   readonly at: number;
@@ -54,7 +54,7 @@ export interface CompactionReport {
   readonly cost?: Cost;
   /** Summaries that are new in this version. */
   readonly parts: readonly ReportedSummary[];
-  /** Left the context with this version, without a summary. */
+  /** Ranges that left the context with this version, without a summary. */
   readonly evicted: readonly ReportedRange[];
   /** Ranges that this version masked or clipped. */
   readonly shortened: readonly ReportedRange[];
@@ -111,7 +111,7 @@ export function sumCost(summaries: readonly Pick<Summary, 'usage'>[]): Cost | un
   });
 }
 
-/** Up to position `head` of the log. */
+/** Counts the messages that are shown, up to position `head` of the log. */
 function countShown({ segments, base }: Version, head: number): number {
   return segments.reduce(
     (count, { kind, from, to }) => count + (kind === 'evicted' ? 0 : kind === 'summary' ? 1 : to - from + 1),
@@ -125,7 +125,7 @@ export function* showRange(version: Version, range: SeqRange, entries: readonly 
     const [from, to] = [Math.max(segment.from, range.from), Math.min(segment.to, range.to)];
     return from <= to && segment.kind !== 'summary' ? [{ ...segment, from, to }] : [];
   });
-  // The base is behind the range, so that no entry follows the segments.
+  // The base is set to the end of the range, so that no entry follows the segments.
   const shown = { ...version, segments, base: range.to };
   const { items } = yield* buildInSlices({ version: shown, head: range.to, entries, summaries: new Map() });
   return items

@@ -2,17 +2,17 @@ import type { Message } from '../../domain/message.ts';
 import { isThinking, type RawItem, type RawItems, readRawItems } from '../../domain/raw-items.ts';
 
 export interface MessageThinking {
-  /** Empty if the provider encrypted all of it. */
+  /** Text of the thinking. Empty if the provider encrypted all of it. */
   readonly text: string;
-  /** Version for which the model wrote it. Providers accept signed thinking only there. */
+  /** Version for which the model wrote the thinking. Providers accept signed thinking only with that version. */
   readonly version: number;
 }
 
-/** Fields of servers of OpenAI's chat format, the preferred one first. */
+/** Fields with thinking in OpenAI's chat format, the preferred one first. */
 const CHAT_FIELDS = ['reasoning_content', 'reasoning'] as const;
 
 export function readThinking(message: Message): MessageThinking | undefined {
-  // Only answers of models have provider items, and reading them takes longer than all else.
+  // Only answers of models have provider items. Reading these items takes longer than all other work.
   if (message.role !== 'assistant' || message.raw === undefined) return undefined;
   const raw = readRawItems(message);
   if (raw === undefined) return undefined;
@@ -30,7 +30,10 @@ function listTexts({ format, items }: RawItems): string[] {
   return items.filter(isThinking).map(textOfItem);
 }
 
-/** Anthropic has `thinking`, the AI SDK `text`, and OpenAI Responses a list of summaries. */
+/**
+ * Text of a thinking item. Anthropic has the field `thinking`, the AI SDK `text`, and OpenAI Responses a list of
+ * summaries.
+ */
 function textOfItem({ thinking, text, summary }: RawItem): string {
   if (typeof thinking === 'string') return thinking;
   if (typeof text === 'string') return text;

@@ -16,55 +16,58 @@ export interface SearchScope {
   readonly from: number;
   readonly to: number;
   readonly segments: readonly Segment[];
-  /** A rollback took these messages out of the conversation. */
+  /** Ranges of messages that a rollback took out of the conversation. */
   readonly hidden?: readonly SeqRange[];
   readonly most: number;
 }
 
 export interface LineMatches {
-  /** Best first. Among equal scores, newer lines come first. */
+  /** Matching lines, best first. Among equal scores, newer lines come first. */
   readonly ranked: readonly RankedLine[];
   readonly count: number;
-  /** The lines are no longer in the context, or appear there in shortened form. */
+  /** True if the lines are no longer in the context, or appear there in shortened form. */
   readonly areArchived: boolean;
-  /** By query word. Rare words weigh more. */
+  /** Weight of each query word. Rare words weigh more. */
   readonly weights: readonly number[];
 }
 
-/** Characters between two yields: about a millisecond. */
+/** Characters between two yields, which take about a millisecond. */
 const SLICE_CHARS = 32_768;
 
-/** Shares of all lines. A common word is ignored. A frequent word adds to other matches, but is no match alone. */
+/**
+ * Shares of all lines. A word above `COMMON_SHARE` is ignored. A word above `FREQUENT_SHARE` adds to other matches, but
+ * is no match alone.
+ */
 const FREQUENT_SHARE = 1 / 32;
 const COMMON_SHARE = 1 / 8;
 const MIN_FREQUENT_LINES = 256;
 
-/** A text that more words contain, such as `12`, counts only as a word of its own. */
+/** If a text such as `12` occurs inside more words than this, only the word itself counts. */
 const MAX_INSIDE = 256;
 
 interface FoundWord {
   readonly numbers: readonly number[];
-  /** The same word. −1 if no line holds it alone. */
+  /** Number of the word that equals the text. −1 if no line has that word. */
   readonly whole: number;
-  /** Lines, as the sum for all these words. */
+  /** Sum of the lines of all these words. */
   readonly count: number;
   readonly index: number;
 }
 
 /**
- * A line has no entry of its own: it is the n-th line of its message, whose text is read from the log again. So the
- * index holds no texts but the list of different words.
+ * Index of the words of all lines. A line is the n-th line of its message, whose text is read from the log again. So
+ * the index holds no texts but the list of different words.
  */
 export class LineIndex {
   readonly first: number;
   readonly #words = new WordTable();
   readonly #postings = new Postings();
   readonly #starts = new NumberList();
-  /** Bytes of each message, times two. Odd if a mask can replace the message. */
+  /** Twice the bytes of each message, plus 1 if a mask can replace the message. */
   readonly #sizes = new NumberList();
   #lines = 0;
   #wholeLines = 0;
-  /** Open calls of `recall`. Their results are left out, because they repeat other messages. */
+  /** Open calls of the tool `recall`. Their results are left out, because they repeat other messages. */
   readonly #ownCalls = new Set<string>();
 
   constructor(first = 1) {
@@ -79,12 +82,12 @@ export class LineIndex {
     return this.#words.bytes + this.#postings.bytes + this.#starts.bytes + this.#sizes.bytes;
   }
 
-  /** 0 if the index does not hold the message. */
+  /** @returns 0 if the index does not hold the message */
   bytesOf(seq: number): number {
     return seq < this.first || seq > this.head ? 0 : this.#sizes.at(seq - this.first) >>> 1;
   }
 
-  /** Adds entries that follow `head`, ascending and without gaps. Must run to its end. */
+  /** Adds entries that follow `head`, ascending and without gaps. The caller must run it to its end. */
   *add(entries: readonly LogEntry[]): Interruptible<void> {
     let chars = 0;
     for (const entry of entries) {
@@ -106,7 +109,8 @@ export class LineIndex {
   }
 
   /**
-   * A word inside a longer one counts half. Lines that the model sees are returned only if no archived line matches.
+   * Searches for words. A word inside a longer word counts half. Lines that the model sees are returned only if no
+   * archived line matches.
    * @param marks memory of an earlier search, which no other search uses at the same time
    */
   *search(
@@ -183,7 +187,10 @@ export class LineIndex {
   }
 }
 
-/** The returned check takes descending seqs: is the message no longer in the context as it is in the log? */
+/**
+ * Returns a check that is called with descending seqs. It is true if the context no longer shows the message as the log
+ * does.
+ */
 function archivedBefore(segments: readonly Segment[]): (seq: number, canBeMasked: boolean) => boolean {
   let at = segments.length - 1;
   return (seq, canBeMasked) => {

@@ -2,21 +2,27 @@ import type { LineRanking } from './line-ranking.ts';
 
 interface WordMark {
   readonly bit: number;
-  /** False for a longer word that contains it. */
+  /** True for the query word itself. False for a longer word that contains it. */
   readonly isAlone: boolean;
-  /** Only lines that hold another word are marked. */
+  /** True for a frequent word, which is marked only on lines that hold another query word. */
   readonly isFrequent: boolean;
 }
 
 const BLOCK_SHIFT = 5;
 const BLOCK_LINES = 1 << BLOCK_SHIFT;
 
-/** Query words that each line holds. Used again, because fresh memory for 200,000 lines takes longer than a search. */
+/**
+ * Marks the query words of each line. The memory is reused, because fresh memory for 200,000 lines takes longer than a
+ * search.
+ */
 export class LineMarks {
   #lines = 0;
-  /** Two numbers a line: a bit for each word that it holds, and for each that stands alone. */
+  /**
+   * Two numbers per line. The first has a bit for each query word in the line, the second a bit for each separate query
+   * word.
+   */
   #bits = new Uint32Array(0);
-  /** 1 for each block of 32 lines of which one is marked. Most blocks hold none. */
+  /** 1 for each block of 32 lines with a marked line. Most blocks have none. */
   #blocks = new Uint8Array(0);
 
   open(lines: number): void {

@@ -7,18 +7,18 @@ export interface RankedLine {
 interface Bucket {
   readonly score: number;
   readonly lines: RankedLine[];
-  /** Message of the last added line, and how many of its lines the bucket was given. */
+  /** Message of the last added line. The next field counts its lines in this bucket. */
   seq: number;
   given: number;
 }
 
-/** More equal lines of a message would crowd out those of others. */
+/** Maximum equal lines of one message. More would crowd out lines of other messages. */
 const MAX_EQUAL_LINES = 8;
 const WORD_BITS = 2 ** 24;
-/** Keys of so many words have at most 30 bits. */
+/** Up to this many words, keys have at most 30 bits. */
 const MAX_SMALL_WORDS = 15;
 
-/** Counts matching lines, and keeps the newest ones of each set of query words. */
+/** Counts matching lines, and keeps the newest lines of each set of query words. */
 export class LineRanking {
   count = 0;
   readonly #weights: readonly number[];
@@ -33,8 +33,8 @@ export class LineRanking {
   }
 
   /**
-   * Lines must be added from the newest to the oldest. `found` has a bit for each word of the line, `alone` for
-   * separate ones.
+   * Adds a line. Lines must be added from the newest to the oldest. `found` has a bit for each query word in the line,
+   * `alone` for each separate query word.
    */
   add(found: number, alone: number, seq: number, line: number): void {
     this.count += 1;
@@ -48,7 +48,7 @@ export class LineRanking {
     if (bucket.given <= MAX_EQUAL_LINES) bucket.lines.push({ seq, line, score: bucket.score });
   }
 
-  /** A separate word counts twice as much as a part of a longer one. */
+  /** Ranks the lines. A separate word counts twice as much as a part of a longer word. */
   rank(): RankedLine[] {
     const best: RankedLine[] = [];
     for (const { score, lines } of [...this.#buckets.values()].toSorted((a, b) => b.score - a.score)) {
@@ -61,7 +61,7 @@ export class LineRanking {
 
   #bucketOf(found: number, alone: number): Bucket {
     const key = this.#keyOf(found, alone);
-    // Neighbouring lines often hold the same words.
+    // Neighbouring lines often hold the same words, so the last bucket is tried first.
     if (key === this.#lastKey) return this.#last;
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
@@ -87,12 +87,12 @@ export class LineRanking {
   }
 }
 
-/** Floating-point sums depend on the order of the additions. */
+/** Rounds a score, because floating-point sums depend on the order of the additions. */
 export function roundScore(score: number): number {
   return Math.round(score * 1e6) / 1e6;
 }
 
-/** Among equals, the newest first. */
+/** Orders lines by score. Among equals, the newest comes first. */
 export function compareLines(a: RankedLine, b: RankedLine): number {
   return b.score - a.score || b.seq - a.seq || b.line - a.line;
 }

@@ -6,11 +6,11 @@ import { type LinePlace, MessageLines } from './message-lines.ts';
 import type { RecallQuery } from './recall-query.ts';
 import { isWordAcross } from './words.ts';
 
-/** Exceeds the score of all single words together, so that exact matches come first. */
+/** Score of the whole query. It exceeds the score of all single words together, so that exact matches come first. */
 const PHRASE_WEIGHT = 10_000;
 /** Score of an exact path or id whose words are all too short to be searched. */
 const MIN_EXACT_WEIGHT = 1;
-/** A megabyte of one letter has a million occurrences. */
+/** Maximum number of matches per text. A megabyte of one letter has a million matches. */
 const MAX_PLACES = 1_000;
 
 export interface MatchedMessage {
@@ -20,7 +20,7 @@ export interface MatchedMessage {
   readonly scores: ReadonlyMap<number, number>;
 }
 
-/** Adds the score of exact matches, which an index of words cannot know. */
+/** Adds the score of exact matches, which an index of words cannot find. */
 export function* matchMessage(
   entry: LogEntry,
   { exacts }: RecallQuery,

@@ -4,7 +4,7 @@ import { renderCall, splitFragments } from '../evidence/fragments.ts';
 
 export const RECALL = 'recall';
 
-/** The text that recall shows: texts and tool calls, except calls of `recall`. */
+/** Text that the tool `recall` shows: texts and tool calls, except calls of `recall`. */
 export function recallText({ content, parts, toolCalls = [] }: Message): string {
   const texts = readParts({ content, parts }).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   const calls = toolCalls.flatMap((call) => (call.name === RECALL ? [] : [renderCall(call).trim()]));
@@ -13,9 +13,9 @@ export function recallText({ content, parts, toolCalls = [] }: Message): string 
 
 export type LinePlace = readonly [start: number, end: number];
 
-/** The index and the reader of its matches see the same lines. */
+/** Lines of a message, as both the index and the reader of its matches see them. */
 export class MessageLines {
-  /** Normalized: texts that look equal have the same characters, and no halves of pairs. */
+  /** Normalized text: texts that look equal have the same characters, and no half of a surrogate pair stands alone. */
   readonly text: string;
   #folded: string | undefined;
 
@@ -23,7 +23,7 @@ export class MessageLines {
     this.text = canonical(recallText(message));
   }
 
-  /** For comparisons, of the same length. */
+  /** Text in lower case for comparisons, of the same length. */
   get folded(): string {
     this.#folded ??= fold(this.text);
     return this.#folded;
@@ -38,7 +38,10 @@ export function canonical(text: string): string {
   return text.normalize('NFC').toWellFormed();
 }
 
-/** Keeps the length. The lower case of `İ` is longer, and that of `Σ` depends on its neighbours. */
+/**
+ * Lower case with the same length. `İ` is replaced first, because its lower case is longer. `ς` becomes `σ`, because
+ * the lower case of `Σ` depends on its neighbours.
+ */
 export function fold(text: string): string {
   return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

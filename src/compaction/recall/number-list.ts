@@ -1,7 +1,7 @@
 const FIRST_LENGTH = 64;
 const GROWTH = 1.5;
 
-/** Whole numbers below 2³², four bytes each. */
+/** List of whole numbers below 2³², four bytes each. */
 export class NumberList {
   #items = new Uint32Array(FIRST_LENGTH);
   #length = 0;
@@ -32,7 +32,7 @@ export class NumberList {
     this.#items[index] = item;
   }
 
-  /** How many items are at most `item`. The items must be ascending. */
+  /** Counts the items that are at most `item`. The items must be ascending. */
   countUpTo(item: number): number {
     let [low, high] = [0, this.#length];
     while (low < high) {

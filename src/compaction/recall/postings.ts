@@ -3,7 +3,7 @@ import { NumberList } from './number-list.ts';
 /** Bytes of the first slice of a list. Each further slice is twice as large, up to the maximum. */
 const FIRST_SLICE = 8;
 const MAX_DOUBLINGS = 5;
-/** The last bytes of each slice hold the position of the next slice. */
+/** Number of last bytes of each slice, which hold the position of the next slice. */
 const POINTER = 4;
 const FIRST_BYTES = 4_096;
 const GROWTH = 1.5;
@@ -16,7 +16,7 @@ export class Postings {
   #pool = new Uint8Array(FIRST_BYTES);
   #used = 0;
   readonly #firsts = new NumberList();
-  /** Next byte of each list, and the end of its last slice. */
+  /** Place of the next byte of each list, and of the end of its last slice. */
   readonly #places = new NumberList();
   readonly #ends = new NumberList();
   readonly #doublings = new NumberList();
@@ -43,7 +43,7 @@ export class Postings {
     this.#counts.push(0);
   }
 
-  /** The number is at least the last one of the list, which is not repeated. */
+  /** Adds a number that is at least the list's last number. The last number itself is not added again. */
   add(list: number, item: number): void {
     const last = this.#lasts.at(list);
     if (last === item + 1) return;

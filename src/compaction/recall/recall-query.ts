@@ -1,18 +1,18 @@
 import { canonical, fold } from './message-lines.ts';
 import { scanWords } from './words.ts';
 
-/** The index stores the words of a line as bits of a 32-bit number. */
+/** Maximum number of words, because the index stores the words of a line as bits of a 32-bit number. */
 const MAX_WORDS = 24;
 
-/** A line must hold it exactly: the whole query, or a path or id in it. */
+/** Text that a line must hold exactly: the whole query, or a path or id in it. */
 interface ExactText {
   readonly text: string;
-  /** Words of the query that are part of it. Absent for the whole query. */
+  /** Query words that are part of the text. Absent for the whole query. */
   readonly words?: readonly number[];
 }
 
 export interface RecallQuery {
-  /** As the index holds them. Empty if the text has only single ASCII signs. */
+  /** Words of the query in the form of the index. Empty if the text has only single ASCII signs. */
   readonly words: readonly string[];
   /** Texts of more than one word, which the index cannot find. The whole query comes first. */
   readonly exacts: readonly ExactText[];

@@ -2,28 +2,32 @@ import { NumberList } from './number-list.ts';
 
 const FIRST_SLOTS = 1_024;
 /**
- * Fewer than 50 are needed. Words made for equal hashes, which would block the event loop for seconds, are not added.
+ * Maximum number of slots that are tried. Words need fewer than 50, unless they were made for equal hashes. Such words
+ * are not added, because they would block the event loop for seconds.
  */
 const MAX_TRIES = 64;
-/** A search after a new word copies the whole last text, because a string cannot be extended. */
+/**
+ * Maximum characters of a joined text. A search after a new word copies the whole last text, because a string cannot be
+ * extended.
+ */
 const MAX_JOINED_CHARS = 65_536;
-/** No word contains it. */
+/** End of each word in the joined texts. No word contains this character. */
 const END = '\n';
 const MAX_ONE_BYTE_UNIT = 255;
 
-/** Hashes of the last word. Two numbers make equal hashes of different words nearly impossible. */
+/** Both hashes of the last word. With two numbers, different words almost never have equal hashes. */
 const hashes = new Uint32Array(2);
 
 /** Numbers words from 0, in the order in which they are added. Finds a word, or all words that contain a text. */
 export class WordTable {
-  /** Number of a word plus 1, at a slot that follows from its hash. 0 for an empty slot. */
+  /** Number of a word plus 1, at the slot given by the word's hash. 0 for an empty slot. */
   #slots = new Uint32Array(FIRST_SLOTS);
   readonly #hashes = new NumberList();
-  /** All words, each followed by `END`. Only a search for a part of a word reads them. */
+  /** All words, each followed by `END`. Only a search for a part of a word reads these texts. */
   readonly #texts: string[] = [];
   #unjoined: string[] = [];
   #unjoinedChars = 0;
-  /** End of each word, if all texts were one. */
+  /** End of each word in the concatenation of all texts. */
   readonly #ends = new NumberList();
   #hasWideUnits = false;
 
@@ -59,7 +63,7 @@ export class WordTable {
     return number;
   }
 
-  /** All words that contain `part`, ascending. */
+  /** Finds the numbers of all words that contain `part`, ascending. */
   *findInside(part: string): Generator<number> {
     this.#join();
     let start = 0;

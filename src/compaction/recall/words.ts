@@ -1,6 +1,6 @@
 import { classOf, DIGIT, IDEOGRAPH, LOWER, SPACE } from '../evidence/characters.ts';
 
-/** A sign is a word without letters and digits. */
+/** Receives each word. A sign is a word without letters and digits. */
 type WordVisitor = (start: number, end: number, isSign: boolean) => void;
 
 const LAST_ASCII = 127;
@@ -14,7 +14,7 @@ const kinds = new Uint8Array(65_536);
 /**
  * Finds the words of a text in one pass, in any language:
  * - runs of letters and digits
- * - pairs of ideographs, or one that stands alone
+ * - pairs of ideographs, or an ideograph that stands alone
  * - runs of other characters: two or more, or one outside ASCII. Single ASCII signs are on nearly every line
  */
 export function scanWords(text: string, from: number, to: number, visit: WordVisitor): void {

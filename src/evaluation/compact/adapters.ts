@@ -14,8 +14,8 @@ export interface AiSdkStep<Message> {
 }
 
 /**
- * Makes a function for `prepareStep` of `generateText`, `streamText` and agents of the AI SDK, versions 5 to 7. One function may
- * serve several conversations.
+ * Makes a function for `prepareStep` of the AI SDK, versions 5 to 7: `generateText`, `streamText` and agents. One
+ * function may serve several conversations.
  */
 export function aiSdkPrepareStep(
   options: CompactionOptions,
@@ -28,7 +28,7 @@ export function aiSdkPrepareStep(
   };
 }
 
-/** Instructions are a text, or system messages. */
+/** Text of instructions, which are a text or system messages. */
 function textOfInstructions(instructions: unknown): string {
   if (typeof instructions === 'string') return instructions;
   if (Array.isArray(instructions)) return instructions.map(textOfInstructions).join('\n\n');
@@ -83,15 +83,15 @@ export function openaiAgentsFilter(
   };
 }
 
-/** A session of the OpenAI Agents SDK, as far as it is needed here. */
+/** A session of the OpenAI Agents SDK, with the methods that turnfold uses. */
 export interface AgentsSession<Item> {
   /** Reads the items of the session. */
   getItems(limit?: number): Promise<Item[]>;
 }
 
 /**
- * Wraps a session of the OpenAI Agents SDK: a run begins with compacted items. The session itself keeps all items, and
- * `getItems` with a limit returns them.
+ * Wraps a session of the OpenAI Agents SDK, so that a run begins with compacted items. The session itself keeps all
+ * items, and `getItems` with a limit returns them.
  */
 export function openaiAgentsSession<Item, Session extends AgentsSession<Item>>(
   session: Session & AgentsSession<Item>,
@@ -106,7 +106,7 @@ export function openaiAgentsSession<Item, Session extends AgentsSession<Item>>(
     get: (target, key) => {
       if (key === 'getItems') return getItems;
       const value: unknown = Reflect.get(target, key);
-      // A session may have private fields, which a proxy does not have.
+      // Methods are bound to the session, because a session may have private fields, which a proxy does not have.
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
@@ -167,20 +167,20 @@ export function mastraProcessor(options: CompactionOptions): MastraProcessor {
 const MAX_REMEMBERED = 32;
 
 interface RememberedCall {
-  /** Also those that the caller has replaced by returned ones. */
+  /** Given messages of the call, including messages that the caller has replaced by returned ones. */
   readonly given: readonly unknown[];
   readonly returned: readonly unknown[];
   readonly state: CompactState;
 }
 
 /**
- * Remembers the last conversations. Slots of other packages give the messages of a request, but no id of the
- * conversation, so its first messages identify it.
+ * Remembers the last conversations. The hooks of other packages pass the messages of a request, but no id of the
+ * conversation. So the first messages identify a conversation.
  */
 class CompactionMemory {
   readonly #options: CompactionOptions;
   readonly #format: MessageFormat;
-  /** The newest call last. */
+  /** Remembered calls, the newest last. */
   readonly #calls: RememberedCall[] = [];
 
   constructor(options: CompactionOptions, format: MessageFormat) {
@@ -208,7 +208,7 @@ class CompactionMemory {
     let best: { readonly call: RememberedCall; readonly shared: number } | undefined;
     for (const call of this.#calls.toReversed()) {
       const { given, returned } = call;
-      // The caller keeps only the returned messages.
+      // The caller may keep only the returned messages, without the given ones.
       if (returned !== given && countShared(messages, returned) === returned.length) {
         return { call, whole: [...given, ...messages.slice(returned.length)], isContinued: true };
       }

@@ -26,9 +26,9 @@ import { writeGiven } from './write-given.ts';
  * A call decides as a worker does, because it runs the code of the workers over a conversation in memory:
  * 1. `readGiven` reads messages of any format as a log, and remembers the given message of each entry.
  * 2. `matchState` compares hashes, to reuse the counts and the compacted context of an earlier call.
- * 3. `EvaluatedPasses` runs a pass if `decideStep` or `decideTurnEnd` has a reason for it.
+ * 3. `EvaluatedPasses` runs a pass if `decideStep` or `decideTurnEnd` has a reason for a pass.
  * 4. `writeGiven` writes the context in the caller's format, with the given objects wherever they did not change. A
- *    conversion to turnfold's format and back would lose the fields that only the caller's format has.
+ * conversion to turnfold's format and back would lose the fields that only the caller's format has.
  * @throws invalid_input or invalid_policy with the field of a wrong option, or the path of a wrong message
  * @throws budget_infeasible if the messages do not fit, and nothing more may be removed
  */
@@ -69,7 +69,8 @@ async function prepare(options: CheckedCompaction, counts: RememberedCounts): Pr
   const reservedTokens = await counter.count(tools);
   const most = window.usableTokens ?? window.limits?.windowTokens ?? Number.POSITIVE_INFINITY;
   if (reservedTokens >= most) {
-    throw fieldError('invalid_input', 'tools', `have ${reservedTokens} tokens, but a request may have ${most}`);
+    const why = `the tools leave no room for messages: they need ${reservedTokens} tokens, and a whole request may have at most ${most}. Pass fewer tools, or a larger window`;
+    throw fieldError('invalid_input', 'tools', why);
   }
   try {
     return await prepareOfflineAgent(policy, { ...window, reservedTokens }, counts, system);
@@ -96,16 +97,19 @@ async function weighFrom(
   );
 }
 
-/** At most this many base64 characters of encrypted thinking are one token of it. */
+/** Maximum base64 characters of encrypted thinking per token. */
 const ENCRYPTED_CHARS = 5;
 const ENCRYPTED: ReadonlySet<string> = new Set(['encrypted_content', 'data']);
 
-/** Thinking is sent again as given. A worker learns its size from the provider, but here no provider counts. */
+/**
+ * Estimates the size of thinking, which is sent again as given. A worker learns this size from the provider's count,
+ * which is missing here.
+ */
 async function weighThinking(message: Message, { counter }: Pick<EvaluatedAgent, 'counter'>): Promise<number> {
   const items = readRawItems(message)?.items ?? [];
   let encrypted = 0;
   const text = JSON.stringify(items, (key, value: unknown) => {
-    // A message of OpenAI Chat repeats its text beside its reasoning.
+    // Signatures, ids and contents do not count. A message of OpenAI Chat repeats its content beside its reasoning.
     if (key === 'signature' || key === 'id' || (key === 'content' && typeof value === 'string')) return undefined;
     if (typeof value !== 'string' || !ENCRYPTED.has(key)) return value;
     encrypted += value.length;

@@ -14,9 +14,9 @@ export interface CompactedRange {
   readonly by?: string;
 }
 
-/** A means of compaction that was used, with the size of the request after it. */
+/** A step of a compaction, with the size of the request after it. */
 export interface CompactionStep {
-  /** Name of the means. */
+  /** Name of the step. */
   readonly step: string;
   /** Tokens of the request. */
   readonly tokens: number;
@@ -24,19 +24,21 @@ export interface CompactionStep {
   readonly bytes: number;
 }
 
-/** Report of one call: its compaction, and how the returned messages differ. Token counts are estimates of requests. */
+/**
+ * Report of one call: its compaction, and the changes of the returned messages. Token counts are estimates of requests.
+ */
 export interface CompactReport {
-  /** The last means that the compaction needed. `none`: this call compacted nothing. */
+  /** Last step that the compaction needed. `none`: this call compacted nothing. */
   readonly kind: 'none' | 'trim' | 'summarize' | 'evict';
   /** Why the call compacted. */
   readonly reasons: readonly Reason[];
-  /** Tokens of a request with the given messages, or with the context of the call before. */
+  /** Tokens of a request with the given messages, or with the context of the previous call. */
   readonly tokensBefore: number;
   /** Tokens of a request with the returned messages. */
   readonly tokensAfter: number;
-  /** UTF-8 bytes of the texts of that request. */
+  /** UTF-8 bytes of the texts in a request with the returned messages. */
   readonly bytesAfter: number;
-  /** Number of messages that left the context, those that a summary replaced included. */
+  /** Number of messages that left the context, including messages that a summary replaced. */
   readonly archived: number;
   /** Number of summaries in the compacted context. */
   readonly sequences: number;
@@ -46,21 +48,21 @@ export interface CompactReport {
   readonly clipped: number;
   /** True if messages of the retention window were removed or shortened, too. */
   readonly floorRelaxed: boolean;
-  /** Means of the compaction, in the order in which they were used. */
+  /** Steps of the compaction, in the order in which they ran. */
   readonly steps: readonly CompactionStep[];
-  /** All ranges that differ from the given messages, also those of earlier calls, in order. */
+  /** All ranges that differ from the given messages, in order. Ranges of earlier calls are included. */
   readonly ranges: readonly CompactedRange[];
   /** Places of the given messages that were not valid, or that are not counted. */
   readonly notes: readonly HistoryNote[];
-  /** Errors that `summarize` threw. Rules wrote the summaries in its place. */
+  /** Errors that `summarize` threw. Summaries by rules replaced the missing summaries. */
   readonly errors: readonly unknown[];
 }
 
-/** Messages for the next request, in the format of the given ones. */
+/** Messages for the next request, in the format of the given messages. */
 export interface CompactedMessages<Item> {
-  /** The given list, if `changed` is false. Messages that stay are the given objects. */
+  /** The given list, if `changed` is false. Unchanged messages are the given objects. */
   readonly messages: Item[];
-  /** True if the returned messages are not the given ones. */
+  /** True if the returned messages differ from the given messages. */
   readonly changed: boolean;
   /** Sizes, and what was summarized, shortened and removed. */
   readonly report: CompactReport;

@@ -9,7 +9,7 @@ import type { OfflineWindow } from '../offline-agent.ts';
 import { MESSAGE_FORMATS, type MessageFormat } from './kinds/kind.ts';
 import { type CompactState, compactStateSchema } from './state.ts';
 
-/** Messages to summarize, for a function of the caller. The messages are data, and no instructions. */
+/** Messages to summarize, for a function of the caller. The messages are data, not instructions. */
 export interface SummarizeRequest {
   /** Messages that the summary will replace, in turnfold's format, oldest first. */
   readonly messages: readonly Message[];
@@ -37,7 +37,7 @@ export interface CompactionOptions {
   readonly limits?: ModelWindow;
   /** System prompt, if it is not among the messages. Only its size counts. */
   readonly system?: string;
-  /** Definitions of tools as they are sent. Only the size of their JSON counts. */
+  /** Definitions of tools, in the form in which they are sent. Only the size of their JSON counts. */
   readonly tools?: unknown;
   /**
    * Writes a summary. Default: a summary by rules, which calls no model. If the function throws, rules write the
@@ -48,13 +48,15 @@ export interface CompactionOptions {
 
 /** Messages to compact, and how. */
 export interface CompactMessagesOptions<Item> extends CompactionOptions {
-  /** All messages of the conversation, or those that an earlier call returned and the newer ones. */
+  /** All messages of the conversation, or the messages that an earlier call returned, followed by newer messages. */
   readonly messages: readonly Item[];
-  /** Format of the messages. Default: what the messages look like. */
+  /** Format of the messages. Default: the format that the messages match. */
   readonly format?: MessageFormat;
-  /** The `state` that the call before returned. With it, a compacted start stays as it is until the next compaction. */
+  /**
+   * The `state` that the previous call returned. With it, a compacted start stays unchanged until the next compaction.
+   */
   readonly state?: CompactState;
-  /** True: compacts now, whatever the size is (default false). */
+  /** True: compacts now, whatever the size (default false). */
   readonly force?: boolean;
 }
 

@@ -12,7 +12,7 @@ import type { MessageFormat, MessageKind } from './kinds/kind.ts';
 import { langchainKind } from './kinds/langchain.ts';
 import { uiKind } from './kinds/parts.ts';
 
-/** The first kind that recognizes a list reads it, so kinds with marks of their own come first. */
+/** Formats of messages. The first kind that recognizes a list reads it, so kinds with marks of their own come first. */
 const KINDS: readonly MessageKind[] = [
   agentsKind,
   responsesKind,
@@ -34,16 +34,16 @@ export function findKind(messages: readonly unknown[], format: MessageFormat | u
   throw fieldError('invalid_input', 'messages', `in no known format. Known formats: ${names}`);
 }
 
-/** A given message, or the part of one that can be kept alone. */
+/** A given message, or a part of a message that can be kept alone. */
 export interface GivenPart {
   readonly value: unknown;
   readonly index: number;
-  /** Place in the message, and number of its parts. */
+  /** Index of the message among the given messages, and number of its parts. */
   readonly place: number;
   readonly places: number;
 }
 
-/** Parts that became log messages together. A part that holds nothing for a model follows the part before it. */
+/** Given parts that together became log messages. A part without content for a model belongs to the part before it. */
 export interface Unit {
   readonly parts: readonly GivenPart[];
   readonly count: number;
@@ -56,9 +56,9 @@ export const CLOSING = -1;
 export interface ReadEntry {
   readonly message: Message;
   readonly unit: Unit;
-  /** Place among the messages of its unit, or `CLOSING`. */
+  /** Index among the messages of its unit, or `CLOSING`. */
   readonly place: number;
-  /** True if the message is not the given one. */
+  /** True if the message differs from the given one. */
   readonly isRepaired: boolean;
 }
 
@@ -89,7 +89,7 @@ export function readGiven(messages: readonly unknown[], kind: MessageKind): Read
   const entries = repaired.map(({ message, index }): ReadEntry => {
     const unit = units[index] as Unit;
     const original = found[index] as Message;
-    // A result that closes a call has the index of the call.
+    // A result that closes a call has the index of the call's message.
     const isClosing = original.role !== message.role;
     const isRepaired = isClosing || !isSame(message, original) || notes.isRepaired(unit);
     return { message, unit, place: isClosing ? CLOSING : (placeOf[index] ?? 0), isRepaired };
@@ -97,7 +97,7 @@ export function readGiven(messages: readonly unknown[], kind: MessageKind): Read
   return { entries, notes: notes.list };
 }
 
-/** Repairs give each result a new object. */
+/** True if a repair did not change the message. Fields are compared, because repairs give each result a new object. */
 function isSame(one: Message, other: Message): boolean {
   return one === other || (one.toolCallId === other.toolCallId && one.toolCalls === other.toolCalls);
 }
@@ -105,7 +105,10 @@ function isSame(one: Message, other: Message): boolean {
 /** First line of a summary that a call shortened. */
 const SHORTENED = /^\[excerpt of message \d+\]\n/;
 
-/** A summary that an earlier call returned is one again. The texts that it copied are messages of the user. */
+/**
+ * Recognizes a summary that an earlier call returned, and reads it as a summary. User messages that it copied become
+ * user messages again.
+ */
 function recogniseSummary(message: Message): Message[] {
   const { role, content, parts } = message;
   const read = role === 'user' && parts === undefined ? parseSummary(content) : undefined;
@@ -150,7 +153,7 @@ class PlacedNotes extends HistoryNotes {
 
   override add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
     super.add(kind, at, what, count);
-    // A note about a whole call or result does not change the message that it names.
+    // A note about a whole call or result does not change the message that the note names.
     const [, place] = /^(messages\[\d+\])(?:#\d+)?\./.exec(at) ?? [];
     if (kind === 'repaired' && place !== undefined) this.#repaired.add(place);
   }

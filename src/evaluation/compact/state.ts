@@ -7,7 +7,7 @@ import type { ContextRecord } from '../evaluated-conversation.ts';
 
 const countSchema = z.number().nonnegative();
 
-/** Form of states that this version of turnfold writes. */
+/** Number of the form of states that this version of turnfold writes. */
 const FORM = 1;
 
 export const compactStateSchema = z.object({
@@ -33,7 +33,7 @@ export const compactStateSchema = z.object({
  * texts.
  */
 export interface CompactState {
-  /** Form of this value. */
+  /** Number of the form of this value. */
   readonly form: typeof FORM;
   /** Sizes of the messages that were counted. */
   readonly messages: readonly {
@@ -52,13 +52,13 @@ export function hashMessage(message: Message): string {
   return createHash('sha256').update(JSON.stringify(message)).digest('base64url').slice(0, 22);
 }
 
-/** The part of a state that is true of these messages. */
+/** The part of a state that matches these messages. */
 interface KnownStart {
   readonly weights: readonly Weight[];
   readonly record?: ContextRecord;
 }
 
-/** Compares hashes. A record holds only if all messages that it stands for are the same. */
+/** Compares hashes. A record is used only if all messages that it stands for are the same. */
 export function matchState(state: CompactState | undefined, hashes: readonly string[]): KnownStart {
   if (state === undefined) return { weights: [] };
   const differs = state.messages.findIndex(({ hash }, index) => hash !== hashes[index]);

@@ -8,24 +8,26 @@ import { CLOSING, type GivenPart, type ReadEntry, type Unit } from './read-given
 interface WrittenFrom {
   readonly kind: MessageKind;
   readonly given: readonly unknown[];
-  /** The first has the seq 1. */
+  /** Entries of the log. The first entry has the seq 1. */
   readonly entries: readonly ReadEntry[];
   readonly items: readonly ContextItem[];
 }
 
-/** Unchanged messages are the given objects, and the same context is always written alike. */
+/**
+ * Writes the context with the given objects for unchanged messages. The same context is always written in the same way.
+ */
 export function writeGiven({ kind, given, entries, items }: WrittenFrom): unknown[] {
   const writer = new ContextWriter(kind, given, givenCallIds(entries));
   for (const item of items) {
     const entry = entries[item.from - 1] as ReadEntry;
-    // A given summary is a message of the log. A summary of this context has a segment.
+    // A given summary is a message of the log. Only a summary of this context has a segment.
     if (item.segment?.kind === 'summary') writer.addSummary(item);
     else writer.add(entry, item);
   }
   return writer.finish();
 }
 
-/** The caller's ids of calls, by those of the log. */
+/** Maps call ids of the log to the caller's call ids. */
 function givenCallIds(entries: readonly ReadEntry[]): ReadonlyMap<string, string> {
   const calls = entries.flatMap(({ message }) => message.toolCalls ?? []);
   return new Map(calls.flatMap(({ id, providerId }) => (providerId === undefined ? [] : [[id, providerId] as const])));
@@ -70,7 +72,7 @@ class ContextWriter {
   }
 
   add({ unit, place, isRepaired }: ReadEntry, { message, segment }: ContextItem): void {
-    // Providers refuse a request whose first message is not one of a user.
+    // Providers refuse a request whose first message is not a user message.
     if (!this.#hasSpeech && message.role !== 'system') {
       if (message.role === 'assistant') this.#written.push({ value: this.#addUser(FIRST_TEXT, 'summary-none') });
       this.#hasSpeech = true;
@@ -109,7 +111,7 @@ class ContextWriter {
     this.#written.push(...rewritten.map((value) => ({ value, part: isSplit ? parts[0] : undefined })));
   }
 
-  /** Results that close calls of an unchanged message. */
+  /** Writes the results that close calls of an unchanged message. */
   #writeClosings({ survivors, places }: Run): unknown[] {
     const closings = survivors.filter((_, index) => places[index] === CLOSING);
     if (closings.length === 0) return [];
@@ -127,14 +129,17 @@ class ContextWriter {
   }
 }
 
-/** A given summary that has become shorter must stay a summary. */
+/** Puts a shortened summary into its tags again, because a given summary must stay a summary. */
 function frameSummary({ message, isChanged }: Survivor): Survivor {
   const { role, content, summary } = message;
   if (role !== 'summary' || summary === undefined) return { message, isChanged };
   return { message: { role: 'user', content: renderSummary(content, summary) }, isChanged: true };
 }
 
-/** A format whose messages have parts writes added results into them. In others, they follow the given messages. */
+/**
+ * A format whose messages have parts writes added results into the given messages. In other formats, added results
+ * follow them.
+ */
 function isUnchanged({ unit, places, survivors }: Run, hasParts: boolean): boolean {
   const own = places.filter((place) => place !== CLOSING);
   const isWhole = own.length === unit.count && own.every((place, index) => place === index);
@@ -142,7 +147,7 @@ function isUnchanged({ unit, places, survivors }: Run, hasParts: boolean): boole
   return isWhole && !isChanged && !(hasParts && own.length < places.length);
 }
 
-/** Joins adjacent parts of one given message. All its parts, unchanged, are the message. */
+/** Joins adjacent parts of one given message. If all its parts are unchanged, the given message itself is returned. */
 function joinParts(written: readonly Written[], { join }: MessageKind, given: readonly unknown[]): unknown[] {
   const joined: unknown[] = [];
   const begun = new Set<number>();

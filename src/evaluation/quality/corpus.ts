@@ -3,22 +3,23 @@ import { findCallIdentifiers, findIdentifiers, findPlainWords } from './identifi
 
 export interface Recording {
   readonly id: string;
-  /** Conversations of one source share vocabulary, such as names of tools. */
+  /** Source of the conversation. Conversations of one source share vocabulary, such as names of tools. */
   readonly group: string;
   readonly messages: readonly Message[];
 }
 
-/** Frequencies need at least this many conversations. */
+/** Minimum conversations from which frequencies can be computed. */
 const MIN_CONVERSATIONS = 7;
-/** An identifier in a larger share of the conversations is common. */
+/** Maximum share of the conversations of a group. An identifier in a larger share is common. */
 const MAX_SHARE_OF_GROUP = 0.2;
 const MAX_SHARE_OF_ALL = 0.05;
 const MAX_SHARE_OF_RARE_WORD = 0.02;
-/** Texts of at most this many conversations are rare in any corpus. */
+/** A text in at most this many conversations is rare in any corpus. */
 const ALWAYS_RARE = 2;
 
 /**
- * Counts the conversations with each identifier. An identifier of many belongs to the task, not to one conversation.
+ * Counts the conversations with each identifier. An identifier in many conversations belongs to the task, not to one
+ * conversation.
  */
 export class Corpus {
   readonly #size: number;

@@ -19,8 +19,8 @@ const FILE_EXTENSIONS =
   'py|pyi|ts|tsx|js|mjs|jsx|json|jsonl|md|rst|txt|go|rs|toml|yaml|yml|cfg|ini|sh|html|css|c|h|cpp|java|sql|service|conf|lock|log|csv|xml';
 
 /**
- * The first pattern that matches gives the kind, and its group the identifier. A lookbehind lets a match start only at
- * the start of a run, so that the time is linear in the text.
+ * Patterns of identifiers. The first matching pattern gives the kind, and its group gives the identifier. A lookbehind
+ * lets a match start only at the start of a run, so that the time is linear in the text.
  */
 const PATTERNS: readonly (readonly [IdentifierKind, RegExp])[] = [
   ['url', /https?:\/\/[^\s"'<>()[\]{}`|\\,;]+/g],
@@ -62,7 +62,7 @@ function withoutTrailingMarks(text: string): string {
   return text.slice(0, end);
 }
 
-/** Arguments with prose or code, whose whole value is never an identifier. */
+/** Keys of arguments with prose or code, whose whole value is never an identifier. */
 const PROSE_KEYS: ReadonlySet<string> = new Set(
   (
     'command cmd content body description text message thought prompt old_string new_string oldText newText search _raw code ' +
@@ -73,7 +73,7 @@ const MAX_VALUE_CHARS = 60;
 const MAX_VALUE_WORDS = 4;
 const CONSTANT = /^(?:true|false|null|none|yes|no|\d{1,2})$/i;
 
-/** A short whole value is an identifier, too, e.g. `Sofia Silva`. */
+/** Finds the identifiers of a call. A short whole value is an identifier, too, e.g. `Sofia Silva`. */
 export function findCallIdentifiers(call: ToolCall): Map<string, IdentifierKind> {
   const found = new Map<string, IdentifierKind>();
   for (const { key, value } of readLeaves(call)) {
@@ -94,7 +94,7 @@ interface Leaf {
   readonly value: string;
 }
 
-/** Arguments that are not JSON are one leaf with the key `_raw`. */
+/** Reads the values of a call. Arguments that are not JSON are one leaf with the key `_raw`. */
 export function readLeaves({ arguments: text }: ToolCall): Leaf[] {
   const leaves: Leaf[] = [];
   const visit = (value: unknown, key: string): void => {
@@ -115,7 +115,7 @@ function parseArguments(text: string): unknown {
   }
 }
 
-/** Each word, and each name that marks make of words. */
+/** Matches each word, and each name that marks make of words. */
 export const WORD_OR_NAME = /[\w.@/#$-]+/g;
 const NAME_MARK = /[\d_/@.#$-]/;
 const PLAIN_WORD = /(?<![A-Za-z])[a-z]{5,}(?![A-Za-z])/g;
@@ -124,7 +124,7 @@ export function hideIdentifiers(text: string): string {
   return text.replace(WORD_OR_NAME, (run) => (NAME_MARK.test(run) ? ' ' : run));
 }
 
-/** Lower-case words of five letters or more that are no part of an identifier. */
+/** Finds words in lower case with five letters or more that are no part of an identifier. */
 export function findPlainWords(text: string): Set<string> {
   return new Set(hideIdentifiers(text).match(PLAIN_WORD) ?? []);
 }

@@ -8,24 +8,24 @@ export interface Needle {
   readonly kind: IdentifierKind;
   readonly isInArgument: boolean;
   readonly isFromUser: boolean;
-  /** Share of the source after its last occurrence. */
+  /** Share of the source after the needle's last occurrence. */
   readonly age: number;
-  /** Messages of the source that hold it. */
+  /** Number of source messages that hold the needle. */
   readonly messages: number;
 }
 
-/** Texts in many conversations say nothing about one. */
+/** Frequencies of texts. A text in many conversations does not distinguish one conversation. */
 export interface Frequencies {
   readonly isCommon: (identifier: string) => boolean;
   readonly isRareWord: (word: string) => boolean;
 }
 
-/** A use counts in this many messages after the cut. */
+/** Number of messages after the cut in which a use counts. */
 const HORIZON = 40;
 
 /**
- * Finds identifiers and rare words that the assistant uses after the cut, and could only know from before. A text that
- * the system prompt or another later message also has does not count.
+ * Finds identifiers and rare words that the assistant uses after the cut, and could know only from the messages before.
+ * Texts that the system prompt or another later message also has do not count.
  * @param cut index of the first message after the cut
  */
 export function findNeedles(messages: readonly Message[], cut: number, vocabulary: Frequencies): Needle[] {
@@ -57,7 +57,7 @@ export function findReused(
     }
     const rendered = renderMessage(message);
     later.push(rendered);
-    // `holds` misses an identifier that is only a part of a longer word.
+    // `holds` does not find an identifier that is only a part of a longer word.
     for (const identifier of findIdentifiers(rendered).keys()) seen.add(identifier);
   }
   return reused;

@@ -7,7 +7,7 @@ import { renderMessage, renderMessages } from './searchable-text.ts';
 /** A cut of a recording. Messages before it are compacted, messages after it show what the agent needed. */
 export interface QualityPoint {
   readonly recording: Recording;
-  /** First message after the cut. */
+  /** Index of the first message after the cut. */
   readonly cut: number;
   readonly source: readonly Message[];
   readonly sourceText: string;
@@ -37,13 +37,16 @@ interface ControlSource {
   readonly isCommon: (identifier: string) => boolean;
 }
 
-/** Differences in frequency between needle and control, by preference. */
+/** Allowed differences in frequency between a needle and its control, by preference. */
 const FREQUENCY_STEPS = [0, -1, 1, -2, 2, -3, 3];
-/** A linear congruential generator, so that every run chooses the same controls. */
+/** Constant of a linear congruential generator, so that every run chooses the same controls. */
 const MULTIPLIER = 1_103_515_245;
 const INCREMENT = 12_345;
 
-/** A control has a needle's kind and frequency, but the agent never uses it again. Plain words get none. */
+/**
+ * Chooses controls: identifiers with a needle's kind and frequency that the agent never uses again. Plain words get no
+ * control.
+ */
 function chooseControls(needles: readonly Needle[], { source, later, isCommon }: ControlSource): string[] {
   const used = new Set(needles.map(({ text }) => text));
   const said = renderMessages(later.filter(({ role }) => role === 'assistant'));
@@ -96,9 +99,9 @@ function countMessages(messages: readonly Message[]): Map<string, Counted> {
   return counts;
 }
 
-/** Shares of a recording's tokens that stand before its cuts. */
+/** Cuts, as shares of a recording's tokens before the cut. */
 const SHARES = [0.5, 0.75];
-/** Minimum messages on each side of a cut, without system messages. */
+/** Minimum messages before a cut, without system messages. */
 const MIN_BEFORE = 8;
 const MIN_AFTER = 5;
 

@@ -4,26 +4,27 @@ import type { Needle } from './needles.ts';
 import type { QualityPoint } from './point.ts';
 import { findWhole, holds } from './searchable-text.ts';
 
-/** Shares from 0 to 1. Undefined if the point has no needle of that kind. */
+/** Score of a context. Shares are from 0 to 1. Undefined if the point has no needle of that kind. */
 export interface QualityScore {
-  /** Needles that the context holds literally. */
+  /** Share of the needles that the context holds literally. */
   readonly recall: number;
-  /** Needles that at most two messages of the source hold. */
+  /** Recall of needles that at most two messages of the source hold. */
   readonly rare: number | undefined;
-  /** Needles that only the oldest 60 % of the source holds, and no user message. */
+  /** Recall of needles that only the oldest 60 % of the source holds, and no user message. */
   readonly far: number | undefined;
-  /** Needles that the agent uses in an argument of a call. */
+  /** Recall of needles that the agent uses in an argument of a call. */
   readonly inArguments: number | undefined;
   /**
-   * J: recall of identifiers minus the controls' share. 0 for a context that keeps everything, and so chooses nothing.
+   * Selectivity (J): recall of identifiers minus the same share of the controls. A context that keeps everything
+   * chooses nothing, and has 0.
    */
   readonly selectivity: number | undefined;
-  /** Needles that the context holds beside words of the source. */
+  /** Share of the needles that the context holds beside words of the source. */
   readonly anchored: number;
-  /** The users' plain words that the context holds. */
+  /** Share of the users' plain words that the context holds. */
   readonly userWords: number | undefined;
   readonly density: number;
-  /** The context's identifiers that the source does not hold. */
+  /** Share of the context's identifiers that the source does not hold. */
   readonly invented: number;
 }
 
@@ -44,7 +45,7 @@ export class QualityScorer {
     this.#userWords = new Set(users.flatMap(({ content }) => [...findPlainWords(content)]));
   }
 
-  /** @param context all of it as one text, without system messages: see `renderMessages` */
+  /** @param context the whole context as one text, without system messages: see `renderMessages` */
   score(context: string): QualityScore {
     const { needles, controls } = this.#point;
     const kept = new Set(needles.filter(({ text }) => holds(context, text)));
@@ -80,7 +81,7 @@ export class QualityScorer {
   }
 }
 
-/** Without dots and hyphens, which end sentences and join plain words. */
+/** Marks of an identifier. Dots and hyphens are left out, because they also end sentences and join plain words. */
 const IDENTIFIER_MARK = /[\d_/@#$]/;
 
 function densityOf(text: string): number {
@@ -97,7 +98,7 @@ function shareOf(part: number, whole: number): number | undefined {
 
 const MIN_ANCHORS = 2;
 const MAX_PLACES = 12;
-/** Characters between an identifier and a word beside it, at most. */
+/** Maximum characters between an identifier and a word beside it. */
 const SOURCE_REACH = 60;
 const CONTEXT_REACH = 80;
 const WORD = /\b[A-Za-z][a-z]{3,}\b/g;
@@ -110,7 +111,7 @@ const EMPTY_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Words and JSON keys beside an identifier in the source, in lower case. */
+/** Finds words and JSON keys beside an identifier in the source, in lower case. */
 function findAnchors(sourceText: string, identifier: string): Set<string> {
   const anchors = new Set<string>();
   for (const at of findWhole(sourceText, identifier).take(MAX_PLACES)) {
@@ -145,16 +146,16 @@ function wordsAround(
   return words;
 }
 
-/** A condition without which the recall of a context means nothing. */
+/** Condition of a meaningful recall. If a guard is broken, the recall of the context does not count. */
 export type Guard = 'budget' | 'rounds' | 'anchored' | 'density' | 'invented';
 
 interface GuardedContext {
   readonly score: QualityScore;
-  /** Share of characters in identifiers. */
+  /** Share of the source's characters that belong to identifiers. */
   readonly sourceDensity: number;
   readonly tokens: number;
   readonly maxTokens: number;
-  /** In order. Empty for plain text, which has no calls. */
+  /** Messages of the context, in order. Empty for plain text, which has no calls. */
   readonly messages: readonly Message[];
 }
 
@@ -162,7 +163,7 @@ const MIN_ANCHORED_SHARE = 0.2;
 const MAX_DENSITY = 0.4;
 const MAX_INVENTED = 0.12;
 
-/** A list of all identifiers has a high recall, but breaks two guards. */
+/** Finds the broken guards of a context. A list of all identifiers has a high recall, but breaks two guards. */
 export function findBrokenGuards({ score, sourceDensity, tokens, maxTokens, messages }: GuardedContext): Guard[] {
   const broken: Readonly<Record<Guard, boolean>> = {
     budget: tokens > maxTokens,

@@ -1,7 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import { readLeaves } from './identifiers.ts';
 
-/** Role, content, and each call with its arguments as `key: value`, without escapes. */
+/** Text of a message: role, content, and each call with its arguments as `key: value`, without escapes. */
 export function renderMessage({ role, isError, content, toolCalls = [] }: Message): string {
   const calls = toolCalls.map((call) => {
     const values = readLeaves(call).map(({ key, value }) => `${key}: ${value}`);
@@ -16,7 +16,7 @@ export function renderMessages(messages: readonly Message[]): string {
 
 const WORD = /[A-Za-z0-9_]/;
 
-/** Positions where `identifier` stands as a whole, not inside a longer word. */
+/** Finds the positions where `identifier` is a whole word, not inside a longer word. */
 export function* findWhole(text: string, identifier: string): Generator<number> {
   const startsAsWord = WORD.test(identifier.charAt(0));
   const endsAsWord = WORD.test(identifier.charAt(identifier.length - 1));

@@ -5,14 +5,14 @@ import { fileVariable, findText, readSetting, type SettingSource } from './read-
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
 interface SettingsReport {
-  /** Name the variable, and never its value. */
+  /** Each error names the variable, and never its value. */
   readonly errors: readonly TurnfoldError[];
   readonly warnings: readonly string[];
 }
 
 export function checkSettings(source: SettingSource): SettingsReport {
   const errors = SETTING_NAMES.flatMap((name) => errorOf(() => readSetting(source, name)));
-  // These compare several settings, so each must be valid alone.
+  // The next checks compare several settings, so each setting must be valid by itself.
   if (errors.length === 0)
     errors.push(...errorOf(() => readDurability(source)), ...errorOf(() => readRedisTls(source)));
   const warnings = [...listStrays(source), ...listUnreadFiles(source)];
@@ -30,7 +30,7 @@ function errorOf(read: () => unknown): TurnfoldError[] {
   }
 }
 
-/** A misspelled name would silently leave the default in effect. */
+/** Lists unknown variables. A misspelled name would leave the default in effect without a warning. */
 function listStrays({ env }: SettingSource): string[] {
   const known = new Set<string>(listVariables());
   return Object.keys(env)

@@ -4,7 +4,7 @@ import type { RedisTls } from '../../store/redis/address.ts';
 import { findMisfit } from '../../store/redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
 
-/** @throws invalid_config if a setting is invalid, or replica disks must confirm but no replica must */
+/** @throws invalid_config if a setting is invalid, or if disks of replicas must confirm a write but no replica must */
 export function readDurability(source: SettingSource): Durability | undefined {
   const replicas = readSetting(source, 'TURNFOLD_DURABLE_REPLICAS');
   const timeoutMs = readSetting(source, 'TURNFOLD_DURABLE_TIMEOUT_MS');

@@ -6,14 +6,17 @@ import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Also applies to `environment` of a Docker Compose file and `data` of a Kubernetes ConfigMap. */
+/**
+ * JSON Schema of the environment variables. It also fits `environment` of a Docker Compose file and `data` of a
+ * Kubernetes ConfigMap.
+ */
 export function describeSettings(): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Environment of turnfold',
     type: 'object',
     properties: Object.fromEntries(SETTING_NAMES.flatMap(describeVariables)),
-    // An unknown name with TURNFOLD_ is misspelled. Other variables belong to other programs.
+    // An unknown name that begins with TURNFOLD_ is misspelled. Other variables belong to other programs.
     propertyNames: { pattern: `^(?!TURNFOLD_)|^(?:${listVariables().join('|')})$` },
   };
 }
@@ -25,7 +28,7 @@ function describeVariables(name: SettingName): [string, JsonSchema][] {
   return described;
 }
 
-/** A number may be a JSON number, or a text as in an environment. */
+/** Schema of one variable. A number may be a JSON number, or a text as in an environment. */
 function describeVariable(name: SettingName): JsonSchema {
   const { schema, about: description } = settingOf(name);
   const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
@@ -52,7 +55,7 @@ function describeValues(name: SettingName): string {
   return fallback === undefined ? `${range} (none)` : `${range} (${fallback as string | number})`;
 }
 
-/** Secrets are masked. */
+/** A setting for display, with secrets masked. */
 interface ShownSetting {
   readonly name: SettingName;
   /** Absent if the setting has no value and no default, or if its file cannot be read. */

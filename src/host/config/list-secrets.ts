@@ -1,13 +1,16 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-/** Certificates are public. */
+/** Start of a PEM certificate. Certificates are public, so they are no secrets. */
 const CERTIFICATE = '-----BEGIN CERTIFICATE';
-/** As in `URL`, the password ends at the last `@` before path and query, so it may contain an unencoded `@`. */
+/**
+ * Password in a URL. As in Node's `URL`, it ends at the last `@` before path and query, so it may contain an unencoded
+ * `@`.
+ */
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;
 const QUERY = /\?(?<query>[^#]+)/;
 
-/** Keys, passwords and query values of addresses, encoded and decoded. Logs and spans leave them out. */
+/** Lists keys, passwords and query values of addresses, encoded and decoded. Logs and spans leave out these texts. */
 export function listSecrets(source: SettingSource): string[] {
   return SETTING_NAMES.flatMap((name) => {
     const { show, hasFile } = settingOf(name);
@@ -19,7 +22,10 @@ export function listSecrets(source: SettingSource): string[] {
   });
 }
 
-/** Services name their parameters differently, so every value counts, and a parameter alone, such as `?key`. */
+/**
+ * Lists the password and the query values of an address. Services name their parameters differently, so every value
+ * counts as a secret. So does a parameter without a value, such as `?key`.
+ */
 function listAddressSecrets(address: string): string[] {
   const password = PASSWORD.exec(address)?.groups?.['password'] ?? '';
   const query = QUERY.exec(address)?.groups?.['query'] ?? '';
@@ -28,7 +34,7 @@ function listAddressSecrets(address: string): string[] {
   return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))];
 }
 
-/** A text with invalid percent encoding stays unchanged. */
+/** Decodes percent encoding. A text with invalid encoding is returned unchanged. */
 function decode(secret: string): string {
   try {
     return decodeURIComponent(secret);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { POLICY_DEFAULTS, policyInputSchema } from '../../domain/policy.ts';
 import type { JsonSchema } from './describe-settings.ts';
 
-/** Allows camelCase and snake_case, and settings at the top or under `compact`. */
+/** JSON Schema of a policy file. Settings may be in camelCase or snake_case, at the top or under `compact`. */
 export function describePolicySchema(): JsonSchema {
   const { $schema, $defs, properties = {}, ...object } = z.toJSONSchema(policyInputSchema, { io: 'input' });
   const withDefaults = Object.entries(properties).map(([name, schema]) => [name, withDefault(name, schema)] as const);
@@ -32,7 +32,7 @@ function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
     : described;
 }
 
-/** Adds `max_tokens` beside `maxTokens`, also inside the settings of a summarizer. */
+/** Adds each setting in snake_case (`max_tokens` beside `maxTokens`), also inside the settings of a summarizer. */
 function spellTwice(properties: Readonly<Record<string, JsonSchema | boolean>>): Record<string, JsonSchema | boolean> {
   return Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) => {

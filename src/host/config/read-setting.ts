@@ -9,10 +9,10 @@ export interface SettingSource {
 export type SettingOrigin = 'env' | 'file' | 'default';
 
 interface FoundText {
-  /** Undefined if the variable is unset or blank. Docker Compose sets unset variables to blank texts. */
+  /** Undefined if the variable is unset or blank. Docker Compose sets unset variables to a blank text. */
   readonly text: string | undefined;
   readonly origin: SettingOrigin;
-  /** Name of the variable with the value, or with the path of its file. */
+  /** Name of the variable that holds the value, or of the `_FILE` variable that holds the path of its file. */
   readonly field: string;
 }
 

@@ -25,9 +25,9 @@ const SWITCH = ['true', 'false'] as const;
 const FSYNCS = ['none', 'local', 'replica'] as const;
 
 /**
- * Every environment variable that turnfold reads, but for PATH, HOME and XDG_CACHE_HOME (`host/local-redis`). The type
- * of the value, the reference page, the schema for editors and the errors follow from the row. `config.ts` gives the
- * value its place in `Config`.
+ * Every environment variable that turnfold reads, except PATH, HOME and XDG_CACHE_HOME (`host/local-redis`). The type
+ * of the value, the reference page, the schema for editors and the errors are derived from the row. `config.ts` gives
+ * the value its place in `Config`.
  */
 export const SETTINGS = {
   REDIS_URL: {
@@ -181,7 +181,7 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/** With the optional fields that a definition may lack. */
+/** A definition of a setting, typed with the optional fields that it may lack. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
@@ -226,7 +226,7 @@ function isOpenAddress(text: string): boolean {
   return username === '' && password === '';
 }
 
-/** User, password and query may each be a secret. */
+/** Masks user, password and query of an address, because each may be a secret. */
 function showHttpAddress(text: string): string {
   const { origin, pathname, username, password } = new URL(text);
   return username || password ? `${origin.replace('//', '//***@')}${pathname}` : `${origin}${pathname}`;

@@ -16,7 +16,7 @@ import { examineCertificates, examineDisk, examineServers } from './server-check
 
 export interface DoctorOptions {
   readonly source: SettingSource;
-  /** Checked instead of REDIS_URL. */
+  /** Redis address to check instead of the setting REDIS_URL. */
   readonly redisUrl?: string | undefined;
   /** True to test the key of each model provider with a call. */
   readonly asksProviders: boolean;
@@ -25,13 +25,13 @@ export interface DoctorOptions {
   readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
 }
 
-/** Writes nothing. A failure becomes a finding, so that the other checks still run. */
+/** Runs all checks and writes nothing. A check that fails becomes a finding, so that the other checks still run. */
 export async function runDoctorChecks(options: DoctorOptions): Promise<Finding[]> {
   const { source, redisUrl, asksProviders, models = [], explain } = options;
   const hasAddress = redisUrl !== undefined;
   const env = hasAddress ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
   const settings = examineSettings({ ...source, env }, hasAddress ? '--redis' : 'REDIS_URL');
-  // With an invalid setting, the other checks would examine another Redis or port than the workers use.
+  // With an invalid setting, the other checks might examine another Redis or port than the workers use.
   if (settings.some(({ state }) => state === 'wrong')) return settings;
   const config = readConfig(env, source.readFile);
   const providers = readProviderSettings(env, source.readFile);
@@ -130,7 +130,7 @@ function remedyOf({ code, details }: TurnfoldError): string {
 
 function describe(name: string, error: unknown): Finding {
   if (isTurnfoldError(error)) return findWrong(name, error.message, remedyOf(error));
-  // Redis refused a command with NOPERM or NOAUTH. Such a message contains no secret.
+  // Here Redis has refused a command with NOPERM or NOAUTH. The message of that error contains no secret.
   const what = describeThrown(error).message;
   return findWrong(name, what, 'Allow the command for this Redis user. A managed Redis may not offer it.');
 }

@@ -68,7 +68,10 @@ async function isWorkerAt(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** A missing key counts as ok, because only the agents determine which keys are needed. */
+/**
+ * Reports which providers have a key. A missing key counts as ok, because only the agents determine which keys are
+ * needed.
+ */
 function examineKeys(providers: ProviderSettings): Finding {
   const keys = Object.values(providers).map(
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
@@ -76,7 +79,7 @@ function examineKeys(providers: ProviderSettings): Finding {
   return findOk('provider keys', keys.join(', '));
 }
 
-/** Costs one request for each key. */
+/** Tests each API key with one request to its provider. */
 export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
   const findings = await Promise.all(
     (['anthropic', 'openai'] as const).map(async (maker) => {

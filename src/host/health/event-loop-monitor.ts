@@ -3,20 +3,21 @@ import { LoopBeat } from './loop-beat.ts';
 
 const TICK_MS = 250;
 const MEMORY_MS = 10_000;
-/** Shorter delays are no blocks. */
+/** Shorter delays do not count as blocks. */
 const BLOCK_MS = 1_000;
-/** The longest default timeout of a call. */
+/** ms for which a block is remembered: the longest default timeout of a call. */
 const BLOCKS_MS = 600_000;
-/** Longer than two heartbeats of a lease. */
+/** A block of this length is reported. Longer than two heartbeats of a lease. */
 const REPORTED_MS = 5_000;
 const MOST_NAMES = 3;
 
 /**
- * Measures how late timers fire, and names the tools that ran meanwhile. A blocked process cannot answer a probe, and
- * afterwards it would look healthy. So the monitor remembers each delay for ten seconds, and each block for ten minutes.
+ * Measures how late timers fire, and names the tools that ran meanwhile. A blocked process cannot answer a health
+ * probe, and after the block the process would look healthy. So the monitor remembers each delay for ten seconds, and
+ * each block for ten minutes.
  *
- * It has three readers. Readiness asks for the worst delay. A call that timed out asks whether its own process was the
- * cause. The lease thread reads `beat` from another thread, while this one is blocked.
+ * The monitor has three readers. The readiness check asks for the worst delay. A call that timed out asks whether its
+ * own process was the cause. The lease thread reads `beat` from another thread, while the main thread is blocked.
  */
 export class EventLoopMonitor implements EventLoop {
   readonly beat = new LoopBeat();
@@ -25,7 +26,7 @@ export class EventLoopMonitor implements EventLoop {
   #blocks: (LoopBlock & { readonly at: number })[] = [];
   readonly #running = new Map<string, number>();
   #expectedAt = performance.now() + TICK_MS;
-  /** Since then, the code that runs now can have blocked the event loop. */
+  /** Time from which the code that runs now may have blocked the event loop. */
   #heldFrom = this.#expectedAt;
   readonly #timer: NodeJS.Timeout;
 
@@ -80,7 +81,10 @@ export class EventLoopMonitor implements EventLoop {
     this.#heldFrom = this.#expectedAt;
   }
 
-  /** Blames the code that ran until now. Called at each tick, and before the names of the running tools change. */
+  /**
+   * Attributes a delay to the code that ran until now. Called at each tick, and before the names of the running tools
+   * change.
+   */
   #note(): void {
     const at = performance.now();
     const ms = at - this.#heldFrom;

@@ -25,14 +25,14 @@ export interface FleetOptions extends RedisLocation {
   readonly stuckMs: number;
   readonly grafanaUrl: string | undefined;
   readonly onError: (error: unknown) => void;
-  /** How long `read` returns the same report (1,000). */
+  /** ms for which `read` returns the same report (1,000). */
   readonly keptMs?: number;
 }
 
 type FleetReport = Awaited<ReturnType<typeof readFleet>>;
 
 export interface Fleet {
-  /** Many open pages together cost Redis one reading a second. */
+  /** Reads the report. Many open pages together cost Redis one reading a second. */
   read(): Promise<FleetReport>;
   readonly readLoss: Inspection['readDatabaseLoss'];
   readonly queues: readonly BoardQueue[];
@@ -40,7 +40,7 @@ export interface Fleet {
 }
 
 const KEPT_MS = 1_000;
-/** Reports without a viewer, so that the waits of the last hour are known. */
+/** ms between two readings without a viewer. They make the waits of the last hour known. */
 const LOOK_MS = 60_000;
 
 /** Uses the checks of `doctor`, so both find the same problems. @throws redis_unavailable if Redis does not answer */
@@ -70,7 +70,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
-/** Concurrent calls share one reading. A failure is not kept. */
+/** Keeps a value for `keptMs`. Concurrent calls share one reading. A failure is not kept. */
 function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promise<Value> {
   let last: Promise<Value> | undefined;
   let endsAt = 0;
@@ -93,7 +93,7 @@ function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promi
 interface FleetSources {
   readonly inspection: Inspection;
   readonly wakes: OpenWakeQueue;
-  /** By queue. */
+  /** Wait times by queue. */
   readonly waits: Map<string, WaitHistory>;
 }
 
@@ -156,7 +156,10 @@ function namedCounts(counts: readonly StateCount[], queue: string): Record<strin
 
 type ShardReport = Awaited<ReturnType<OpenWakeQueue['reportQueues']>>[number];
 
-/** Longest wait and fewest workers of any shard, because a shard without workers runs no turns. */
+/**
+ * Joins the shards of a queue to the longest wait and the fewest workers of any shard: a shard without workers runs no
+ * turns.
+ */
 function joinShards(shards: readonly ShardReport[]) {
   const waits = shards.flatMap(({ waitMs }) => waitMs ?? []);
   const workers = shards.flatMap((shard) => shard.workers ?? []);
@@ -170,7 +173,7 @@ function joinShards(shards: readonly ShardReport[]) {
 function describeTrouble({ webhook: { id, tenant, url }, health }: WebhookStatus) {
   const state = health.deadAt !== undefined ? 'set_aside' : health.failingSince !== undefined ? 'failing' : undefined;
   if (state === undefined && health.losses === undefined) return [];
-  // Its query may hold a secret of the receiver.
+  // The query of the URL may hold a secret of the receiver.
   const { origin } = new URL(url);
   return [{ webhook: id, tenant, origin, state: state ?? ('missed_events' as const), ...health }];
 }

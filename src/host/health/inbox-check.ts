@@ -2,7 +2,7 @@ import type { InboxReport } from '../../jobs/bullmq/queue-reports.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 interface InboxTerms {
-  /** `TURNFOLD_INBOX` where the doctor runs. */
+  /** `TURNFOLD_INBOX` in the environment in which `doctor` runs. */
   readonly isOn: boolean;
   readonly stuckMs: number;
 }

@@ -8,11 +8,11 @@ import type { DoctorOptions } from './doctor.ts';
 interface ActiveWork {
   /** Turn workers that are connected to Redis. 0 if the server does not list its clients. */
   readonly turnWorkers: number;
-  /** One conversation as an example for each agent. */
+  /** For each agent, one conversation as an example. */
   readonly agents: ReadonlyMap<string, ConversationRef>;
 }
 
-/** Looks for work of others before this process starts its own workers. Writes nothing. */
+/** Looks for work of other processes before this process starts its own workers. Writes nothing. */
 export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
   const inspection = await openInspection(location);
   const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });
@@ -33,7 +33,7 @@ export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
   readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
 }
 
-/** @throws the error of an outage, with its likely cause */
+/** @throws the error of a Redis outage, with its likely cause */
 export async function inspectQuarantine<T>(
   query: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,

@@ -1,6 +1,6 @@
-/** For the cause. Names of tools have at most 64 characters. */
+/** Limit for the text of the cause. Names of tools have at most 64 characters. */
 const MAX_CAUSE_BYTES = 240;
-/** The layout of the memory: an 8-byte time, the number of bytes of the cause, the cause. */
+/** Layout of the memory: an 8-byte time, the number of bytes of the cause, then the cause. */
 const [TIME_BYTES, LENGTH_BYTES] = [8, 4];
 const TOTAL_BYTES = TIME_BYTES + LENGTH_BYTES + MAX_CAUSE_BYTES;
 const encoder = new TextEncoder();
@@ -23,12 +23,12 @@ export class LoopBeat {
     Atomics.store(this.#time, 0, process.hrtime.bigint());
   }
 
-  /** Time since the event loop last turned. */
+  /** ms since the last tick of the event loop. */
   get silentMs(): number {
     return Number(process.hrtime.bigint() - Atomics.load(this.#time, 0)) / 1_000_000;
   }
 
-  /** The code that runs now, e.g. `by the tool "scan"`, shortened if it is too long. */
+  /** Names the code that runs now, e.g. `by the tool "scan"`. A text that is too long is shortened. */
   get cause(): string {
     const length = Atomics.load(this.#length, 0);
     return new TextDecoder().decode(this.#text.slice(0, length));

@@ -18,7 +18,7 @@ export interface PageAddress {
   readonly port: number;
   /** Default 127.0.0.1, because the pages have no access control. */
   readonly host?: string;
-  /** Beside `localhost` and IP addresses. */
+  /** Host names that a request may have in its `Host` header, beside `localhost` and IP addresses. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
@@ -29,21 +29,21 @@ interface PageServerOptions extends PageAddress {
 export interface PageServer {
   readonly host: string;
   readonly port: number;
-  /** Ends open connections, too, which a Prometheus scraper would keep alive for minutes. */
+  /** Closes the server and its open connections, which a Prometheus scraper would keep alive for minutes. */
   close(): Promise<void>;
 }
 
-/** Node leaves out the body of an answer to HEAD. */
+/** Methods that read a page. Node leaves out the body of an answer to HEAD. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** Far more than scrapers and probes use. Further connections are closed at once. */
+/** Limit far above what scrapers and probes use. Further connections are closed at once. */
 const MAX_CONNECTIONS = 1_024;
 
-/** The host is unknown, or belongs to another machine. */
+/** Errors of Node that mean: the host to bind is unknown, or belongs to another machine. */
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
 /**
- * @throws invalid_config for an address that cannot be bound, or an entry of `metrics.allowedHosts` that is no host
+ * @throws invalid_config for an address that cannot be bound, or for an entry of `metrics.allowedHosts` that is no host
  * name
  */
 export async function servePages(options: PageServerOptions): Promise<PageServer> {
@@ -77,7 +77,10 @@ export async function servePages(options: PageServerOptions): Promise<PageServer
   };
 }
 
-/** A probe of HTTP/1.0 may send no `Host`. No browser does that. @returns true if the request was refused */
+/**
+ * Refuses a request whose `Host` header is not allowed. A probe of HTTP/1.0 may send no `Host`, which no browser does.
+ * @returns true if the request was refused
+ */
 function refuseForeignHost({ headers }: IncomingMessage, response: ServerResponse, allowed: AllowedHosts): boolean {
   const { host } = headers;
   if (host === undefined || isAllowedHost(host, allowed)) return false;

@@ -4,12 +4,12 @@ import { type Finding, findWrong } from './finding.ts';
 
 export interface Check {
   readonly name: string;
-  /** A check that throws or exceeds the deadline counts as failed. */
+  /** Runs the check. A check that throws or exceeds the deadline counts as failed. */
   readonly run: () => Finding | Promise<Finding>;
   readonly remedy: string;
 }
 
-/** Below the default probe timeout of Kubernetes, one second. */
+/** ms for all checks. Below the default probe timeout of Kubernetes, one second. */
 const DEADLINE_MS = 800;
 
 /** Runs all checks in parallel, each with a deadline. Concurrent requests share one run. Never rejects. */
@@ -33,7 +33,7 @@ function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<
   return async () => (await read()) ?? findWrong(name, 'the check did not finish in time', remedy);
 }
 
-/** The page is public, and an error without a turnfold code may contain a secret. */
+/** Text about a failed check. The page is public, and an error without a turnfold code may contain a secret. */
 function describe(error: unknown): string {
   return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';
 }

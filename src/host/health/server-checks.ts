@@ -32,7 +32,7 @@ export async function examineServers(
   return [...missing, ...found, await examineDisks(inspection, durability)];
 }
 
-/** @param missing address of a Cluster master that does not answer, or slots that no master serves */
+/** @param missing address of a Cluster master that does not answer, or the number of slots without a master */
 function reportSilent(missing: string): Finding {
   const remedy =
     'Start this server or one of its replicas, or check the network. ' +
@@ -49,7 +49,7 @@ function checkEach(servers: readonly RedisFacts[], check: (server: RedisFacts) =
 
 function examineVersion({ name, version, redisVersion }: RedisFacts): Finding {
   const what = `${name} ${version}`;
-  // BullMQ accepts older versions than turnfold's scripts do.
+  // BullMQ accepts older versions than the scripts of turnfold do.
   return isAtLeast(redisVersion, LEAST_REDIS)
     ? findOk('redis', what)
     : findWrong('redis', `${what}, but turnfold needs ${LEAST_REDIS}`, UPGRADE);
@@ -91,7 +91,7 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: RedisFacts): F
   );
 }
 
-/** Fractions of `maxmemory`: a warning, and an error, because writes will soon fail. */
+/** Fractions of `maxmemory`. Above the first: a warning. Above the second: an error, because writes will soon fail. */
 const NEARLY_FULL = 0.8;
 const FULL = 0.95;
 
@@ -169,12 +169,13 @@ function formatBytes(bytes: number): string {
 }
 
 /**
- * A rewrite creates a second append-only file while the first one grows. So this multiple of its size should be free.
+ * A rewrite creates a second append-only file while the first file grows. So this multiple of the file's size should be
+ * free.
  */
 const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
-/** Only a Redis on this machine shows the free space of its disk. */
+/** Checks free disk space. Only a Redis on this machine shows the free space of its disk. */
 export async function examineDisk(servers: readonly RedisFacts[]): Promise<Finding[]> {
   return await Promise.all(
     servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
@@ -204,7 +205,10 @@ async function readFreeBytes(folder: string): Promise<number | undefined> {
 }
 
 const DAY_MS = 86_400_000;
-/** An open connection outlives its certificate, so workers fail only when they connect again. */
+/**
+ * Days before the end of a certificate from which we warn. An open connection outlives its certificate, so workers fail
+ * only at the next connect.
+ */
 const NOTICE_DAYS = 14;
 
 export async function examineCertificates(location: RedisLocation, now = Date.now()): Promise<Finding[]> {

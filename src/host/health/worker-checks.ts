@@ -14,11 +14,14 @@ interface CheckedParts {
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
   readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
-  /** How long a job may wait while this worker has free capacity. */
+  /** ms that a job may wait while this worker has free capacity. */
   readonly stuckMs: number;
 }
 
-/** Half of a lease of 8 s. A longer block has cost two lease renewals. */
+/**
+ * ms of a block of the event loop that fails readiness: half of a lease of 8 s. A longer block has cost two lease
+ * renewals.
+ */
 const BLOCKED_MS = 4_000;
 
 export function listWorkerChecks({
@@ -82,7 +85,10 @@ async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Fin
   }
 }
 
-/** A worker that runs as many jobs as its concurrency allows is healthy, even if further jobs wait. */
+/**
+ * Checks that this worker takes waiting jobs. A worker that runs as many jobs as its concurrency allows is healthy,
+ * even if further jobs wait.
+ */
 async function checkIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],

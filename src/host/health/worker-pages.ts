@@ -3,12 +3,14 @@ import { type Finding, findWrong, worstState } from './finding.ts';
 import { type Page, type PageAddress, type PageContent, servePages, textPage } from './page-server.ts';
 import { type Check, createReadiness } from './readiness.ts';
 
-/** The pages open before Redis is reachable, and stay open until the last job is done. */
+/**
+ * Metrics and health pages of a worker. They open before Redis is reachable, and stay open until the last job is done.
+ */
 export interface WorkerPages {
   readonly metricsUrl: string | undefined;
-  /** From then on `/metrics` shows these metrics, and `/ready` runs these checks. */
+  /** Called when the worker starts. From then on `/metrics` shows these metrics, and `/ready` runs these checks. */
   begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
-  /** From then on `/ready` answers 503. */
+  /** Called when the worker stops. From then on `/ready` answers 503. */
   stop(): void;
   close(): Promise<void>;
 }
@@ -36,7 +38,10 @@ const notStartedPage: Page = () => textPage(503, 'the worker has not started yet
 const reportStarting = async (): Promise<Finding[]> => [STARTING];
 const reportStopping = async (): Promise<Finding[]> => [STOPPING];
 
-/** Without `address`, no pages are served. @throws as `servePages` does */
+/**
+ * Opens the pages. Without `address`, no pages are served.
+ * @throws the errors of `servePages`
+ */
 export async function openWorkerPages(address: PageAddress | undefined): Promise<WorkerPages> {
   if (address === undefined) return NO_PAGES;
   let render: Page = notStartedPage;
@@ -60,8 +65,8 @@ const STATUSES = { ok: 'ready', warning: 'degraded', wrong: 'not_ready' } as con
 
 /**
  * `/health` answers 200 while the process lives, even without Redis, because a restart would not cure an outage.
- * `/ready` answers 503 if a check is wrong. With a warning it answers 200, because taking the process out of service
- * would cure nothing.
+ * `/ready` answers 503 if a check fails. For a mere warning `/ready` answers 200, because taking the process out of
+ * service would not help.
  */
 export function createHealthPages(runChecks: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
   return {

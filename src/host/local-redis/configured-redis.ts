@@ -9,7 +9,8 @@ import { describeCause, LocalRedisError } from './local-redis.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * No other Redis is used in its place, because the work would run against the wrong database.
+ * Connects to the configured Redis. If it is unreachable, no other Redis replaces it, because work would run against
+ * the wrong database.
  * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied`
  */
 export async function useConfiguredRedis(location: RedisLocation): Promise<LocalRedis> {
@@ -38,7 +39,10 @@ export async function useConfiguredRedis(location: RedisLocation): Promise<Local
   }
 }
 
-/** @throws LocalRedisError that does not quote an invalid address, because it may contain a password */
+/**
+ * Removes the password from a URL.
+ * @throws LocalRedisError that does not quote an invalid URL, because it may contain a password
+ */
 export function redactUrl(url: string): string {
   const address = readRedisAddress(url);
   if (address !== undefined) return showAddress(address);

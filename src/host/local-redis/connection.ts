@@ -10,21 +10,25 @@ import { proveWrites } from '../../store/redis/server-checks.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
-  /** "unknown" if an ACL forbids INFO. */
+  /** Version of the server, or "unknown" if an ACL forbids INFO. */
   readonly version: string;
-  /** Redis version that a Valkey is compatible with. Undefined if an ACL forbids INFO. */
+  /** For Valkey, the Redis version with which the server is compatible. Undefined if an ACL forbids INFO. */
   readonly redisVersion: string | undefined;
   readonly pid: number | undefined;
 }
 
-/** All within `timeoutMs`. Retries nothing, because the callers have their own retries. */
+/**
+ * Connects, runs the work and disconnects, all within `timeoutMs`. Retries nothing, because the callers have their own
+ * retries.
+ */
 export async function withConnection<T>(
   location: RedisLocation,
   timeoutMs: number,
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // ioredis rejects `connect()` with "Connection is closed.", and over Sentinels never. The reason arrives as an event.
+  // ioredis rejects `connect()` with "Connection is closed.", and with Sentinels never rejects. The reason arrives as
+  // an event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
@@ -55,7 +59,10 @@ export async function within<T>(timeoutMs: number, work: Promise<T>, signal?: Ab
   }
 }
 
-/** @throws if PING gets no answer */
+/**
+ * Identifies the server.
+ * @throws if PING gets no answer
+ */
 export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   const info = await client.info('server').catch(() => '');
@@ -72,16 +79,16 @@ export async function identifyServer(client: Redis | Cluster): Promise<ServerIde
 }
 
 const PAUSE_MS = 500;
-/** While a server answers with a refusal. Other connections of the process try, too. */
+/** Pause between attempts while a server refuses connections. Other connections of the process also try. */
 const REFUSED_PAUSE_MS = 2_000;
 const ANSWER_MS = 1_000;
 
 /**
- * Waits without limit, and does not keep the process alive. @throws redis_denied
+ * Waits without limit until Redis accepts writes. The wait does not keep the process alive. @throws redis_denied
  * @param needsMemory false: a full Redis counts as writable, because the store reports it with its own error
  */
 export async function waitUntilWritable(location: RedisLocation, needsMemory = false): Promise<void> {
-  // ioredis would print a warning at each failed login.
+  // On a refused login, ioredis would print a warning at each attempt, so `findRefusal` asks without ioredis.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
   for (;;) {
     const error = await findObstacle(location);
@@ -104,13 +111,13 @@ export async function findObstacle(location: RedisLocation): Promise<unknown> {
     const error = nameRedisError(cause);
     if (isReply(error) || !isTurnfoldError(error, 'redis_unavailable')) return error;
     const greeting = await readGreeting(location);
-    // ioredis exports the class without its type.
+    // ioredis exports this class without its type.
     const Reply = ReplyError as new (message: string) => Error;
     return greeting === undefined ? error : nameRedisError(new Reply(greeting));
   }
 }
 
-/** True if a server answered with the error. */
+/** True if a server answered with this error. */
 export function isReply(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && error.cause instanceof ReplyError;
 }

@@ -10,7 +10,8 @@ import { startLocalServer } from './local-server.ts';
 const run = promisify(execFile);
 
 /**
- * `redis-server` holds only the service definition. `redis-check-rdb` acts as the server under the name `redis-server`.
+ * The package `redis-server` holds only the service definition. The program is `redis-check-rdb` of `redis-tools`,
+ * which acts as the server under the name `redis-server`.
  */
 const PACKAGE = 'redis-tools';
 const PROGRAM = 'redis-check-rdb';
@@ -18,7 +19,7 @@ const SERVER = 'usr/bin/redis-server';
 /** The longest chain of dependencies is redis-tools → libsystemd0 → libcap2. */
 const MAX_DEPENDENCY_DEPTH = 4;
 
-/** Starts the Redis of the distribution. Its package is unpacked into the cache folder, without root. */
+/** Starts the Redis of the Linux distribution. Its package is unpacked into the cache folder, without root. */
 export async function startFromPackage(request: SourceRequest): Promise<LocalRedis> {
   if (!hasApt()) throw new SourceUnavailableError('not a Debian or Ubuntu system');
   const folder = join(request.cacheDir, 'redis', await nameSystem());
@@ -77,7 +78,8 @@ async function publish(tree: string, folder: string): Promise<void> {
     await rename(tree, folder);
   } catch {
     if (await canRun(folder)) return;
-    // The folder is left over from an earlier release of the system. It is removed with the temporary folder.
+    // The folder is left over from an earlier release of the system. It is moved away, and later removed with the
+    // temporary folder.
     await rename(folder, `${tree}-before`);
     await rename(tree, folder);
   }
@@ -182,7 +184,10 @@ export function openApt(folder: string, { env, signal, log }: Pick<SourceRequest
   };
 }
 
-/** `Depends: libc6 (>= 2.34), a:any | b` → libc6, a. The first alternative is the distribution's choice. */
+/**
+ * Reads the names from a field of package information: `Depends: libc6 (>= 2.34), a:any | b` gives libc6 and a. The
+ * first alternative is the distribution's choice.
+ */
 export function parseDependencies(fields: string): string[] {
   const entries = fields.replaceAll(/^[\w-]+:/gm, ',').split(',');
   return entries.map((entry) => /^\s*([a-z0-9][a-z0-9+.-]*)/.exec(entry)?.[1]).filter((name) => name !== undefined);

@@ -1,6 +1,6 @@
 /** Ways to start a Redis in a process of its own, in the order in which they are tried. */
 export const SERVERS = ['path', 'container', 'package'] as const;
-/** The last way always works. */
+/** All ways to provide a Redis. The last way always works. */
 export const SOURCES = [...SERVERS, 'in-process'] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -11,9 +11,9 @@ export interface LocalRedis {
   /** Describes the Redis without credentials: "Redis 7.0.15 from PATH, port 41233". */
   readonly description: string;
   readonly pid?: number;
-  /** Removed by `stop`. */
+  /** Folder with the data, which `stop` removes. */
   readonly dataDir?: string;
-  /** Can be called repeatedly. */
+  /** Stops the server. Repeated calls do nothing more. */
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,10 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
-/** As durable as in production. Snapshots are off, because they would only add forks and writes. */
+/**
+ * Arguments that make the server as durable as in production. Snapshots are off, because they would only add forks and
+ * writes.
+ */
 export const DEFAULT_SERVER_ARGS: readonly string[] = [
   '--appendonly',
   'yes',
@@ -57,7 +60,7 @@ export class SourceUnavailableError extends Error {
 
 export function describeCause(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(describeCause).join('; ');
-  // The error of a Redis Cluster says only that all nodes failed. The reason is in `lastNodeError`.
+  // A Redis Cluster error says only that all nodes failed. The reason is in its field `lastNodeError`.
   if (cause instanceof Error && 'lastNodeError' in cause) return describeCause(cause.lastNodeError);
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }

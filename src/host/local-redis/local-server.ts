@@ -19,7 +19,7 @@ import { launchServer, type ServerProcess } from './server-process.ts';
 const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 1_000;
 const PING_PAUSE_MS = 20;
-/** Another process may take the free port first, but hardly three times in a row. */
+/** Attempts to use a free port. Another process may take the port first, but hardly three times in a row. */
 const PORT_ATTEMPTS = 3;
 
 interface ServerBinary {
@@ -29,14 +29,16 @@ interface ServerBinary {
   readonly libraryPath?: string;
 }
 
-/** @throws SourceUnavailableError if the server does not answer or is too old. Nothing of it is left then. */
+/**
+ * @throws SourceUnavailableError if the server does not answer or is too old. Its process and folder are then removed.
+ */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();
-    // CONFIG GET dir returns the real path, and the temporary folder of macOS is a link.
+    // CONFIG GET dir returns the real path, whereas the temporary folder of macOS is a link.
     const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-redis-')));
     const url = `redis://127.0.0.1:${port}`;
-    // Redis uses the last value of an argument, so those that tie the server to this process come last.
+    // Redis uses the last value of an argument. So the arguments that tie the server to this process come last.
     const bound = [
       '--bind',
       '127.0.0.1',
@@ -85,7 +87,7 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
   }
 }
 
-/** The shell that supervises the server needs `sleep` and `rm`, which the caller's PATH may lack. */
+/** Environment of the server. The shell that supervises it needs `sleep` and `rm`, which the caller's PATH may lack. */
 function serverEnv({ libraryPath }: ServerBinary, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const path = [env['PATH'], '/usr/bin', '/bin'].filter(Boolean).join(':');
   return { PATH: path, LC_ALL: 'C', ...(libraryPath && { LD_LIBRARY_PATH: libraryPath }) };

@@ -22,7 +22,7 @@ import {
 } from './local-redis.ts';
 import { startFromPath } from './local-server.ts';
 
-/** The image of docker-compose.yml, so that tests use the version that deployments use. */
+/** The same image as in docker-compose.yml, so that tests use the version that deployments use. */
 export const DEFAULT_IMAGE = 'redis:7.4.7-alpine';
 
 /**
@@ -42,14 +42,17 @@ const STARTERS: Readonly<Record<Source, (request: SourceRequest) => Promise<Loca
 };
 
 export interface ProvideRedisOptions {
-  /** If it is set and not empty, no temporary Redis is started. */
+  /** Address of an existing Redis. If it is set and not empty, no temporary Redis is started. */
   readonly redisUrl?: string | undefined;
   readonly redisTls?: RedisTls | undefined;
-  /** Variables to read (default: process.env): PATH, HOME, XDG_CACHE_HOME. apt-get gets all, because of proxies. */
+  /**
+   * Variables to read (default: process.env): PATH, HOME, XDG_CACHE_HOME. apt-get gets all variables, because of proxy
+   * settings.
+   */
   readonly env?: NodeJS.ProcessEnv;
-  /** In the order in which they are tried (default: all servers). */
+  /** Ways to start a Redis, in the order in which they are tried (default: all that start a server). */
   readonly sources?: readonly Source[];
-  /** Override the defaults. */
+  /** Arguments that override the defaults. */
   readonly serverArgs?: readonly string[];
   readonly container?: { readonly image: string };
   /** Folder for unpacked packages (default: `turnfold` in $XDG_CACHE_HOME or ~/.cache). */
@@ -105,13 +108,13 @@ function completeRequest(options: ProvideRedisOptions, log: (line: string) => vo
   };
 }
 
-/** By the XDG specification, a relative path in XDG_CACHE_HOME is ignored. */
+/** Finds the cache folder of the user. By the XDG specification, a relative path in XDG_CACHE_HOME is ignored. */
 function findCacheHome(env: NodeJS.ProcessEnv): string {
   const cacheHome = env['XDG_CACHE_HOME'] ?? '';
   return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
 }
 
-/** By the ID or ID_LIKE of the distribution in /etc/os-release. */
+/** Commands that install Redis, by the ID or ID_LIKE of the distribution in /etc/os-release. */
 const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: string])[] = [
   [['debian', 'ubuntu'], 'sudo apt-get update && sudo apt-get install redis-server'],
   [['fedora', 'rhel', 'centos'], 'sudo dnf install valkey (or: sudo dnf install redis)'],
@@ -138,7 +141,7 @@ function findCommand(system: NodeJS.Platform, osRelease: string): string | undef
 const REDIS_PORT = 6379;
 const ENGINE_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
-/** For pulling the image and starting the container. A blocked registry may never answer. */
+/** ms for pulling the image and starting the container. A blocked registry may never answer. */
 const START_TIMEOUT_MS = 120_000;
 
 /**

@@ -37,7 +37,7 @@ const SUPERVISOR = [
   'rm -rf "$folder"',
 ].join('\n');
 
-/** Until a busy or frozen server gets SIGKILL. */
+/** Seconds until a busy or frozen server gets SIGKILL. */
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 
@@ -65,7 +65,7 @@ export function launchServer({ binary, args, env, folder }: ServerCommand): Serv
   supervisor.stdout.setEncoding('utf8').on('data', (text: string) => {
     output = (output + text).slice(-KEPT_OUTPUT_CHARS);
   });
-  // Only the server holds the other end of this pipe.
+  // Only the server holds the other end of this pipe, so the pipe closes when the server ends.
   supervisor.stdout.once('close', () => {
     ended.abort();
     supervisor.stdin.end();

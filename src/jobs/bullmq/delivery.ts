@@ -11,16 +11,16 @@ import {
 import type { InboxHandler, TurnHandler } from '../ports.ts';
 import { DEFAULT_PRIORITY, LOWEST_PRIORITY } from '../queues.ts';
 
-/** BullMQ stores the return value with the job. A thrown error fails the attempt. */
+/** Runs a job. BullMQ stores the return value with the job. A thrown error fails the attempt. */
 export type JobDelivery = (job: Job<unknown>, token: string) => Promise<unknown>;
 
 export interface DeliveryListeners {
   readonly report: (error: unknown) => void;
-  /** The job was removed, because its data cannot be read. */
+  /** Called when a job was removed because its data cannot be read. */
   readonly drop: (job: string, error: unknown) => void;
 }
 
-/** Handles other conversations within a job. */
+/** Lets a running job also handle conversations that have a due wake (a wake without a job). */
 export interface Lanes {
   work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void>;
 }
@@ -33,7 +33,8 @@ export function deliverTurns(
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);
     if (read.status === 'dropped') return;
-    // At its start, a worker with room takes jobs of any priority. Due wakes come before those of a worse one.
+    // BullMQ gives a worker with free capacity jobs of any priority. Due wakes have the default priority, so they run
+    // before a job of worse priority.
     if (job.priority > DEFAULT_PRIORITY) await lanes?.work(job, handler);
     const result = await handler(read.task.conversation);
     if (result.status === 'postponed') await deliverAgain(job, token, Date.now() + result.delayMs);
@@ -41,18 +42,22 @@ export function deliverTurns(
   };
 }
 
-/** @param at ms since epoch @throws DelayedError, which tells BullMQ to delay the job without counting an attempt */
+/**
+ * Delivers the job again later.
+ * @param at ms since epoch
+ * @throws DelayedError, which tells BullMQ to delay the job without counting an attempt
+ */
 export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
   await job.moveToDelayed(at, token);
   throw new DelayedError();
 }
 
 /**
- * Removes a job with unreadable data, because another attempt would fail again.
+ * Reads the data of a job. A job with unreadable data is removed, because another attempt would fail again.
  *
- * During a deployment, a worker of the older release delays a job of the newer one for a newer worker. If none takes
- * it, because the release was rolled back, the job is removed. Its turn or pass is in Redis, so the sweeper adds a job
- * that this release can read.
+ * During a deployment, a worker of the older release delays a job of the newer release, so that a newer worker takes
+ * it. If the release was rolled back and no newer worker runs, the job is removed. Its turn or pass is in Redis, so the
+ * sweeper adds a job that this release can read.
  * @throws DelayedError, which costs the job no attempt
  */
 export async function readJob<Task>(
@@ -62,7 +67,8 @@ export async function readJob<Task>(
   { drop }: Pick<DeliveryListeners, 'drop'>,
 ): Promise<{ readonly status: 'read'; readonly task: Task } | { readonly status: 'dropped' }> {
   if (isNewerPayload(job.data) && job.attemptsStarted <= NEWER_PAYLOAD_TRIES) {
-    // BullMQ puts a delayed job behind others of its priority. The lowest one keeps it behind all readable jobs.
+    // BullMQ puts a delayed job behind others of its priority. The lowest priority keeps the job behind all readable
+    // jobs.
     await job.changePriority({ priority: LOWEST_PRIORITY });
     return await deliverAgain(job, token, Date.now() + newerDelay(job.attemptsStarted));
   }
@@ -75,18 +81,18 @@ export async function readJob<Task>(
   }
 }
 
-/** 1, 2, 4 … 32 s. With always one second, 5,000 such jobs kept all others waiting for 32 s. */
+/** Delays of 1, 2, 4 … 32 s. When every delay was one second, 5,000 such jobs kept all other jobs waiting for 32 s. */
 function newerDelay(attempt: number): number {
   return NEWER_PAYLOAD_DELAY_MS * 2 ** (Math.max(1, attempt) - 1);
 }
 
-/** Doubles with each delivery. */
+/** First delay in ms. It doubles with each delivery. */
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 
 /**
- * A job that cannot be accepted fails at once, with the coded error as JSON in `failedReason`. While Redis or the
- * worker is the reason, it is delivered again without counting an attempt.
+ * A job of the inbox that cannot be accepted fails at once, with the coded error as JSON in `failedReason`. If Redis or
+ * the worker is the reason, the job is delivered again without counting an attempt.
  */
 export function deliverInbox(handler: InboxHandler, onTaken: (delivery: InboxDelivery) => void): JobDelivery {
   return async (job, token) => {

@@ -1,19 +1,21 @@
 /**
- * Wakes without a job.
+ * Due wakes: wakes without a job.
  *
- * A wake is a job of BullMQ, and a job costs Redis far more than a member of a sorted set. While eight jobs wait,
- * probably no worker has room. A further wake is then only put into the set `due:wakes` of its queue shard. A delivery
- * that has ended its conversation takes the next wake, and keeps its job for it (`turn-lanes.ts`).
+ * A wake is usually a job of BullMQ, and a job costs Redis far more than a member of a sorted set. While eight or more
+ * jobs wait, workers probably have no free capacity. A further wake is then only added to the sorted set `due:wakes` of
+ * its queue shard. A job that has handled its conversation then takes the next due wake and handles that conversation,
+ * too (`turn-lanes.ts`).
  *
- * Conversations of one turn so reach 0.26 to 0.30 of the rate of raw jobs. With a job for each wake it was 0.21 to 0.23
- * (docs/explanation/performance.md).
+ * With due wakes, conversations of one turn run at 0.26 to 0.30 of the rate of empty jobs. With a job for each wake,
+ * the share was 0.21 to 0.23 (docs/explanation/performance.md).
  *
- * Three things keep this safe:
- * - Order: wakes leave in the order in which they came, and share workers with jobs by the lengths of both lists.
- * - An idle worker looks at the set, at most four times a second, and adds jobs for as many wakes as it has room.
- * - A wake that is lost with its worker is found by the sweeper, as a lost job is.
+ * Three rules keep due wakes safe:
+ * - Due wakes leave in the order in which they came. They and the waiting jobs share the workers in proportion to their
+ *   numbers.
+ * - An idle worker looks at the set at most four times a second. It adds jobs for as many wakes as it can run.
+ * - If a worker dies with a wake, the sweeper adds a new wake, as for a lost job.
  *
- * Only wakes of turns with the default priority are put here.
+ * Only wakes of turns with the default priority become due wakes.
  */
 import type { ConversationRef } from '../../domain/ids.ts';
 import { DEFAULT_PRIORITY } from '../queues.ts';
@@ -21,7 +23,7 @@ import type { QueueConnection } from './queue-connection.ts';
 
 export interface DueWake {
   readonly conversation: ConversationRef;
-  /** As the store has recorded it. */
+  /** Id of the wake that the store has recorded. */
   readonly wake: string;
 }
 
@@ -31,17 +33,17 @@ interface QueueKeys {
 
 const CROWD = 8;
 
-/** BullMQ's score of a prioritized job is its priority multiplied by this, plus a counter. */
+/** BullMQ's score of a prioritized job is its priority multiplied by this number, plus a counter. */
 export const PRIORITY_SCORE = 2 ** 32;
-/** Jobs of the priority of wakes have a score from `FIRST` and below `LATER`. */
+/** Jobs with the default priority have a score from `FIRST` to just below `LATER`. */
 const FIRST = DEFAULT_PRIORITY * PRIORITY_SCORE;
 const LATER = FIRST + PRIORITY_SCORE;
 
-/** The id of a job has no colon, so no job can have this key. */
+/** Name of the set of due wakes. The id of a job has no colon, so no job can have this key. */
 const DUE = 'due:wakes';
 
 /**
- * Adds wakes by the time in ms, if enough jobs wait. A known wake keeps its place.
+ * Adds due wakes, scored by the time in ms, if enough jobs wait. A known wake keeps its place.
  * KEYS: due, prioritized. ARGV: LATER, CROWD, members. Reply: 1 | 0 if few jobs wait
  */
 const PUT = [
@@ -53,10 +55,11 @@ const PUT = [
 ].join('\n');
 
 /**
- * Takes the first wakes, unless the queue is paused. Jobs with a smaller priority number, and those of dead workers in
- * `wait`, run before every wake: one caller is kept for each. The others are divided between wakes and jobs by their
- * numbers, so that both wait equally long. For 10 callers, 30 wakes and 10 jobs, the microseconds of the clock decide
- * between 7 and 8 wakes. Wakes without a job are added to BullMQ's count of ended jobs.
+ * Takes the first due wakes for callers that could each run one, unless the queue is paused. Jobs with a smaller
+ * priority number, and jobs of dead workers in `wait`, run before every wake, so one caller is reserved for each. The
+ * other callers are divided between wakes and jobs in proportion to their numbers, so that both wait equally long. For
+ * 10 callers, 30 wakes and 10 jobs, the microseconds of the clock decide between 7 and 8 wakes. Wakes for which no job
+ * is added count as ended jobs in BullMQ's metrics.
  * KEYS: due, wait, prioritized, meta, count of completed jobs. ARGV: FIRST, LATER, number of callers, 1 if they add no
  * jobs
  * Reply: number of wakes that are left, then members
@@ -76,8 +79,8 @@ const TAKE = [
 ].join('\n');
 
 /**
- * Finds a wake. If no job waits or runs, no worker may look for wakes, so the wake is removed and the caller adds a
- * job.
+ * Looks for a due wake. If no job waits or runs, no worker may look for wakes, so the wake is removed and the caller
+ * adds a job.
  * KEYS: due, prioritized, active. ARGV: member. Reply: 1 | 0 if the wake is not there, or was removed
  */
 const FIND = [
@@ -95,7 +98,7 @@ interface DueCommands {
 
 export class DueWakes {
   readonly #redis: QueueConnection & DueCommands;
-  /** As far as this process knows. */
+  /** Queues in which enough jobs waited, as far as this process knows. */
   readonly #crowded = new WeakSet<QueueKeys>();
   readonly #looking = new WeakSet<QueueKeys>();
   readonly #batches = new WeakMap<QueueKeys, TickBatch<DueWake, boolean>>();
@@ -107,7 +110,10 @@ export class DueWakes {
     this.#redis = connection as QueueConnection & DueCommands;
   }
 
-  /** @returns false if the caller must add a job */
+  /**
+   * Adds a due wake if enough jobs wait.
+   * @returns false if the caller must add a job
+   */
   async put(queue: QueueKeys, wake: DueWake): Promise<boolean> {
     if (!this.#crowded.has(queue)) {
       this.#look(queue);
@@ -128,14 +134,17 @@ export class DueWakes {
     return wakes.map(() => isPut === 1);
   }
 
-  /** @param getJobs true if the caller adds a job for each */
+  /**
+   * Takes due wakes.
+   * @param getJobs true if the caller adds a job for each wake
+   */
   async take(queue: QueueKeys, most: number, { getJobs }: { readonly getJobs: boolean }) {
     const keys = [DUE, 'wait', 'prioritized', 'meta', 'metrics:completed'].map((key) => queue.toKey(key));
     const [left, ...members] = await this.#redis.takeDueWakes(...keys, FIRST, LATER, most, getJobs ? 0 : 1);
     return { wakes: members.map(readMember).filter((wake) => wake !== undefined), left };
   }
 
-  /** True if a job will lead a worker to the wake. */
+  /** True if the wake is in the set and a job will lead a worker to it. */
   async has(queue: QueueKeys, wake: DueWake): Promise<boolean> {
     const keys = [DUE, 'prioritized', 'active'].map((key) => queue.toKey(key));
     return (await this.#redis.findDueWake(...keys, writeMember(wake))) === 1;
@@ -156,13 +165,13 @@ export class DueWakes {
     return await this.#redis.zcard(queue.toKey(DUE));
   }
 
-  /** In ms since epoch, by the clock of Redis. */
+  /** Time of the oldest due wake, in ms since epoch, by the clock of Redis. */
   async readOldestSince(queue: QueueKeys): Promise<number | undefined> {
     const [, since] = await this.#redis.zrange(queue.toKey(DUE), '0', '0', 'WITHSCORES');
     return since === undefined ? undefined : Number(since);
   }
 
-  /** Has at most one command in flight. The answer only saves work, so an error is ignored. */
+  /** Counts the waiting jobs, with at most one command in flight. The count only saves work, so an error is ignored. */
   #look(queue: QueueKeys): void {
     if (this.#looking.has(queue)) return;
     this.#looking.add(queue);
@@ -176,12 +185,12 @@ export class DueWakes {
 
 const MEMBER = /^([\w.-]{1,128})\|([\w.-]{1,128})\|([\w.-]{1,128})$/;
 
-/** No id contains the separator. */
+/** Joins the parts with `|`, which no id contains. */
 function writeMember({ conversation: { tenant, id }, wake }: DueWake): string {
   return `${wake}|${tenant}|${id}`;
 }
 
-/** Undefined for a member that another program wrote. */
+/** Reads a member of the set. Undefined for a member that another program wrote. */
 function readMember(member: string): DueWake | undefined {
   const [, wake, tenant, id] = MEMBER.exec(member) ?? [];
   if (wake === undefined || tenant === undefined || id === undefined) return undefined;
@@ -194,7 +203,9 @@ interface Call<Item, Reply> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Runs the calls of one pass of the event loop as one. A script costs Redis more than its commands. */
+/**
+ * Joins the calls of one pass of the event loop into one. Running a script costs Redis more than the commands in it.
+ */
 export class TickBatch<Item, Reply> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Reply[]>;
   #calls: Call<Item, Reply>[] = [];

@@ -15,8 +15,8 @@ import { type DeliveryListeners, deliverAgain, type JobDelivery, readJob } from 
 import type { QueueSet } from './queue-set.ts';
 
 /**
- * A transaction blocks Redis and this process, and 100,000 messages may have 12,000 sequences. After a crash between
- * two transactions, the pass continues without the missing summaries.
+ * Child jobs that one transaction adds. A transaction blocks Redis and this process, and 100,000 messages may have
+ * 12,000 sequences. After a crash between two transactions, the pass continues without the missing summaries.
  */
 const CHILDREN_AT_ONCE = 500;
 
@@ -24,7 +24,10 @@ const TRY_AGAIN_MS = 250;
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 
-/** A pass is delivered again when all its children have ended, and may then plan again and wait for others. */
+/**
+ * Delivers passes. A pass is delivered again when all its child jobs have ended. It may then plan again and wait for
+ * other children.
+ */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): JobDelivery {
   return async (job, token) => {
     const read = await readJob(wakePassJob, job, token, listeners);
@@ -45,15 +48,16 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners:
         await retryRefused(listeners, () => addChildren(queue, job, children));
       }
       if (await retryRefused(listeners, () => job.moveToWaitingChildren(token))) throw new WaitingChildrenError();
-      // No child is pending: there were none, or all had ended before this line ran.
+      // No child is pending: the job had no children, or all had ended before this line ran.
       haveChildrenEnded = true;
     }
   };
 }
 
 /**
- * Reads links that are written in one transaction with the children. A worker that has lost the job could write a field
- * of its data. False, too, after a crash between adding the children and waiting for them.
+ * Reads BullMQ's links to the children, which are written in the transaction that adds the children. A field in the
+ * job's data would be less safe: a worker that has lost the job could still write it. Also false after a crash between
+ * adding the children and waiting for them.
  */
 async function haveAllChildrenEnded(job: Job<unknown>): Promise<boolean> {
   const { unprocessed = 0, processed = 0, ignored = 0, failed = 0 } = await job.getDependenciesCount();
@@ -79,7 +83,7 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
       },
     })),
   );
-  // BullMQ returns a negative number as id if the parent does not exist, or another one has this child.
+  // BullMQ returns a negative number as id if the parent does not exist, or if another parent has this child.
   const refused = added.find((job, index) => job.id !== children[index]?.child);
   if (refused !== undefined)
     throw new Error(`BullMQ refused to add a child job to job ${jobIdOf(parent)} (code ${String(refused.id)})`);
@@ -110,8 +114,8 @@ async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promis
 type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
 /**
- * Every child ends with a return value, because a failed one could block its parent for ever. A model call continues
- * after the lock of its job is lost, because it must be paid for anyway.
+ * Delivers summarizations. Every child job ends with a return value, because a failed child could block its parent for
+ * ever. A model call continues after the lock of its job is lost, because the call must be paid for anyway.
  */
 export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): JobDelivery {
   return async (job, token): Promise<Outcome> => {
@@ -125,7 +129,10 @@ export function deliverSummarizations(handler: SummarizationHandler, listeners: 
   };
 }
 
-/** At least a second later: a rate limit costs no attempt, and a provider may always ask for an immediate retry. */
+/**
+ * Time of the next delivery, at least a second from now. A rate limit costs no attempt, and a provider might ask for an
+ * immediate retry each time.
+ */
 function dueAgainAt(result: Exclude<SummarizationResult, { status: 'ended' }>): number {
   if (result.status === 'postponed') return Date.now() + result.delayMs;
   const soonest = Date.now() + IN_FLIGHT_DELAY_MS;

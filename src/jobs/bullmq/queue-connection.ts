@@ -9,23 +9,23 @@ export type QueueErrorListener = (error: unknown, where: string) => void;
 
 interface QueueConnectionOptions extends RedisLocation {
   readonly onError: QueueErrorListener;
-  /** For clients: a command fails while Redis is down, instead of waiting. */
+  /** True for clients: while Redis is down, a command fails instead of waiting. */
   readonly failsFast?: boolean;
 }
 
 /**
- * One connection that several queues share, with the copies that BullMQ makes for blocking commands. BullMQ leaves
- * copies open if its own close does not finish, so they are closed here.
+ * One connection that several queues share, and the copies that BullMQ makes of it for blocking commands. If BullMQ's
+ * own close does not finish, BullMQ leaves copies open, so `disconnectAll` closes them.
  */
 export type QueueConnection = (Redis | Cluster) & {
-  /** At once, even with commands in flight. */
+  /** Closes the connection and its copies at once, even with commands in flight. */
   disconnectAll(): void;
 };
 
 /**
- * Silence after which a single server counts as dead and commands are sent again. A repeated script for taking a job
- * takes a second one, and the first stays locked until its lock of 10 s lapses. With 5 s, two stalls of 6 s so locked
- * three of 600 waiting turns.
+ * ms of silence after which a single server counts as dead, and commands are sent again. BullMQ's script for taking a
+ * job, sent twice, takes two jobs. The first job then stays locked until its lock of 10 s lapses. When this limit was 5
+ * s, two stalls of 6 s locked three of 600 waiting turns.
  */
 const ALONE_SILENCE_MS = 8_000;
 
@@ -33,7 +33,8 @@ const ALONE_SILENCE_MS = 8_000;
 export function openQueueConnection({ onError, failsFast = false, ...to }: QueueConnectionOptions): QueueConnection {
   const classes = { Redis: QueueRedis, Cluster: QueueCluster };
   const connection = openRedis(to, { failsFast, aloneSilenceMs: ALONE_SILENCE_MS }, classes) as QueueConnection;
-  // Each call that waits for the connection adds a listener, which is no leak.
+  // Each call that waits for the connection adds a listener. Many listeners are no leak here, so Node's limit is
+  // lifted.
   connection.setMaxListeners(Number.POSITIVE_INFINITY);
   const outages = reportOutages((error) => onError(error, 'connection'));
   connection.on('error', outages.onError);
@@ -78,7 +79,8 @@ class QueueCluster extends Cluster {
 }
 
 /**
- * Between two reconnects, ioredis forgets waiting commands for ever. Cutting a new reconnect ends them with an error.
+ * Disconnects. While a connection waits to reconnect, ioredis would forget its waiting commands for ever. Starting a
+ * reconnect and ending it at once rejects them.
  */
 function cut(connection: Redis): void {
   if (connection.status === 'end') return; // a second disconnect would leave a timer of two seconds

@@ -17,7 +17,10 @@ export interface StateCount {
   readonly count: number;
 }
 
-/** A due wake counts as a waiting job. Reads only lengths of lists, so the cost does not grow. */
+/**
+ * Counts jobs by state. A due wake (a wake without a job) counts as a waiting job. Only lengths of lists are read, so
+ * the cost does not grow.
+ */
 export async function countJobs(queues: QueueSet, dueWakes: DueWakes): Promise<StateCount[]> {
   const counts = await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -39,7 +42,7 @@ function addUp(counts: readonly number[]): number {
 
 export interface QueueReport extends ShardWait {
   readonly isPaused: boolean;
-  /** Connected to this database now. Undefined if the server does not list its clients. */
+  /** Workers that are connected to this database now. Undefined if the server does not list its clients. */
   readonly workers: number | undefined;
 }
 
@@ -59,12 +62,15 @@ export async function reportQueues(
   );
 }
 
-/** BullMQ asks every node of a Cluster for its clients. If a node disappears, the next attempt leaves it out. */
+/**
+ * Attempts to list the clients. BullMQ asks every node of a Cluster. If a node disappears, the next attempt leaves it
+ * out.
+ */
 const MAX_TRIES = 4;
 
 /**
- * If the server cannot list its clients, BullMQ returns one named GCP, and throws if the ACL forbids it. Redis lists
- * the clients of all databases under the same names, so they are filtered here.
+ * If the server cannot list its clients, BullMQ returns one client with the name GCP. If the ACL forbids the list,
+ * BullMQ throws. Redis lists the clients of all databases under the same names, so this function filters them.
  */
 async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
@@ -78,24 +84,24 @@ async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): 
   }
 }
 
-/** A Redis Cluster has only database 0. */
+/** Number of the database of a connection. A Redis Cluster has only database 0. */
 function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
 }
 
-/** BullMQ keeps as many for each shard of a queue. */
+/** Minutes of the report. BullMQ keeps as many for each shard of a queue. */
 export const HOUR_MINUTES = 60;
 
 const MINUTE_MS = 60_000;
 
-/** Jobs that ended in each minute of the last hour, oldest first. The last minute still runs. */
+/** Numbers of jobs that ended in each minute of the last hour, oldest first. The last minute is not over yet. */
 export interface QueueHour {
   readonly queue: QueueName;
   readonly finished: readonly number[];
   readonly failed: readonly number[];
 }
 
-/** The workers of all processes count together. */
+/** Counts the jobs that ended in the last hour, for the workers of all processes together. */
 export async function readHour(queues: QueueSet, now: number): Promise<QueueHour[]> {
   return await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -111,8 +117,8 @@ export async function readHour(queues: QueueSet, now: number): Promise<QueueHour
 }
 
 /**
- * BullMQ writes a minute when the first job of a later one ends. So `data[0]` is the minute before the last job, and
- * `count - prevCount` is the number of its own minute.
+ * Reads BullMQ's counts. BullMQ writes the count of a minute when the first job of a later minute ends. So `data[0]` is
+ * the minute before the last job, and `count - prevCount` is the number of its own minute.
  */
 export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now: number): number[] {
   const lastMinute = Math.floor(meta.prevTS / MINUTE_MS);
@@ -125,13 +131,13 @@ export function countMinutes({ meta, data }: Pick<Metrics, 'meta' | 'data'>, now
 }
 
 export interface InboxReport {
-  /** Not taken yet, or delivered again after a delay. */
+  /** Jobs that no worker has taken yet, or that are delivered again after a delay. */
   readonly waiting: number;
   readonly waitMs: number | undefined;
   readonly failed: number;
   readonly lastCode: string | undefined;
   readonly isPaused: boolean;
-  /** Undefined if the server does not list its clients. */
+  /** Workers that are connected to this queue. Undefined if the server does not list its clients. */
   readonly workers: number | undefined;
 }
 
@@ -141,14 +147,14 @@ interface InboxPlace {
   readonly onError: QueueErrorListener;
 }
 
-/** Reads a few jobs only, so the cost does not grow with the queue. */
+/** Reports the state of the inbox. Only a few jobs are read, so the cost does not grow with the queue. */
 export async function reportInbox({ connection, prefix, onError }: InboxPlace): Promise<InboxReport> {
   const jobs = new Queue(INBOX_QUEUE, {
     connection,
     prefix: queuePrefix(0, prefix),
     // A report must not change the settings that the producers have stored.
     skipMetasUpdate: true,
-    // A user without INFO could not start the queue otherwise.
+    // Without this option, a Redis user that may not run INFO could not start the queue.
     skipWaitingForReady: true,
     skipVersionCheck: true,
   });
@@ -171,7 +177,10 @@ export async function reportInbox({ connection, prefix, onError }: InboxPlace): 
   }
 }
 
-/** The oldest job without a priority is the last of its list. Jobs with a priority come after those. */
+/**
+ * Wait in ms of the oldest job. The oldest job without a priority is the last of its list. Jobs with a priority come
+ * after those.
+ */
 async function readWait(jobs: Queue, redis: QueueReader): Promise<number | undefined> {
   const [[waiting], [prioritized], [delayed]] = await Promise.all([
     redis.lrange(jobs.toKey('wait'), -1, -1),
@@ -185,7 +194,7 @@ async function readWait(jobs: Queue, redis: QueueReader): Promise<number | undef
 }
 
 function readCode(reason: string | null): string | undefined {
-  // The reason of a job that a worker lost is plain text.
+  // `failedReason` is plain text, not JSON, if a worker lost the job.
   const value = readJsonText(reason ?? '');
   return isMapping(value) && isErrorCode(value.code) ? value.code : undefined;
 }

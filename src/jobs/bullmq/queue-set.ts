@@ -11,14 +11,17 @@ import type { QueueConnection, QueueErrorListener } from './queue-connection.ts'
 interface QueueSetOptions {
   readonly connection: QueueConnection;
   readonly names: readonly QueueName[];
-  /** N, with the hash tags {tq0}…{tq(N−1)}. The same for all processes that use a database. */
+  /** Number N of shards, with the hash tags {tq0}…{tq(N−1)}. All processes of a database must use the same number. */
   readonly shards: number;
   readonly prefix: string | undefined;
   readonly onError: QueueErrorListener;
   readonly failsFast?: boolean;
 }
 
-/** Events show when a job came back to its queue (`shard-waits.ts`). BullMQ's default is 10,000. */
+/**
+ * Number of events that a queue keeps. They show when a job came back to its queue (`shard-waits.ts`). BullMQ's default
+ * is 10,000.
+ */
 const KEPT_EVENTS = 100;
 
 export class QueueSet {
@@ -35,7 +38,7 @@ export class QueueSet {
     );
   }
 
-  /** All jobs of a conversation are in one shard. */
+  /** Queue of a conversation. All its jobs are in one shard. */
   of(name: QueueName, { tenant, id }: ConversationRef): Queue {
     return this.at(name, crc32(`${tenant}/${id}`) % this.#shards);
   }
@@ -55,7 +58,7 @@ export class QueueSet {
   }
 }
 
-/** The connection itself reports outages. */
+/** Error listener that leaves out outages, because the connection itself reports them. */
 export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: unknown) => void {
   return (error) => {
     if (!isOutage(error)) onError(isMissingJob(error) ? missingJob(error) : nameRedisError(error), name);
@@ -79,7 +82,8 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
     connection: options.connection,
     prefix: queuePrefix(shard, options.prefix),
     streams: { events: { maxLen: KEPT_EVENTS } },
-    // BullMQ never repeats a failed check of Redis's version. A client that starts during an outage would never work.
+    // BullMQ never repeats a failed check of the Redis version. With that check, a client that starts during an outage
+    // would never work.
     skipWaitingForReady: isClient,
     skipVersionCheck: isClient,
   });
@@ -96,21 +100,21 @@ interface WakeToAdd extends WakeTask {
   readonly delayMs?: number;
 }
 
-/** The same wake always has the same job id, so that it is added once. */
+/** The job of a wake. The same wake always has the same job id, so that the queue adds its job once. */
 export function describeWakeJob({ kind, wake, priority, delayMs = 0, ...task }: WakeToAdd) {
   const definition = WAKE_JOBS[kind];
   const opts: JobsOptions = {
     jobId: jobIdOf(wake),
     priority: Math.max(HIGHEST_PRIORITY, priority ?? definition.priority),
     delay: delayMs,
-    // BullMQ ignores a job whose id belongs to a finished one.
+    // BullMQ ignores a new job whose id belongs to a finished job, so finished jobs are removed.
     removeOnComplete: true,
     removeOnFail: true,
   };
   return { name: definition.name, data: definition.write(task), opts };
 }
 
-/** BullMQ refuses ids of digits only. */
+/** Job id of a wake. BullMQ refuses ids of digits only. */
 export function jobIdOf(wake: string): string {
   return `w-${wake}`;
 }

@@ -15,23 +15,25 @@ interface QueueWorkerOptions {
   readonly concurrency: number;
   readonly deliver: JobDelivery;
   readonly onError: QueueErrorListener;
-  /** The lock of a job has lapsed, and the job waits again. BullMQ notifies one worker of the queue. */
+  /** Called when the lock of a job has lapsed and the job waits again. BullMQ notifies one worker of the queue. */
   readonly onReclaim?: (queue: QueueName) => void;
-  /** Longer data is not parsed, and is delivered as a symbol. */
+  /**
+   * Limit for the length of a job's data. Longer data is not parsed. Its delivery gets a symbol in place of the data.
+   */
   readonly maxDataCharacters?: number;
-  /** Finished jobs that Redis keeps if a job does not say so. */
+  /** Finished jobs that Redis keeps, for jobs without a setting of their own. */
   readonly kept?: Pick<WorkerOptions, 'removeOnComplete' | 'removeOnFail'>;
 }
 
-/** Stands for data that is too long or too deep. It is not parsed: 4 MB can be a million objects. */
+/** Stands for data that is too long or too deep. Such data is not parsed, because 4 MB can be a million objects. */
 const TOO_LONG = Symbol('too long');
 
-/** The store has its own limit for crashes, so BullMQ's is never reached. */
+/** The store limits the number of crashes of a turn, so BullMQ's own limit must never be reached. */
 const MAX_STALLED_COUNT = 1_000_000_000;
 
 const MAX_ERROR_CHARACTERS = 32_000;
 
-/** The worker takes jobs after its `run` was called. */
+/** Opens a worker. It takes jobs once its `run` was called. */
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
   const settings = {
@@ -48,7 +50,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   };
   const worker = new SteadyWorker(
     name,
-    // With a third parameter, BullMQ would pass a signal that other parts of it could abort.
+    // If this function had a third parameter, BullMQ would pass a signal that other parts of BullMQ can abort.
     (job, token) => deliverSafely(deliver, job, token ?? ''),
     settings,
     options.maxDataCharacters ?? Number.POSITIVE_INFINITY,
@@ -62,7 +64,10 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   return worker;
 }
 
-/** BullMQ reads message and stack of a thrown value, and stores the message. So a plain error replaces it. */
+/**
+ * BullMQ reads message and stack of a thrown value, and stores the message. So a plain error replaces any value that is
+ * not one.
+ */
 async function deliverSafely(deliver: JobDelivery, job: Parameters<JobDelivery>[0], token: string): Promise<unknown> {
   try {
     return await deliver(job, token);
@@ -73,7 +78,7 @@ async function deliverSafely(deliver: JobDelivery, job: Parameters<JobDelivery>[
   }
 }
 
-/** Readable, and small enough to be stored with a job. */
+/** True if message and stack can be read, and are small enough to be stored with a job. */
 function isPlain(error: unknown): error is Error {
   const [message, stack] = [readSafely(error, 'message'), readSafely(error, 'stack')];
   return isError(error) && isShort(message) && isShort(stack);
@@ -85,7 +90,10 @@ function isShort(text: unknown): boolean {
 
 const JSON_NULL = 'null';
 
-/** BullMQ parses a job when it takes it. An error there would stop the worker for 15 s, again and again. */
+/**
+ * A worker that checks a job before BullMQ parses it. An error of that parser would stop the worker for 15 s, again and
+ * again.
+ */
 class SteadyWorker extends Worker<unknown> {
   readonly #maxDataCharacters: number;
 
@@ -100,7 +108,7 @@ class SteadyWorker extends Worker<unknown> {
     checkTakenJobs(this.backend, (jobId, fields) => options.connection.hdel(this.toKey(jobId), ...fields));
   }
 
-  /** Without its data, the delivery refuses the job. */
+  /** Replaces data that is too long by a symbol, so that the delivery refuses the job. */
   protected override createJob(json: JobJson, jobId: string): Job<unknown> {
     const data: unknown = json.data; // another program may have written the job without data
     if (typeof data === 'string' && (data.length > this.#maxDataCharacters || refuseJsonText(data) !== undefined)) {
@@ -111,14 +119,14 @@ class SteadyWorker extends Worker<unknown> {
     return super.createJob(isJson(json.data) ? json : { ...json, data: JSON_NULL }, jobId);
   }
 
-  /** A schedule that is broken or gone would otherwise keep its job in progress for ever. */
+  /** Without this check, a job whose schedule is broken or missing would stay in progress for ever. */
   protected override async nextJobFromJobData(json?: JobJson, jobId?: string, token?: string): Promise<Job<unknown>> {
     const job: Job<unknown> | undefined = await super.nextJobFromJobData(json, jobId, token);
     if (job !== undefined || json?.repeatJobKey === undefined) return job;
     return await super.nextJobFromJobData({ ...json, repeatJobKey: '' }, jobId, token);
   }
 
-  /** BullMQ emits `drained` only if the worker had a job before. Here it comes each time no job is found. */
+  /** Emits `drained` each time no job is found. BullMQ emits `drained` only if the worker had a job before. */
   protected override async moveToActive(token: string, name?: string): Promise<Job<unknown>> {
     const job = await super.moveToActive(token, name);
     if (!(job as Job<unknown> | undefined)) this.emit('drained');
@@ -141,7 +149,7 @@ interface IntakeOptions {
   readonly concurrency: number;
 }
 
-/** A worker is stuck if jobs wait and it could run more, but takes none. */
+/** Measures whether a worker takes jobs. A worker is stuck if jobs wait and it has free capacity, but takes none. */
 export class Intake {
   readonly queue: QueueName;
   readonly shard: number;
@@ -182,12 +190,15 @@ export class Intake {
   }
 }
 
-/** BullMQ parses these when a worker takes a job. The limit of the data depends on the queue. */
+/** Fields that BullMQ parses when a worker takes a job. The limit of the data depends on the queue. */
 const PARSED: readonly unknown[] = ['opts', 'progress', 'parent', 'stacktrace', 'returnvalue'];
-/** turnfold writes a few hundred characters. */
+/** Limit for each of these fields. turnfold writes a few hundred characters. */
 const MOST_CHARACTERS = 65_536;
 const TAKING: ReadonlySet<string> = new Set(['moveToActive', 'moveToFinished']);
-/** A job that its delivery refuses, and that is not kept. */
+/**
+ * Replacement for the fields of an unreadable job. The delivery refuses a job without data, and BullMQ does not keep
+ * it.
+ */
 const WITHOUT_DATA = ['data', 'null', 'opts', '{"removeOnComplete":true,"removeOnFail":true}'];
 
 /**
@@ -214,7 +225,10 @@ function checkTakenJobs(
   }
 }
 
-/** @param fields names and values of a job, in turn */
+/**
+ * True if BullMQ could not parse a job.
+ * @param fields names and values of the job, in turn
+ */
 function isUnreadable(fields: readonly unknown[]): boolean {
   return fields.some((text, at) => at % 2 === 1 && PARSED.includes(fields[at - 1]) && isHostile(text));
 }

@@ -14,7 +14,7 @@ import { TurnLanes } from './turn-lanes.ts';
 
 interface QueueRole<Handler> {
   readonly handler: Handler;
-  /** Divided among the shards. Each shard gets at least one. */
+  /** Jobs in parallel, divided among the shards. Each shard gets at least one. */
   readonly concurrency: number;
 }
 
@@ -24,11 +24,11 @@ export interface QueueWorkersOptions extends RedisLocation {
     readonly turn?: QueueRole<TurnHandler>;
     readonly compaction?: QueueRole<PassHandler>;
     readonly summarization?: QueueRole<SummarizationHandler>;
-    /** Turns that other services add. This queue has one shard. */
+    /** Handles turns that other services add. This queue has one shard. */
     readonly inbox?: QueueRole<InboxHandler>;
   };
   readonly onError: QueueErrorListener;
-  /** The job was removed, because its data cannot be read. */
+  /** Called when a job was removed because its data cannot be read. */
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
   readonly onTaken?: (delivery: InboxDelivery) => void;
   readonly onReclaim?: (queue: QueueName) => void;
@@ -39,11 +39,11 @@ export interface QueueWorkersOptions extends RedisLocation {
 type CloseOutcome = 'closed' | 'deadline';
 
 export interface QueueWorkers {
-  /** May be called once. Resolves when connected, however long Redis is down, or when closed. */
+  /** Starts to take jobs. Resolves when connected, however long Redis is down, or when closed. May be called once. */
   start(): Promise<void>;
   /** Waits for jobs in flight until the deadline. May be called again. */
   close(): Promise<CloseOutcome>;
-  /** Started, not closing, and all take jobs. */
+  /** True if the workers were started, are not closing, and all take jobs. */
   isRunning(): boolean;
   readonly intakes: readonly Intake[];
 }
@@ -72,8 +72,9 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
 }
 
 /**
- * Each shard gets at least one, because otherwise its jobs would wait for another process. The remainder goes to the
- * shards from `first` on. If processes differ in `first`, all shards get the same total.
+ * Divides the concurrency of a role among shards. Each shard gets at least one job, because otherwise its jobs would
+ * wait for another process. The remainder goes to the shards from `first` on. With a random `first` in each process,
+ * all shards get the same total on average.
  */
 export function shareOut(concurrency: number, shards: number, first = 0): number[] {
   return Array.from({ length: shards }, (_, shard) => {
@@ -82,12 +83,15 @@ export function shareOut(concurrency: number, shards: number, first = 0): number
   });
 }
 
-/** Its concurrency, or one job for each shard if there are more shards. */
+/** Number of jobs in parallel: the concurrency, or one job for each shard if there are more shards. */
 export function totalConcurrency(concurrency: number, shards: number): number {
   return Math.max(concurrency, shards);
 }
 
-/** The unused connection would keep the process alive. */
+/**
+ * Opens the workers. If that fails, the connection is closed, because an unused connection would keep the process
+ * alive.
+ */
 function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
   try {
     return openWorkers(...parts);
@@ -172,13 +176,13 @@ function openInbox(
   return { worker, intake };
 }
 
-/** ms until due wakes that were just taken are jobs. */
+/** ms for which a close waits until the due wakes that were just taken have become jobs. */
 const LAST_LOOK_MS = 200;
 
-/** ms without Redis. Reconnects are a second apart. */
+/** ms without Redis after which a close gives up. Reconnects are a second apart. */
 const GIVE_UP_MS = 1_500;
 
-/** From the moment the workers take jobs until they are cut off. Owns their connection. */
+/** The workers of a process, from the moment they take jobs until they are cut off. Owns their connection. */
 class RunningWorkers {
   readonly #workers: readonly Worker[];
   readonly #lanes: readonly TurnLanes[];
@@ -204,7 +208,10 @@ class RunningWorkers {
     await Promise.race([ready, this.#runs]);
   }
 
-  /** Waits until the deadline, or until Redis is down for too long. BullMQ's own close might never end then. */
+  /**
+   * Closes the workers. Waits until the deadline, or until Redis is down for too long, when BullMQ's own close might
+   * never end.
+   */
   async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
     const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
@@ -212,7 +219,8 @@ class RunningWorkers {
     deadline.catch(() => undefined); // the signal is aborted below, which rejects this promise
     const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
     const outcome = await Promise.race([closed, deadline, lost]);
-    // A look that is cut off loses wakes, which the sweeper finds. Redis may be frozen, so this wait is short.
+    // If a look for due wakes is cut off, its wakes are lost until the sweeper finds them. Redis may be frozen, so this
+    // wait is short.
     const looks = Promise.all(this.#lanes.map((lanes) => lanes.close()));
     if (outcome === 'closed') await Promise.race([looks, sleep(LAST_LOOK_MS, undefined, { ref: false })]);
     ended.abort();
@@ -221,7 +229,9 @@ class RunningWorkers {
   }
 }
 
-/** Resolves when the connection was down for `GIVE_UP_MS` without a break. Never after the signal was aborted. */
+/**
+ * Resolves when the connection was down for `GIVE_UP_MS` without a break. Never resolves after the signal was aborted.
+ */
 async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;

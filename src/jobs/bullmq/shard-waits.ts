@@ -9,16 +9,16 @@ import type { QueueSet } from './queue-set.ts';
 export interface ShardWait {
   readonly queue: QueueName;
   readonly shard: number;
-  /** Undefined if no job waits. Apart from clock skew, never too large. */
+  /** Wait of the oldest job in ms. Undefined if no job waits. Apart from clock skew, the value is never too large. */
   readonly waitMs: number | undefined;
 }
 
 export type QueueReader = Pick<Redis, 'hmget' | 'lrange' | 'xrevrange' | 'zrangebyscore'>;
 
 /**
- * Reads only a few jobs of each priority, so the cost does not grow with the queues. The worst case took 85 ms of a
- * core: 48 queues with 16 priorities, and no job with a known time. Times come from three clocks: of the adding
- * process, Redis, and this process.
+ * Measures how long the oldest job of each shard has waited. Only a few jobs of each priority are read, so the cost
+ * does not grow with the queues. The worst case took 85 ms of a core: 48 queues with 16 priorities, and no job with a
+ * known time. The times come from three clocks: those of the process that added the job, of Redis, and of this process.
  */
 export async function readShardWaits(queues: QueueSet, redis: QueueReader, dueWakes: DueWakes): Promise<ShardWait[]> {
   const now = Date.now();
@@ -39,7 +39,8 @@ async function readOldestSince(jobs: Queue, redis: QueueReader, now: number): Pr
     listReclaimed(jobs, redis),
     listPrioritized(jobs, redis),
   ]);
-  // Read once, and after the ids. A job that came back in between would look older than all events.
+  // Read once, and after the ids. If a job came back between the two reads, it would otherwise look older than all
+  // events.
   let arrivals: Promise<Arrivals> | undefined;
   const reader: JobReader = { jobs, redis, now, readArrivals: () => (arrivals ??= readArrivals(jobs, redis)) };
   const sinces = await Promise.all([reclaimed, ...prioritized].map((ids) => dateOldest(ids, reader)));
@@ -51,27 +52,31 @@ function findEarliest(times: readonly (number | undefined)[]): number | undefine
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** BullMQ's score of a delayed job is its due time multiplied by this, plus a counter. */
+/** BullMQ's score of a delayed job is its due time multiplied by this number, plus a counter. */
 const DELAY_SCORE = 2 ** 12;
 
-/** BullMQ moves a due job to the waiting ones only when a worker takes another job. */
+/**
+ * Due time of the oldest delayed job. BullMQ moves a due job to the waiting jobs only when a worker takes another job.
+ */
 async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promise<number | undefined> {
   const due = (now + 1) * DELAY_SCORE - 1;
   const [, score] = await redis.zrangebyscore(jobs.toKey('delayed'), 0, due, 'WITHSCORES', 'LIMIT', 0, 1);
   return score === undefined ? undefined : Math.floor(Number(score) / DELAY_SCORE);
 }
 
-/** Each priority costs one round trip. */
+/** Limit of priorities to read. Each priority costs one round trip. */
 const MAX_PRIORITIES = 16;
-/** In case the first job has no known time. */
+/** Jobs read per priority, in case the first job has no known time. */
 const MAX_HEADS = 8;
 
-/** Taken back from dead workers. All other jobs have a priority, so they are not in this list. */
+/**
+ * Lists jobs that BullMQ took back from dead workers. All other jobs have a priority, so this list does not hold them.
+ */
 function listReclaimed(jobs: Queue, redis: QueueReader): Promise<string[]> {
   return redis.lrange(jobs.toKey('wait'), 0, MAX_HEADS - 1);
 }
 
-/** The first ids of each priority, oldest first. */
+/** Lists the first job ids of each priority, oldest first. */
 async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[][]> {
   const key = jobs.toKey('prioritized');
   const heads: string[][] = [];
@@ -97,7 +102,10 @@ interface JobReader {
   readonly readArrivals: () => Promise<Arrivals>;
 }
 
-/** The first job of several waits longest, but only the times of others may be exact. */
+/**
+ * Start of the longest wait among several jobs. The first job waits longest, but perhaps only later jobs have an exact
+ * time.
+ */
 async function dateOldest([first, ...others]: readonly string[], reader: JobReader): Promise<number | undefined> {
   if (first === undefined) return undefined;
   const date = await dateJob(first, reader);
@@ -107,17 +115,18 @@ async function dateOldest([first, ...others]: readonly string[], reader: JobRead
 }
 
 interface JobDate {
-  /** If the start of the wait is not known, a later time. */
+  /** Start of the wait, or a later time if the start is not known. */
   readonly since: number;
   readonly isExact: boolean;
 }
 
 /**
- * A job that no worker has taken has waited since it was added. A job that came back from children, a delay or a dead
- * worker stores no exact time, but the queue's events have it.
+ * Finds out since when a job waits. A job that no worker has taken yet has waited since it was added. A job that came
+ * back from its children, from a delay or from a dead worker stores no exact time. The queue's events have that time.
  *
- * Two roads were not taken. A process cannot remember when it first saw an id: `doctor` has just started, and processes
- * would disagree. A field of our own cannot be written: the script that brings a parent back is BullMQ's.
+ * Two alternatives were rejected. A process cannot remember when it first saw an id: the process of `doctor` has just
+ * started, and processes would disagree. A field of our own cannot be written, because BullMQ's script brings a parent
+ * back.
  * @returns undefined if a worker took the job meanwhile
  */
 async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: JobReader): Promise<JobDate | undefined> {
@@ -130,20 +139,20 @@ async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: Job
   return { since: arrivedAt ?? completeSince, isExact: arrivedAt !== undefined };
 }
 
-/** The field `delay` of the job itself is 0 when the delay has ended. */
+/** Reads the delay from the options. The field `delay` of the job itself is 0 once the delay has ended. */
 function hasDelay(opts: string | null | undefined): boolean {
   const value = readJsonText(opts ?? '');
   return isMapping(value) && Number(value.delay) > 0;
 }
 
-/** By job id and the clock of Redis. */
+/** Times at which jobs came back to their queue, by job id and the clock of Redis. */
 interface Arrivals {
   readonly byJob: ReadonlyMap<string, number>;
-  /** A job without an event has waited for longer. Undefined if there are no events. */
+  /** Time of the oldest event. A job without an event has waited for longer. Undefined if there are no events. */
   readonly completeSince: number | undefined;
 }
 
-/** A queue keeps fewer, unless it was configured otherwise (`queue-set.ts`). */
+/** Limit of events to read. A queue keeps fewer, unless it was configured otherwise (`queue-set.ts`). */
 const MAX_EVENTS = 250;
 
 async function readArrivals(jobs: Queue, redis: Pick<Redis, 'xrevrange'>): Promise<Arrivals> {

@@ -7,10 +7,14 @@ import type { Intake } from './queue-worker.ts';
 
 const LOOK_MS = 250;
 
-/** A job that waited longer was in a crowded queue. If clocks differ, the worker looks later. */
+/**
+ * If a job waited longer than this in the queue, the queue was crowded, and due wakes are likely. If clocks differ, the
+ * worker looks for wakes later.
+ */
 const CROWDED_MS = 10;
 /**
- * A job goes on with other conversations for so long. BullMQ counts jobs, and moves delayed ones, only when a job ends.
+ * ms for which a job continues with other conversations. BullMQ counts jobs, and moves delayed ones, only when a job
+ * ends.
  */
 const LANE_MS = 30_000;
 
@@ -23,15 +27,18 @@ interface TurnLanesOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** A delivery that has ended takes the next due wake and keeps its job. A worker with room adds jobs for wakes. */
+/**
+ * Runs due wakes (wakes without a job). A job that has handled its conversation takes the next due wake. A worker with
+ * free capacity adds jobs for due wakes.
+ */
 export class TurnLanes implements Lanes {
   readonly #options: TurnLanesOptions;
-  /** One wake for each delivery that has ended its conversation. */
+  /** Takes one due wake for each job that has handled its conversation. */
   readonly #next = new TickBatch((ended: readonly undefined[]) =>
     this.#take(Math.min(ended.length, MOST_WAKES), { getJobs: false }),
   );
   #worker: Worker | undefined;
-  /** A worker with room does not look after each job. */
+  /** False: probably no wake is due, so a worker with free capacity does not look after each job. */
   #mayBeDue = false;
   #tookAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -42,7 +49,10 @@ export class TurnLanes implements Lanes {
     this.#options = options;
   }
 
-  /** Looks when the worker finds no job. One with room asks again as soon as it has taken a job. */
+  /**
+   * Looks for due wakes when the worker finds no job. A worker with free capacity asks again as soon as it has taken a
+   * job.
+   */
   serve(worker: Worker): void {
     this.#worker = worker;
     worker.on('drained', () => this.#lookSoon());
@@ -50,8 +60,9 @@ export class TurnLanes implements Lanes {
   }
 
   /**
-   * Ends before `LANE_MS` if there is no wake, the worker closes, or a wake fails or is postponed. An error belongs to
-   * the conversation of its wake, so it does not fail the job. The sweeper finds that wake.
+   * Handles due wakes within a job for `LANE_MS`. Ends earlier if no wake is due, the worker closes, or a wake fails or
+   * is postponed. An error belongs to the conversation of its wake, so it does not fail the job. The sweeper wakes that
+   * conversation again.
    */
   async work(job: Pick<Job, 'timestamp' | 'processedOn'>, handler: TurnHandler): Promise<void> {
     const startedAt = performance.now();
@@ -67,7 +78,7 @@ export class TurnLanes implements Lanes {
     }
   }
 
-  /** The worker must be closing. */
+  /** Waits for the last look. The worker must be closing. */
   async close(): Promise<void> {
     await this.#look;
   }
@@ -79,7 +90,7 @@ export class TurnLanes implements Lanes {
     }, waitMs).unref();
   }
 
-  /** For as many as the worker has room. Looks again later if more are due. */
+  /** Adds jobs for as many due wakes as the worker can run. Looks again later if more are due. */
   async #lookNow(): Promise<void> {
     this.#timer = undefined;
     if (this.#isClosing) return;
@@ -90,14 +101,14 @@ export class TurnLanes implements Lanes {
     if (this.#mayBeDue && room > 0) this.#lookSoon();
   }
 
-  /** One plain command, because the script would run several. */
+  /** True if no wake is due. Asks by one plain command, because the script would run several. */
   async #knowsNone(): Promise<boolean> {
     if (this.#mayBeDue) return false;
     const { dueWakes, queue } = this.#options;
     return (await dueWakes.count(queue).catch(() => undefined)) === 0;
   }
 
-  /** While the worker closes, and after an error, takes none. The sweeper finds a lost wake. */
+  /** Takes due wakes. Takes none while the worker closes, and after an error. The sweeper replaces a lost wake. */
   async #take(most: number, options: { readonly getJobs: boolean }): Promise<readonly DueWake[]> {
     const { dueWakes, queue, report } = this.#options;
     if (this.#isClosing) return [];

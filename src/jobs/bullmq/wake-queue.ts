@@ -25,7 +25,7 @@ import { readShardWaits, type ShardWait } from './shard-waits.ts';
 interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;
   readonly onError: QueueErrorListener;
-  /** For clients: every call ends within a second, and throws `redis_unavailable` if Redis does not answer. */
+  /** True for clients: every call ends within a second, and throws `redis_unavailable` if Redis does not answer. */
   readonly failsFast?: boolean;
 }
 
@@ -35,27 +35,35 @@ export interface OpenWakeQueue extends WakeQueue {
   reportQueues(): Promise<QueueReport[]>;
   readHour(): Promise<QueueHour[]>;
   reportInbox(): Promise<InboxReport>;
-  /** Waits at most a second for the first connect. Without it, calls of `listQueues` may fail. */
+  /** Waits at most a second for the first connect. Calls of `listQueues` before that may fail. */
   connect(): Promise<void>;
   listQueues(): BoardQueue[];
   close(): Promise<void>;
 }
 
-/** The type of BullMQ's queue stays in this room. */
+/** A queue for the pages of the fleet. This interface keeps the type of BullMQ's queue inside this folder. */
 export interface BoardQueue {
   readonly shard: number;
   readonly queue: object;
 }
 
-/** Such a wake will still be delivered. The worker of an active one may be dead. */
+/** States of a job that will still be delivered. An active job is not among them, because its worker may be dead. */
 const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
 
-/** The caller needs the rest of its second for other work. A wake that arrives later does no harm. */
+/**
+ * ms for a call. The caller has one second, and needs the rest for other work. A wake that arrives later does no harm.
+ */
 const FAIL_FAST_MS = 900;
-/** A report is slow because Redis lists all its clients for each shard. An erase reads all jobs that wait. */
+/**
+ * ms for a report or an erase. A report is slow because Redis lists all its clients for each shard. An erase reads all
+ * jobs that wait.
+ */
 const REPORT_MS = 10_000;
 
-/** Calls throw `redis_full` if Redis is full, and with `failsFast` `redis_unavailable` if it does not answer. */
+/**
+ * Opens the queue of wakes. Calls throw `redis_full` if Redis is full, and with `failsFast` `redis_unavailable` if
+ * Redis does not answer.
+ */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, prefix, onError, failsFast = false } = options;
   const connection = openQueueConnection(options);
@@ -78,14 +86,14 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         const queue = queues.of(WAKE_JOBS[kind].queue, conversation);
         const isDue = kind === 'turn' && (await dueWakes.has(queue, { conversation, wake }));
         if (!isDue && !PENDING_STATES.has(await queue.getJobState(jobIdOf(wake)))) return false;
-        // Idle workers wait for this marker. The worker that removed it may have died, and others would notice the job
-        // only after seconds. An error is ignored, because the answer is known.
+        // Idle workers wait for this marker. The worker that removed it may have died, and other workers would notice
+        // the job only after seconds. An error is ignored, because the result of this function is already known.
         await connection.zadd(queue.toKey('marker'), 0, '0').catch(() => undefined);
         return true;
       });
     },
     async eraseJobs(...erased) {
-      // A Redis that is away is noticed as fast as by other calls.
+      // An erase has a longer limit. This PING notices an unreachable Redis as fast as other calls do.
       await callWithinBudget(connection, () => connection.ping());
       await callWithinBudget(connection, () => eraser.erase(...erased), REPORT_MS);
     },
@@ -113,7 +121,9 @@ const callNamed: Call = async (_connection, run) => {
   }
 };
 
-/** The budget includes the first connect, but a lost connection fails the call at once. */
+/**
+ * Limits the time of a call. The budget includes the first connect. If the connection was lost, the call fails at once.
+ */
 async function callWithinBudget<T>(
   connection: QueueConnection,
   run: () => Promise<T>,
@@ -121,7 +131,7 @@ async function callWithinBudget<T>(
 ): Promise<T> {
   const budget = new AbortController();
   const { promise: end, reject } = Promise.withResolvers<never>();
-  // `AbortSignal.timeout` cannot be stopped. It would abort after each call, and cost more than the call.
+  // `AbortSignal.timeout` cannot be stopped. Its abort would run after each call, and cost more than the call.
   const timer = setTimeout(() => {
     budget.abort();
     reject(budget.signal.reason);
@@ -151,7 +161,7 @@ const ALL = ['wait', 'prioritized', 'delayed', 'waiting-children', ...ENDED] as 
 const BATCH = 200;
 
 /**
- * Finds jobs by texts in their data, which stays in Redis: most jobs belong to other conversations.
+ * Finds jobs by texts in their data. The data stays in Redis, because most jobs belong to other conversations.
  * KEYS: jobs. ARGV: texts. Reply: positions in KEYS
  */
 const FIND_JOBS = [
@@ -170,7 +180,10 @@ interface Place {
   readonly prefix: string | undefined;
 }
 
-/** Removes what the queues hold of erased conversations. A running job is removed as soon as it ends. */
+/**
+ * Removes all jobs, wakes and events of erased conversations from the queues. A running job is removed as soon as it
+ * ends.
+ */
 class JobEraser {
   readonly #place: Place;
   readonly #queues: QueueSet;
@@ -235,7 +248,7 @@ class JobEraser {
     return found;
   }
 
-  /** Events repeat the id of a job, and what it returned or why it failed. */
+  /** Removes events of a conversation's jobs. Events repeat the id of a job, and what it returned or why it failed. */
   async #eraseEvents(key: string, conversations: readonly ConversationRef[], jobs: ReadonlySet<string>): Promise<void> {
     const { connection } = this.#place;
     const texts = conversations.map(({ id }) => JSON.stringify(id));
@@ -255,7 +268,10 @@ class JobEraser {
   }
 }
 
-/** Jobs of the inbox name a conversation by `conversation`, others by `id`. Without a tenant: the default one. */
+/**
+ * Job data that names a conversation: in the inbox by `conversation`, elsewhere by `id`. Without a tenant, the default
+ * tenant is meant.
+ */
 interface Named {
   readonly tenant?: unknown;
   readonly conversation?: unknown;

@@ -23,10 +23,10 @@ import { classifyAiSdkError } from './call-errors.ts';
 import { type AiSdkPrompt, writePromptInSlices } from './prompt.ts';
 import { mergeProviderOptions, type ProviderOptions, type ProviderTraits, traitsOf } from './provider-traits.ts';
 
-/** A language model of the AI SDK, by the newest version of its specification or the one before. */
+/** A language model of the AI SDK, in the newest or the previous version of its specification. */
 export type AiSdkLanguageModel = LanguageModelV4 | LanguageModelV3;
 
-/** Settings of every request, as the AI SDK names them. A model may ignore those that it does not support. */
+/** Settings of every request, as the AI SDK names them. A model may ignore settings that it does not support. */
 export type AiSdkSettings = Pick<
   LanguageModelV4CallOptions,
   | 'temperature'
@@ -51,9 +51,9 @@ export interface AiSdkModelOptions {
   readonly catalogue?: Catalogue;
   /** Limits that all workers obey together for the calls of this model. */
   readonly gate?: GateSettings;
-  /** Settings of every request (default: those of the provider). */
+  /** Settings of every request (default: the provider's settings). */
   readonly settings?: AiSdkSettings;
-  /** Options of single providers, by provider. `thinking` of Anthropic, for example, belongs here. */
+  /** Options of single providers, by provider. For example, `thinking` of Anthropic belongs here. */
   readonly providerOptions?: ProviderOptions;
   /**
    * Tools that the provider itself runs, such as a web search. Their calls and results stay in the provider's items.
@@ -99,12 +99,12 @@ function checkModel(model: unknown): void {
   );
 }
 
-/** Factor for an unknown tokenizer: that of Claude, whose counts differ most. */
+/** Upper bound factor for an unknown tokenizer: the factor of Claude, whose counts differ most. */
 const UNKNOWN_FACTOR = 1.35;
 
 /**
- * The id names the provider, because answers of its model must not go to the same model elsewhere. Without a wire
- * format, new versions are checked by the rules of every format.
+ * Profile of the model. Its id names the provider, because answers of the model must not be sent to the same model
+ * elsewhere. If no wire format is known, new versions are checked by the rules of every format.
  */
 function readProfile(
   { provider, modelId }: AiSdkLanguageModel,
@@ -166,7 +166,7 @@ async function answerRequest(caller: Caller, request: WatchedRequest): Promise<M
   };
 }
 
-/** `writePromptInSlices` has written the parts in which the two versions differ. */
+/** The cast is safe, because `writePromptInSlices` has written the parts in which the two versions differ. */
 async function openStream(
   model: AiSdkLanguageModel,
   sent: LanguageModelV4CallOptions,
@@ -177,7 +177,10 @@ async function openStream(
   return readParts(stream);
 }
 
-/** Leaves out the part before the provider's first event, so that a silent provider is noticed. */
+/**
+ * Leaves out the part `stream-start`, which the package sends before the provider's first event. So a silent provider
+ * is noticed.
+ */
 async function* readParts(
   stream: ReadableStream<LanguageModelV4StreamPart>,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
@@ -217,8 +220,8 @@ function nameChoice(given: NonNullable<AiSdkSettings['toolChoice']>): ToolChoice
 }
 
 /**
- * Turns Claude's thinking off if the request could not be answered with it (wire rule A7). The package adds the budget
- * of thinking to the output limit, so the budget is subtracted before.
+ * Turns Claude's thinking off if Claude could not answer the request with thinking (wire rule A7). The AI SDK package
+ * adds the budget of thinking to the output limit, so the budget is subtracted here.
  */
 function fitThinking(
   given: Required<Pick<Body, 'maxOutputTokens' | 'providerOptions'>> & Pick<Body, 'reasoning'>,
@@ -231,7 +234,7 @@ function fitThinking(
   const thinking = providerOptions[name]?.['thinking'];
   const budget = Number(readSafely(thinking, 'budgetTokens') ?? 0);
   const isOn = thinking !== undefined || reasoning !== undefined;
-  // With adaptive thinking, the model itself may call a tool without thinking.
+  // With adaptive thinking, the model may call a tool without thinking.
   const isRefused = lacks === 'recorded' || (lacks === 'any' && readSafely(thinking, 'type') !== 'adaptive');
   if (isOn && (isRefused || budget >= maxOutputTokens)) {
     const off = mergeProviderOptions(providerOptions, { [name]: { thinking: { type: 'disabled' } } });
@@ -250,7 +253,7 @@ function checkBody(
     const form = describe(`messages[${last}]`);
     throw new ModelError(
       'invalid',
-      `the request breaks the wire rule X4: messages[${last}]: the model cannot answer it`,
+      `the request ends with a message of the assistant (messages[${last}]), which the model cannot answer (wire rule X4)`,
       { code: 'X4', form },
     );
   }

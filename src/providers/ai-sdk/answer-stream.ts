@@ -11,7 +11,7 @@ interface AiSdkAnswer {
   readonly toolCalls: readonly ToolCall[];
   readonly end: NonNullable<ModelAnswer['end']>;
   readonly usage: ModelUsage | undefined;
-  /** Parts with the provider's metadata, as a later prompt takes them. */
+  /** Parts of the answer with the provider's metadata, in the form of a later prompt. */
   readonly items: readonly RawItem[];
 }
 
@@ -19,7 +19,7 @@ type TextPart = Extract<LanguageModelV4StreamPart, { type: `${'text' | 'reasonin
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
 /**
- * Builds an answer from the parts of a stream, without generated files and sources.
+ * Builds an answer from the parts of a stream. Generated files and sources are left out.
  * @throws ModelError if the stream ends without a whole answer, or with an error that only its finish reason names
  */
 export async function readAnswerStream(
@@ -40,9 +40,9 @@ interface OpenBlock {
 class AnswerReader {
   readonly #listeners: PieceListeners;
   readonly #items: object[] = [];
-  /** A text and a reasoning may have the same id, so the key has the type, too. */
+  /** Open blocks by type and id, because a text and a reasoning may have the same id. */
   readonly #open = new Map<string, OpenBlock>();
-  /** Calls that turnfold runs, in the order in which they started. */
+  /** Ids of the calls that turnfold runs, in the order in which the calls started. */
   readonly #calls: string[] = [];
   #finish: Finish | undefined;
 
@@ -142,7 +142,7 @@ class AnswerReader {
   }
 }
 
-/** Metadata of an answer's part becomes an option of the same part in a later prompt. */
+/** Keeps the metadata of an answer's part as options, which the same part has in a later prompt. */
 function withOptions({ providerMetadata }: { readonly providerMetadata?: object }): { providerOptions?: object } {
   return providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
 }
@@ -159,7 +159,8 @@ const RAW_ENDS: ReadonlyMap<string, AiSdkAnswer['end']> = new Map(
 
 function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUsage | undefined): AiSdkAnswer['end'] {
   const paid = usage && { usage };
-  // Version 3 has no reason `interrupted`. A broken stream has the reason `other`, without the provider's own.
+  // In version 3, there is no reason `interrupted`. A broken stream has the reason `other`, and no reason by the
+  // provider.
   const isBroken = reason?.unified === 'interrupted' || (reason?.unified === 'other' && reason.raw === undefined);
   if (reason === undefined || isBroken)
     throw new ModelError('retry', 'the stream ended before the answer was complete', paid);
@@ -179,7 +180,7 @@ function readEnd(reason: LanguageModelV4FinishReason | undefined, usage: ModelUs
   }
 }
 
-/** Reasoning stays in the context only if a part of it has metadata. No provider accepts reasoning back without. */
+/** Reasoning without any metadata does not count as kept, because no provider accepts it back. */
 function readUsage(
   { inputTokens, outputTokens }: LanguageModelV4Usage,
   items: readonly RawItem[],

@@ -5,7 +5,8 @@ import { ERROR_CHARACTERS, type FailedCall } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
 /**
- * Errors that no provider caused. Names match, but not classes: a process may hold several versions of the packages.
+ * Errors that no provider caused, by their names. Classes are not compared, because a process may hold several versions
+ * of the packages.
  */
 const SETTING_ERRORS: Readonly<Record<string, string>> = {
   AI_LoadAPIKeyError: 'the API key of the provider is not set',
@@ -21,7 +22,7 @@ const SETTING_ERRORS: Readonly<Record<string, string>> = {
 export function classifyAiSdkError(given: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   if (isModelError(given)) return given;
-  // The SDK's own retries wrap the last error, if a custom provider uses them.
+  // If a custom provider uses the SDK's own retries, they wrap the last error.
   const error = isMapping(given) && given['name'] === 'AI_RetryError' ? given['lastError'] : given;
   const { name, cause } = isMapping(error) ? error : {};
   const words = typeof name === 'string' && Object.hasOwn(SETTING_ERRORS, name) ? SETTING_ERRORS[name] : undefined;
@@ -29,7 +30,10 @@ export function classifyAiSdkError(given: unknown, { signal, describe }: FailedC
   return classifyFailure(readFailure(error), Date.now(), describe);
 }
 
-/** Any other error may quote model output, which must not be matched against the table of errors. */
+/**
+ * Reads an error of a provider. Any other error may quote model output, which must not be matched against the table of
+ * errors.
+ */
 function readFailure(error: unknown): ProviderFailure {
   if (typeof error === 'string') return { message: error };
   if (!isMapping(error)) return { message: '' };
@@ -41,7 +45,7 @@ function readFailure(error: unknown): ProviderFailure {
   const aws = headers['x-amzn-errortype'];
   const awsType = typeof aws === 'string' ? aws.split(':')[0] : undefined;
   return {
-    // A package guesses the status of an error inside a stream, so only that of a whole response counts.
+    // The status counts only for a whole response. Inside a stream, the package guesses the status of an error.
     status: 'name' in error && typeof statusCode === 'number' ? statusCode : undefined,
     type: body.type ?? type ?? awsType,
     code: body.code ?? code,
@@ -50,7 +54,7 @@ function readFailure(error: unknown): ProviderFailure {
   };
 }
 
-/** Names of the gateway's errors begin with `Gateway`. */
+/** True for an error of a provider or of the gateway. Names of the gateway's errors begin with `Gateway`. */
 function isApiError(name: unknown): boolean {
   return name === 'AI_APICallError' || String(name).startsWith('Gateway');
 }
@@ -61,7 +65,7 @@ interface ErrorBody {
   readonly code?: unknown;
 }
 
-/** Providers nest the error differently, and Gemini puts it into a list. */
+/** Reads the error of a body. Providers nest the error in different ways, and Gemini puts it into a list. */
 function readErrorBody(text: unknown): ErrorBody {
   if (typeof text !== 'string' || text.length > ERROR_CHARACTERS) return {};
   const body = readJsonText(text);

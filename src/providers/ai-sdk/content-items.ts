@@ -7,7 +7,10 @@ import type { ArrangedAssistant, WireCall } from '../../wire/wire-request.ts';
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 type AssistantPart = AssistantContent[number];
 
-/** Writes a message as the parts of its own provider with their metadata, or as text and calls if it was edited. */
+/**
+ * Writes a message as its provider's own parts with their metadata. If the message was edited, it becomes text and
+ * calls.
+ */
 export function writeAssistant(item: ArrangedAssistant): AssistantContent {
   const { raw, text, calls } = item;
   if (raw !== undefined && saysTheSame(raw, item)) {
@@ -22,7 +25,8 @@ function writeCall({ id, name, input }: WireCall, providerOptions?: SharedV4Prov
 }
 
 /**
- * Leaves out reasoning at the end: providers refuse reasoning without the item that it belongs to (wire rules A7, R2).
+ * Writes the provider's own parts without reasoning at the end. Providers refuse reasoning without the item that it
+ * belongs to (wire rules A7, R2).
  */
 function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): AssistantContent {
   const answered = new Set(raw.filter(({ type }) => type === 'tool-result').map(({ toolCallId }) => toolCallId));
@@ -35,18 +39,24 @@ function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): Ass
     const options = readOptions(item, isReasoned);
     if (isAgentCall(item)) return writeCall(calls[call++] as WireCall, options);
     const { providerOptions: _, ...rest } = item;
-    // The provider wrote this part, and its package accepts its own parts back.
+    // The provider wrote this part, and the provider's package accepts its own parts.
     return { ...rest, ...(options && { providerOptions: options }) } as unknown as AssistantPart;
   });
 }
 
-/** Providers refuse blank texts and unanswered calls of their tools (wire rule A11). Gemini signs blank texts. */
+/**
+ * False for blank texts and unanswered calls of the provider's tools, which providers refuse (wire rule A11). Gemini
+ * signs blank texts, so signed ones are sent.
+ */
 function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   if (item['providerExecuted'] === true) return answered.has(item['toolCallId']);
   return item.type !== 'text' || item['providerOptions'] !== undefined || !isBlank(String(item['text']));
 }
 
-/** An item of OpenAI's Responses API may have its id only behind its reasoning (wire rule R3). */
+/**
+ * Reads the options of a part. An item of OpenAI's Responses API may have its id only after its reasoning (wire rule
+ * R3).
+ */
 function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOptions | undefined {
   const options = item['providerOptions'] as SharedV4ProviderOptions | undefined;
   if (options === undefined || isReasoned) return options;
@@ -54,7 +64,7 @@ function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOption
   return Object.fromEntries(kept.filter(([, own]) => Object.keys(own).length > 0));
 }
 
-/** True for a call that turnfold runs. The provider runs the others, such as a web search. */
+/** True for a call that turnfold runs. The provider runs other calls, such as a web search. */
 export function isAgentCall(item: RawItem): boolean {
   return item.type === 'tool-call' && item['providerExecuted'] !== true;
 }

@@ -20,8 +20,9 @@ interface AiSdkPromptOptions {
 }
 
 /**
- * - `recorded`: thinking that the model wrote in the current tool loop can no longer be sent.
- * - `any`: a call of the loop has no thinking, because the model or another one wrote none.
+ * Thinking that is missing in the current tool loop.
+ * - `recorded`: thinking that the model wrote can no longer be sent.
+ * - `any`: a call has no thinking, because its model wrote none.
  */
 type LackingThinking = 'recorded' | 'any' | 'none';
 
@@ -29,7 +30,7 @@ export interface AiSdkPrompt {
   readonly messages: readonly LanguageModelV4Message[];
   readonly tools: ArrangedRequest['tools'];
   readonly prefix: string;
-  /** Thinking that the current tool loop lacks, which Claude requires (wire rule A7). */
+  /** Missing thinking of the current tool loop, which Claude requires (wire rule A7). */
   readonly lacks: LackingThinking;
 }
 
@@ -70,7 +71,7 @@ export function* writePromptInSlices(request: WireRequest, options: AiSdkPromptO
 }
 
 /**
- * Joins adjacent assistant messages, because Gemini takes a call only behind a user message or results. Claude takes
+ * Joins adjacent assistant messages, because Gemini accepts a call only after a user message or results. Claude accepts
  * thinking only at the start of a message (wire rule A7).
  */
 function addMessage(
@@ -89,7 +90,7 @@ function addMessage(
   } else messages.push({ role: 'assistant', content: writeAssistant(item) });
 }
 
-/** Replaces a picture or a file that the model cannot fetch by a text. */
+/** Replaces a picture or a file by a text, if the model cannot fetch it. */
 function fitPart(part: SentPart, { supportedUrls }: AiSdkPromptOptions): SentPart {
   if (part.kind === 'image_url' && !isFetched('image/*', part.url, supportedUrls)) {
     return textPart('(a picture that the model cannot fetch is not shown)');
@@ -149,7 +150,7 @@ interface WrittenResult {
   readonly shownLater: readonly SentPart[];
 }
 
-/** The result of a failed call holds only text (wire rule A12). */
+/** Writes a result. The result of a failed call holds only text (wire rule A12). */
 function writeResult(item: ArrangedResult, toolName: string, options: AiSdkPromptOptions): WrittenResult {
   const { callId, isError } = item;
   const parts = item.parts.map((part) => (isError ? hidePicture(part) : fitPart(part, options)));
@@ -203,7 +204,8 @@ function markPrefixes(
 }
 
 /**
- * User messages directly behind results do not end a tool loop, because Claude gets them in the message of the results.
+ * Finds missing thinking. User messages directly after results do not end a tool loop, because Claude gets them in the
+ * message of the results.
  */
 function findLacking(items: readonly ArrangedItem[]): LackingThinking {
   const isBehindAnswer = (index: number): boolean => (items[index - 1]?.kind ?? 'assistant') === 'assistant';

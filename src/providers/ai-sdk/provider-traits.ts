@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider';
 
-/** Options of one provider, under its own name, as AI SDK models take them. */
+/** Options of one provider, under the provider's name, in the form of AI SDK models. */
 export type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
 
 /** Properties of a provider that the specification of its models does not show. */
@@ -10,15 +10,18 @@ export interface ProviderTraits {
   readonly defaults: ProviderOptions;
   /** True if the provider binds thinking to the system texts and tools before it (wire rule A8). */
   readonly bindsThinking: boolean;
-  /** True if the provider shows the pictures in tool results to the model. Others would send their bytes as text. */
+  /** True if the provider shows pictures in tool results to the model. Other providers would send the bytes as text. */
   readonly showsPicturesInResults: boolean;
-  /** True if the provider takes a system message behind other messages. */
+  /** True if the provider accepts a system message after other messages. */
   readonly takesLaterSystem: boolean;
   /** Name in `providerOptions` under which Claude's `thinking` is set. */
   readonly thinkingOptions?: string;
 }
 
-/** Compares the name and not the package, because gateways and custom providers use the names of others. */
+/**
+ * Finds the traits by the provider's name, not by its package, because gateways and custom providers use the names of
+ * other providers.
+ */
 export function traitsOf({
   provider,
   modelId,
@@ -28,10 +31,10 @@ export function traitsOf({
 }): ProviderTraits {
   const isBedrock = /bedrock/i.test(provider);
   const isClaude = /claude/i.test(modelId) || /anthropic/i.test(provider);
-  // Older Gemini models take only text in results.
+  // Older Gemini models accept only text in results.
   const isNewGemini = /gemini-(?:[3-9]|\d\d)/i.test(modelId);
   const isResponses = /responses/i.test(provider);
-  // Bedrock refuses cache points of models that it does not cache.
+  // Bedrock refuses cache points for models that it does not cache.
   const isMarkedOnBedrock = isBedrock && /claude|nova/i.test(modelId);
   return {
     ...(isClaude && !isBedrock && { cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } } }),
@@ -45,7 +48,7 @@ export function traitsOf({
   };
 }
 
-/** Settings of `over` win. */
+/** Merges options. Settings of `over` replace those of `base`. */
 export function mergeProviderOptions(base: ProviderOptions, over: ProviderOptions = {}): ProviderOptions {
   const names = new Set([...Object.keys(base), ...Object.keys(over)]);
   return Object.fromEntries([...names].map((name) => [name, { ...base[name], ...over[name] }]));

@@ -50,7 +50,7 @@ export interface AnthropicModelOptions extends AnthropicConnection, ModelOptions
 }
 
 /**
- * A model of Anthropic's Messages API. Answers are streamed, because networks cut connections that are idle during a
+ * A model of Anthropic's Messages API. Answers are streamed, because networks close connections that are idle during a
  * long answer.
  * @throws invalid_config for an option that the model does not accept, with the field
  */
@@ -146,12 +146,15 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Asks the API to compact the request that `generate` would send. The same start uses the provider's prompt cache. */
+/**
+ * Asks the API to compact the request that `generate` would send. Both requests start in the same way, so the
+ * provider's prompt cache is used.
+ */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { client, profile, options } = caller;
   const answerable = { ...request, messages: endWithUser(request.messages) };
   const { body, describe } = await renderAnthropicRequest(caller, answerable);
-  // A compaction calls no tool, so none may be forced.
+  // A compaction calls no tool, so no tool may be forced.
   const { toolChoice: _, ...others } = options;
   const parameters = writeParameters(others, profile, body, request);
   const sent = { ...body, ...parameters, compaction: { type: 'summarize' as const } };
@@ -163,13 +166,16 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
   return { ...readCompaction(message, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 
-/** Newer models refuse a last message of the assistant (wire rule X4). The documentation excepts no compactions. */
+/**
+ * Newer models refuse a request that ends with an assistant message (wire rule X4). The documentation makes no
+ * exception for compactions.
+ */
 function endWithUser(messages: readonly Message[]): readonly Message[] {
   return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
 }
 
 function readCompaction(message: BetaMessage, model: string): ModelCompaction {
-  // A proxy may answer with an error page in place of a message.
+  // A proxy may answer with an error page instead of a message.
   if (!Array.isArray((message as Partial<BetaMessage> | null)?.content))
     throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
   const { content, stop_reason: reason } = message;

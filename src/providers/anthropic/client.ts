@@ -5,18 +5,18 @@ import { isMapping } from '../../domain/parse.ts';
 import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
-/** Without an address, the SDK would send the key to one from an environment variable. */
+/** Default address. Without an address, the SDK would send the key to an address from an environment variable. */
 const BASE_URL = 'https://api.anthropic.com';
 
 export interface AnthropicConnection {
   /** API key of the Anthropic account, which the client sends with each request. */
   readonly apiKey: string;
-  /** Address of a gateway or a compatible server. Default: Anthropic's own. */
+  /** Address of a gateway or a compatible server. Default: Anthropic's own address. */
   readonly baseUrl?: string;
 }
 
 /**
- * Decodes an event as the SDK does, which skips events without a name.
+ * Decodes an event as the SDK does. The SDK skips events without a name.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
 export function decodeAnthropicEvent(
@@ -26,7 +26,7 @@ export function decodeAnthropicEvent(
 ): Anthropic.MessageStreamEvent | undefined {
   if (name === 'error') throw readStreamError(data, headers);
   if (name === undefined || name === 'ping' || data === '') return undefined;
-  // The cast is safe: the reader checks every field that it reads.
+  // The cast is safe, because the reader checks every field that it reads.
   return JSON.parse(data) as Anthropic.MessageStreamEvent;
 }
 
@@ -55,7 +55,7 @@ export function openAnthropicClient(
     apiKey,
     baseURL: baseUrl,
     webhookKey: null,
-    // An environment variable could make the SDK record message contents in its spans.
+    // Without this setting, an environment variable could make the SDK record message contents in its spans.
     openTelemetry: { traces: { contentMode: 'metadata_only' } },
   });
   return dropForeignHeaders(client);

@@ -5,7 +5,7 @@ import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body
 import type { AnthropicOptions } from '../../wire/anthropic/render.ts';
 import { holdsFor, isForced, isMoreEffort } from '../check-options.ts';
 
-/** The renderer decides for each request if the model may think. */
+/** Options for the renderer, which decides for each request whether the model may think. */
 export function renderOptionsOf({ thinking }: ModelOptions, { abilities }: ModelProfile): AnthropicOptions {
   const written = thinking === undefined ? undefined : writeThinking(thinking, abilities);
   const off = howToTurnOff(abilities);
@@ -33,7 +33,7 @@ function howToTurnOff({ defaultThinking, thinking = [] }: ModelAbilities = {}): 
   return thinking.includes('between_tools') ? 'between_tools' : 'never';
 }
 
-/** A model that always thinks keeps its thinking. */
+/** Options without thinking. A model that always thinks keeps its thinking. */
 export function turnThinkingOff(options: AnthropicOptions): AnthropicOptions {
   const { thinking: _, ...kept } = options;
   const { off = 'omit' } = options;
@@ -44,7 +44,7 @@ export function turnThinkingOff(options: AnthropicOptions): AnthropicOptions {
 type Parameters = Partial<
   Pick<Anthropic.MessageCreateParams, 'stop_sequences' | 'output_config' | 'tool_choice' | 'service_tier'>
 > & {
-  // The SDK's types leave these two out, because newer models refuse them.
+  // Newer models refuse these two fields, so the SDK's types leave them out.
   readonly temperature?: number;
   readonly top_p?: number;
 };
@@ -81,7 +81,7 @@ function isThinkingOff(thinking: AnthropicThinking | undefined): boolean {
 
 type SentEffort = NonNullable<Anthropic.OutputConfig['effort']>;
 
-/** `checkOptions` has refused the efforts that Anthropic's API does not have. */
+/** Converts an effort. `checkOptions` has already refused efforts that Anthropic's API does not have. */
 function fitEffort(effort: Effort, most: Effort | undefined): SentEffort {
   return (most !== undefined && isMoreEffort(effort, most) ? most : effort) as SentEffort;
 }

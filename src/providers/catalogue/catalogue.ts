@@ -3,7 +3,7 @@ import type { ModelProfile } from '../../domain/model.ts';
 import type { ModelAbilities, ModelOptions } from '../../domain/model-options.ts';
 import data from './models.json' with { type: 'json' };
 
-/** Model profiles by `provider/model`. Add your own with `extendCatalogue`. */
+/** Model profiles by `provider/model`. Add profiles with `extendCatalogue`. */
 export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
 
 /** A provider whose models are called through the Chat Completions API. */
@@ -22,7 +22,7 @@ interface CatalogueData {
   readonly readOn: string;
   readonly sources: Readonly<Record<string, string>>;
   readonly providers: Readonly<Record<string, CatalogueProvider>>;
-  /** Facts that several models share. A model replaces single facts, and single abilities. */
+  /** Facts that several models share, by family. A model overrides single facts, and single abilities. */
   readonly families: Readonly<Record<string, Facts>>;
   readonly models: Readonly<Record<string, Facts & { readonly family: string; readonly sources: readonly string[] }>>;
 }
@@ -31,8 +31,8 @@ interface CatalogueData {
  * The facts of `models.json`. Prices are in US dollars per million tokens, `cacheWrite` for the shortest retention.
  * - OpenAI's newer models limit input (922,000 or 272,000 tokens) and output. Their window is the input limit plus the
  *   reserve for output.
- * - Anthropic and others publish no tokenizer. Claude models up to 4.6 count 20 to 33 % more than o200k_base
- *   (`tokenFactor` 1.25), newer ones about 30 % more than those (1.6).
+ * - Anthropic and other providers publish no tokenizer. Claude models up to 4.6 count 20 to 33 % more than o200k_base
+ *   (`tokenFactor` 1.25). Newer models count about 30 % more than those (1.6).
  */
 export const CATALOGUE_DATA = data as unknown as CatalogueData;
 

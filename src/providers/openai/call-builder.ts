@@ -7,7 +7,7 @@ export interface StreamedCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
-  /** Fields such as a signature that must be sent back. */
+  /** Other fields of the call that must be sent back, such as a signature. */
   readonly [field: string]: unknown;
 }
 
@@ -29,7 +29,7 @@ interface Piece {
 
 /**
  * Builds the tool calls of a Chat Completions stream. OpenAI numbers each call, and sends its id and name once.
- * Compatible servers send
+ * Compatible servers may send
  * - no number, or 0 for all calls
  * - no id, or one id for all calls
  * - the name in every piece
@@ -38,7 +38,7 @@ interface Piece {
 export class CallBuilder {
   readonly #calls: OpenCall[] = [];
 
-  /** Returns the pieces of a chunk for listeners. */
+  /** Adds the pieces of a chunk, and returns them for listeners. */
   add(pieces: readonly unknown[]): ToolCallPiece[] {
     const touched = new Set<OpenCall>();
     return pieces.filter(isMapping).map((given) => {
@@ -80,9 +80,10 @@ export class CallBuilder {
 }
 
 /**
- * True if a piece with a name starts a new call, although its number or place continues one. The piece has another id,
- * or the chunk already had a piece of that call. Or the arguments of that call are complete, where `{}` may be a prefix
- * that a gateway adds.
+ * True if a piece with a name starts a new call, although its number or place continues a call.
+ * - The piece has another id than that call.
+ * - The chunk already had a piece of that call.
+ * - The arguments of that call are complete, where `{}` may be a prefix that a gateway adds.
  */
 function startsOther({ name, id, text }: Piece, call: OpenCall, touched: ReadonlySet<OpenCall>): boolean {
   if (name === '') return false;
@@ -105,7 +106,7 @@ function readPiece({ index, id, type: _, function: called, custom, ...own }: Rec
   };
 }
 
-/** A string is added as it is. Any other value holds all arguments. */
+/** Converts a piece of arguments. A string is added unchanged. Any other value holds all arguments. */
 function writePiece(given: unknown): string {
   return typeof given === 'string' ? given : mendArguments(given);
 }

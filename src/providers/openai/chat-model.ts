@@ -146,7 +146,7 @@ interface EndError {
   readonly words: string;
 }
 
-/** Values of `finish_reason` of failed answers. */
+/** Values of `finish_reason` that mean a failed answer. */
 const END_ERRORS: readonly EndError[] = [
   {
     reason: /^(?:model_)?context_(?:window|length)_exceeded$/i, // z.ai
@@ -154,27 +154,30 @@ const END_ERRORS: readonly EndError[] = [
     words: 'the answer was cut off at the end of the context window',
   },
   {
-    // OpenRouter, z.ai, DeepSeek, SGLang and vLLM, Gemini
+    // Values of OpenRouter, z.ai, DeepSeek, SGLang and vLLM, and Gemini.
     reason: /^(?:error|network_error|insufficient_system_resource|abort)$|malformed_(?:function|tool)_call/i,
     kind: 'retry',
     words: 'the provider stopped the answer with an error',
   },
 ];
 
-/** From this share of the window on, an answer without text was cut off because the request fills the window. */
+/**
+ * Share of the window. If usage reaches this share, an answer without text was cut off because the request fills the
+ * window.
+ */
 const FULL = 0.98;
 
 interface ChatEnd {
   readonly finishReason: string | null;
   readonly isEmpty: boolean;
   readonly windowTokens: number;
-  /** The server sent `data: [DONE]`. */
+  /** True if the server marked the end of its stream with `data: [DONE]`. */
   readonly isMarked: boolean;
   readonly usage: ModelUsage | undefined;
 }
 
 /**
- * A server that gives no reason, but marks the end of its stream, has sent the whole answer.
+ * Returns the finish reason. A server that gives no reason, but marks the end of its stream, has sent the whole answer.
  * @throws ModelError if the stream ended too early, or the reason is an error
  */
 function readChatEnd({ finishReason, isEmpty, windowTokens, isMarked, usage }: ChatEnd): string {

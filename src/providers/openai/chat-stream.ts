@@ -12,18 +12,18 @@ export interface StreamedChatMessage {
 
 interface StreamedChatAnswer {
   readonly message: StreamedChatMessage;
-  /** Null if no chunk gave a reason. */
+  /** Finish reason of the answer. Null if no chunk gave a reason. */
   readonly finishReason: string | null;
   /** False if no chunk held a part of an answer. */
   readonly hasAnswer: boolean;
   readonly usage: OpenAI.CompletionUsage | undefined;
-  /** OpenRouter reports an error in a choice, MiniMax in a chunk. */
+  /** Error in the stream. OpenRouter reports an error in a choice, MiniMax in a chunk. */
   readonly error: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Builds an answer from the chunks of a stream, and reports each piece. The SDK's helper keeps only the last piece of
- * `reasoning_content`, and relies on call indexes that some servers set wrongly.
+ * Builds an answer from the chunks of a stream, and reports each piece. The SDK's helper is not used: it keeps only the
+ * last piece of `reasoning_content`, and relies on call indexes that some servers set wrongly.
  */
 export class ChatReading {
   readonly #listeners: PieceListeners;
@@ -50,7 +50,7 @@ export class ChatReading {
     if (!isMapping(choice)) return;
     this.#hasAnswer = true;
     const { finish_reason, error } = choice;
-    // Some servers send an empty reason in every chunk before the last one.
+    // Some servers send an empty reason in every chunk, except in the last chunk.
     if (typeof finish_reason === 'string' && finish_reason !== '') this.#finishReason = finish_reason;
     if (isMapping(error)) this.#error = error;
     // A server that ignores `stream` sends the whole message.
@@ -61,7 +61,7 @@ export class ChatReading {
   }
 
   #addUsage(usage: unknown): void {
-    // The cast is safe: `checkUsage` drops usage whose fields are not numbers.
+    // The cast is safe, because `checkUsage` drops usage whose fields are not numbers.
     if (isMapping(usage)) this.#usage = usage as unknown as OpenAI.CompletionUsage;
   }
 
@@ -113,7 +113,7 @@ export class ChatReading {
   }
 }
 
-/** Nearly all chunks hold a piece of text and nothing else. */
+/** True for a delta with only a text. Nearly all chunks are of this form. */
 function isTextAlone(delta: Record<string, unknown>): delta is { content: string } {
   for (const name in delta) if (name !== 'content' && name !== 'role') return false;
   return typeof delta['content'] === 'string';
@@ -140,7 +140,10 @@ function isEmpty(text: unknown): boolean {
   return typeof text !== 'string' || text === '';
 }
 
-/** Appends strings and replaces objects. No server documents how to join pieces of lists (wire rule C7). */
+/**
+ * Appends strings and replaces objects. Lists are left out, because no server documents how to join their pieces (wire
+ * rule C7).
+ */
 function addFields(fields: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
     const before = fields[name];
@@ -151,10 +154,13 @@ function addFields(fields: Record<string, unknown>, delta: Readonly<Record<strin
 
 type Detail = Record<string, unknown>;
 
-/** All other fields keep the last value. */
+/** Fields of a reasoning detail whose pieces are joined. All other fields keep the last value. */
 const TEXT_FIELDS: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
-/** OpenRouter streams each detail in pieces with one `index`. Joined, they go back in the same order. */
+/**
+ * Joins the pieces of reasoning details. OpenRouter streams each detail in pieces with one `index`. The joined details
+ * are sent back in the same order.
+ */
 function addReasoningDetails(details: Detail[], pieces: readonly unknown[]): void {
   for (const piece of pieces.filter(isMapping)) {
     const last = details.at(-1);

@@ -20,7 +20,7 @@ export interface OpenAiOptions {
   readonly hasRequestHints?: boolean;
 }
 
-/** Without an address, the SDK would send the key to one from an environment variable. */
+/** Default address. Without an address, the SDK would send the key to an address from an environment variable. */
 const BASE_URL = 'https://api.openai.com/v1';
 
 /**
@@ -33,7 +33,7 @@ export function decodeOpenAiEvent(data: string, name: string | undefined, header
   const event: unknown = JSON.parse(data);
   const error = isMapping(event) ? event['error'] : undefined;
   if (name !== 'error' && !error) return event;
-  // The cast is safe: the SDK's own stream also passes values of any type to `APIError`.
+  // The cast is safe, because the SDK's own stream also passes values of any type to `APIError`.
   throw new APIError(undefined, (error ?? event) as object, undefined, headers);
 }
 
@@ -65,12 +65,12 @@ function readApiError(error: unknown): ProviderFailure {
   if (!(error instanceof APIError)) return { message: '' };
   const { status, headers, message } = error as APIError;
   const read = readErrorFields(isMapping(error.error) ? error.error : {});
-  // The SDK's own message lacks the error of the provider behind a gateway.
+  // The SDK's own message does not contain the error of the provider behind a gateway.
   return { ...read, message: `${message}\n${read.message}`, status, headers };
 }
 
 export function readErrorFields({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
-  // The error of the provider behind OpenRouter.
+  // OpenRouter puts the error of the provider behind it into `metadata.raw`.
   const raw = isMapping(metadata) ? metadata['raw'] : undefined;
   const texts = [message, raw].filter((text) => typeof text === 'string');
   return { code, type, message: texts.join('\n') };

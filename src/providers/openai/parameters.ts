@@ -72,7 +72,10 @@ export function writeChatParameters(
   };
 }
 
-/** From GPT-5.4 on, OpenAI accepts tools in Chat Completions only without reasoning, for some models never. */
+/**
+ * Says why the API would refuse tools. From GPT-5.4 on, OpenAI accepts tools in Chat Completions only without
+ * reasoning, and for some models never.
+ */
 export function findToolRefusal(profile: ModelProfile, { effort }: ModelOptions): string | undefined {
   const { id } = profile;
   const chatTools = readChatTools(profile);
@@ -83,7 +86,7 @@ export function findToolRefusal(profile: ModelProfile, { effort }: ModelOptions)
     : undefined;
 }
 
-/** Models from GPT-5.6 on reason unless the request says otherwise. */
+/** Models that reason unless the request says otherwise, from GPT-5.6 on. */
 const REASONS = /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/;
 
 function readChatTools({ id, abilities }: ModelProfile): NonNullable<ModelAbilities['chatTools']> {
@@ -119,7 +122,7 @@ interface RequestHints {
   readonly safety_identifier?: string;
 }
 
-/** Other servers than OpenAI's may refuse fields that they do not know. */
+/** Writes hints to OpenAI. Other servers may refuse fields that they do not know. */
 export function writeHints(
   { cache, safetyIdentifier }: Pick<ModelRequest, 'cache' | 'safetyIdentifier'>,
   isOpenAi: boolean,

@@ -34,14 +34,13 @@ import { ResponseReading } from './responses-stream.ts';
 
 export interface ResponsesModelOptions extends OpenAiOptions, ModelOptions {
   /**
-   * Set to false for a model without reasoning, because such a model refuses a request for encrypted reasoning. Default
-   * true.
+   * False for a model without reasoning, because such a model refuses a request for encrypted reasoning. Default true.
    */
   readonly isReasoning?: boolean;
 }
 
 /**
- * A model of OpenAI's Responses API. The server stores nothing: each request has the whole history, with encrypted
+ * A model of OpenAI's Responses API. The server stores nothing, so each request has the whole history, with encrypted
  * reasoning.
  * @throws invalid_config for an option that the model does not accept, with the field
  */
@@ -136,7 +135,7 @@ async function compactResponses(
 }
 
 function readCompaction(response: CompactedResponse, model: string): ModelCompaction {
-  // A proxy may answer with an error page in place of a response.
+  // A proxy may answer with an error page instead of a response.
   const { output, usage }: Partial<CompactedResponse> = response ?? {};
   if (!Array.isArray(output))
     throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
@@ -148,7 +147,7 @@ function readCompaction(response: CompactedResponse, model: string): ModelCompac
   return { raw, ...paid };
 }
 
-/** Reasoning stays in the context, because later requests repeat it until the next version. */
+/** Reads usage. Reasoning counts as kept output, because later requests repeat it until the next version. */
 function readResponsesUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
   const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
   return {

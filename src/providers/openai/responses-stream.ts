@@ -13,7 +13,7 @@ interface StreamedResponse extends ResponsesAnswer {
 }
 
 interface OpenItem {
-  /** From `response.output_item.added`, or from `.done` when the item is whole. */
+  /** Item from `response.output_item.added`, or from `.done` when the item is whole. */
   item: Record<string, unknown>;
   isWhole: boolean;
   text: string;
@@ -24,7 +24,7 @@ interface OpenItem {
 
 /**
  * Reads the events of a Responses stream. The last event holds the whole response, but some gateways send an empty
- * `output`. Then the items of `response.output_item.done` count, or else their pieces.
+ * `output`. In this case the items of `response.output_item.done` are used, or else the pieces of the items.
  */
 export class ResponseReading {
   readonly #describe: (refusal: string) => string;
@@ -37,7 +37,7 @@ export class ResponseReading {
     this.#items = new OutputItems(listeners);
   }
 
-  /** Returns true if the event ends the answer. @throws ModelError if the event reports an error */
+  /** Reads an event. Returns true if the event ends the answer. @throws ModelError if the event reports an error */
   add(event: unknown): boolean {
     // A gateway may send other values, and events that the SDK does not know.
     if (isMapping(event)) this.#end = this.#read(event);
@@ -56,13 +56,16 @@ export class ResponseReading {
     if (type === 'error')
       throw classifyFailure(readErrorFields({ ...event, type: undefined }), Date.now(), this.#describe);
     if (isEnd(type, event)) return finish(response, type, this.#items);
-    // The cast is safe: the items check the fields that other servers leave out.
+    // The cast is safe, because the items check the fields that other servers leave out.
     this.#items.add(event as unknown as StreamEvent);
     return undefined;
   }
 }
 
-/** The Codex backend ends with `response.done`. A server that ignores `stream` sends a response. */
+/**
+ * True for the last event. The Codex backend ends with `response.done`. A server that ignores `stream` sends a
+ * response.
+ */
 function isEnd(type: unknown, event: Readonly<Record<string, unknown>>): boolean {
   if (type === 'response.completed' || type === 'response.incomplete' || type === 'response.done') return true;
   return type === undefined && event['object'] === 'response';
@@ -82,9 +85,9 @@ function finish(given: unknown, type: unknown, items: OutputItems): StreamedResp
   const whole = list.length > 0 ? list : items.list();
   if (whole.length === 0 && !Array.isArray(output))
     throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
-  // Gateways leave the status out.
+  // Gateways may leave the status out.
   const ended = type === 'response.incomplete' ? 'incomplete' : 'completed';
-  // The cast is safe: `readResponsesAnswer` checks every field that it reads.
+  // The cast is safe, because `readResponsesAnswer` checks every field that it reads.
   return {
     ...given,
     status: typeof status === 'string' ? status : ended,
@@ -142,7 +145,7 @@ class OutputItems {
 
   #addText(place: unknown, delta: string): void {
     if (delta === '') return;
-    // The separator of `joinOutputTexts`.
+    // `joinOutputTexts` puts the same separator between texts.
     if (this.#lastText !== undefined && this.#lastText !== place) this.#listeners.onText('\n\n');
     this.#lastText = place;
     this.#find(place, 'message').text += delta;

@@ -15,7 +15,7 @@ type Type = keyof Values;
 type Value = { readonly [T in Type]: { readonly type: T; value: Values[T] } }[Type];
 type Collection = 'hash' | 'list' | 'set' | 'zset';
 
-/** Arguments are bytes. A missing one is found before the call. */
+/** A command of Redis. Arguments are texts of bytes. A missing argument is found before the call. */
 export type Command = (database: Database, ...args: string[]) => Reply;
 export type Commands = Readonly<Record<string, Command>>;
 
@@ -28,7 +28,7 @@ const EMPTY: { readonly [T in Type]: () => Values[T] } = {
   stream: () => new Stream(),
 };
 
-/** Reads between two searches for expired keys that no command asks for. */
+/** Number of reads between two searches for expired keys that no command asks for. */
 const SEARCH_EVERY = 4_096;
 
 export class Database {
@@ -50,7 +50,7 @@ export class Database {
     return this.#scriptAt ?? this.clock();
   }
 
-  /** During a script no time passes, as in Redis. */
+  /** Runs a script. As in Redis, no time passes during a script. */
   runScript<Result>(run: () => Result): Result {
     this.#scriptAt = this.clock();
     try {
@@ -84,7 +84,7 @@ export class Database {
     return value;
   }
 
-  /** A collection that is empty afterwards does not exist. */
+  /** Changes a collection. If the collection is empty afterwards, its key does not exist any more. */
   edit<T extends Collection, Result>(key: string, type: T, change: (value: Values[T]) => Result): Result {
     const value = this.make(key, type);
     const result = change(value);
@@ -108,7 +108,10 @@ export class Database {
     return existed;
   }
 
-  /** With its time of expiry. @returns false if there is no such key */
+  /**
+   * Moves or copies a key with its time of expiry.
+   * @returns false if there is no such key
+   */
   transfer(from: string, to: string, { isCopy }: { readonly isCopy: boolean }): boolean {
     const found = this.#find(from);
     if (found === undefined) return false;
@@ -125,7 +128,11 @@ export class Database {
     return this.#ends.get(key);
   }
 
-  /** @param at undefined for never. @returns false if there is no such key */
+  /**
+   * Sets the time of expiry.
+   * @param at undefined for never.
+   * @returns false if there is no such key
+   */
   expire(key: string, at: number | undefined): boolean {
     if (this.#find(key) === undefined) return false;
     if (at === undefined) return this.#ends.delete(key);

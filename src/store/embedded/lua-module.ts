@@ -3,13 +3,13 @@ import { ReplyError } from './reply.ts';
 
 export type Pointer = number;
 
-/** WebAssembly replaces these when its memory grows. */
+/** Views of the WebAssembly memory, which replaces them when it grows. */
 interface Memory {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU32: Uint32Array;
 }
 
-/** Functions of Lua 5.1, as in its manual. The auxiliary library (`luaL_`) begins with `aux`. */
+/** Functions of Lua 5.1, as in its manual. Names of the auxiliary library (`luaL_`) begin with `aux` here. */
 interface LuaFunctions {
   readonly addFunction: (call: (state: Pointer) => number, types: string) => Pointer;
   readonly stringToNewUTF8: (text: string) => Pointer;
@@ -46,7 +46,7 @@ export const LUA = { nil: 0, boolean: 1, lightuserdata: 2, number: 3, string: 4,
 export const REGISTRY = -10_000;
 export const GLOBALS = -10_002;
 
-/** A Buffer copies longer texts, and is slower for shorter ones. */
+/** Length from which a Buffer copies a text. For shorter texts a Buffer is slower than a copy by hand. */
 const COPIED_BY_HAND = 48;
 const FIRST_BYTES = 65_536;
 
@@ -70,7 +70,7 @@ export class LuaModule {
     return new LuaModule(api.module);
   }
 
-  /** a C string, which is never freed: only for names in the code */
+  /** Places a C string that is never freed, so this is only for names in the code. */
   nameOf(text: string): Pointer {
     const known = this.#names.get(text) ?? this.lua.stringToNewUTF8(text);
     this.#names.set(text, known);
@@ -81,7 +81,7 @@ export class LuaModule {
     this.lua.pushlstring(state, this.place(text), text.length);
   }
 
-  /** The copy stays until the next call. */
+  /** Copies a text into the memory of Lua. The copy stays until the next call. */
   place(text: string): Pointer {
     const bytes = text.length;
     if (bytes > this.#room.bytes) {
@@ -126,7 +126,10 @@ function nameFunctions(module: object): LuaFunctions {
 
 const MAX_DEPTH = 1_000;
 
-/** @param isNil true for `null` as nil, as in `cmsgpack.unpack`. False for a light userdata, as in `cjson.decode` */
+/**
+ * Pushes a JSON value onto the stack of Lua.
+ * @param isNil true: `null` becomes nil, as in `cmsgpack.unpack`. False: a light userdata, as in `cjson.decode`
+ */
 export function pushJson(module: LuaModule, state: Pointer, value: unknown, isNil = false): void {
   const { lua } = module;
   if (value === null || value === undefined) {
@@ -152,7 +155,7 @@ export function pushJson(module: LuaModule, state: Pointer, value: unknown, isNi
   }
 }
 
-/** As `cjson.encode` does: a table with the keys 1 to n is a list. */
+/** Encodes a Lua value as `cjson.encode` does: a table with the keys 1 to n is a list. */
 export function encodeJson(module: LuaModule, state: Pointer, at: number, depth = 0): string {
   const { lua } = module;
   if (depth > MAX_DEPTH) throw new ReplyError('ERR Cannot serialise, excessive depth');
@@ -191,7 +194,7 @@ function writeTable(module: LuaModule, state: Pointer, at: number, depth: number
   return `[${Array.from({ length: last }, (_, index) => items.get(index + 1) ?? 'null').join(',')}]`;
 }
 
-/** 14 digits, as cjson does. */
+/** Writes a number with 14 digits, as cjson does. */
 function writeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new ReplyError('ERR Cannot serialise number: must not be NaN or Inf');
   return String(Number.isInteger(value) && Math.abs(value) < 1e14 ? value : Number(value.toPrecision(14)));

@@ -5,7 +5,10 @@ import { type Reply, ReplyError, Status } from './reply.ts';
 
 type RunCommand = (name: string, args: string[]) => Reply;
 
-/** As Redis does: no libraries of files and processes, and no global variables besides those that are here. */
+/**
+ * Restricts Lua as Redis does: no libraries for files and processes, and no global variables besides those that exist
+ * here.
+ */
 const SANDBOX = [
   'io, os, package, require, module, dofile, loadfile, print, newproxy = nil',
   'setmetatable(_G, {',
@@ -34,7 +37,11 @@ export class LuaScripts {
     return loading;
   }
 
-  /** @returns the hash of the script. @throws ReplyError if it is no Lua */
+  /**
+   * Compiles a script.
+   * @returns the hash of the script.
+   * @throws ReplyError if the text is not valid Lua
+   */
   compile(script: string): string {
     const sha = sha1(script);
     if (this.#compiled.has(sha)) return sha;
@@ -51,7 +58,10 @@ export class LuaScripts {
     return sha;
   }
 
-  /** @throws ReplyError of the script */
+  /**
+   * Runs a script.
+   * @throws ReplyError of the script
+   */
   run(
     sha: string,
     { keys, args, run }: { readonly keys: string[]; readonly args: string[]; readonly run: RunCommand },

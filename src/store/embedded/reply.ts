@@ -1,4 +1,4 @@
-/** Each unit of a text is one byte (latin1). */
+/** A reply of Redis. Each UTF-16 unit of a text is one byte (latin1). */
 export type Reply = string | number | null | Status | readonly Reply[];
 
 export class Status {

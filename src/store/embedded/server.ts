@@ -30,7 +30,7 @@ const SOCKET_SETTINGS = { setNoDelay: () => undefined, setKeepAlive: () => undef
 const VERSION = '7.2.0';
 
 export class EmbeddedRedis {
-  /** Tests replace the keys between two commands. */
+  /** The keys and values. Tests replace them between two commands. */
   database = new Database();
   readonly #sessions = new Set<Session>();
   readonly #scripts: LuaScripts;
@@ -60,7 +60,7 @@ export class EmbeddedRedis {
     return new EmbeddedRedis(await LuaScripts.load());
   }
 
-  /** Its duplicates connect to the same server. */
+  /** Opens an ioredis connection. Its duplicates connect to the same server. */
   connect(): Redis {
     const serve = (stream: Duplex): void => this.serve(stream);
     class InProcessConnector extends AbstractConnector {
@@ -94,7 +94,10 @@ export class EmbeddedRedis {
     stream.once('close', () => this.#sessions.delete(session));
   }
 
-  /** @throws ReplyError */
+  /**
+   * Runs a command.
+   * @throws ReplyError
+   */
   run(word: string, args: string[]): Reply {
     const name = word.toUpperCase();
     const served = this.#served[name];
@@ -105,7 +108,10 @@ export class EmbeddedRedis {
     return command(this.database, ...args);
   }
 
-  /** @returns the number of connections that the message went to */
+  /**
+   * Publishes a message.
+   * @returns the number of connections that receive the message
+   */
   publish(channel: string, message: string): number {
     return [...this.#sessions].filter((session) => session.receive(channel, message)).length;
   }

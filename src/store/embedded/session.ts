@@ -12,10 +12,10 @@ interface Waiting {
 }
 
 const QUEUED = new Status('QUEUED');
-/** Commands that wait, and those that answer at once. */
+/** Commands that wait, each with the command that answers at once. */
 const BLOCKING: Readonly<Record<string, string>> = { BZPOPMIN: 'ZPOPMIN', BLPOP: 'LPOP', BRPOP: 'RPOP' };
 
-/** One connection. A command that waits holds back the requests behind it. */
+/** One connection to the server. A command that waits delays the requests behind it. */
 export class Session {
   readonly #stream: Duplex;
   readonly #server: SessionServer;
@@ -75,7 +75,10 @@ export class Session {
     this.#server.hasRun();
   }
 
-  /** @returns undefined if the reply comes later, or is sent already */
+  /**
+   * Runs a request.
+   * @returns undefined if the reply comes later, or is sent already
+   */
   #run(name: string, args: string[]): Reply | undefined {
     const own = this.#own[name];
     if (this.#queued !== undefined && own === undefined) {
@@ -114,7 +117,7 @@ export class Session {
     const rest = [...args.slice(0, at), ...args.slice(at + 2)];
     const streams = rest.findIndex((word) => word.toUpperCase() === 'STREAMS');
     const count = (rest.length - streams - 1) / 2;
-    // `$` is the newest entry at the time of the call.
+    // The id `$` means the newest entry at the time of the call.
     const fixed = rest.map((word, index) => {
       return word === '$' && index > streams + count ? this.#newestOf(rest[index - count] as string) : word;
     });
@@ -126,7 +129,10 @@ export class Session {
     return (newest?.[0] as string | undefined) ?? '0-0';
   }
 
-  /** @param ms 0 for no limit */
+  /**
+   * Runs a command until it has a reply, or the time is over.
+   * @param ms 0 for no limit
+   */
   #waitFor(ms: number, run: () => Reply): Reply | undefined {
     const reply = run();
     if (reply !== null) return reply;
@@ -185,7 +191,7 @@ function attempt<Result>(run: () => Result): Result | ReplyError {
 
 /** Reads requests from pieces of bytes: each is a list of texts (`*2\r\n$3\r\nGET\r\n$1\r\na\r\n`). */
 class RequestReader {
-  /** Bytes that are not read yet, as latin1. */
+  /** Bytes that were received and not read yet, as latin1. */
   #text = '';
   #at = 0;
 

@@ -5,7 +5,7 @@ export interface Scored {
   readonly score: number;
 }
 
-/** In the order of the scores, then of the bytes. */
+/** A sorted set of Redis, ordered by score, then by the bytes of the members. */
 export class SortedSet {
   readonly #scores = new Map<string, number>();
   #ordered: Scored[] = [];
@@ -67,7 +67,7 @@ export interface Bound {
   readonly isOpen: boolean;
 }
 
-/** `5`, `(5`, `-inf` or `+inf`. */
+/** Reads a limit of scores: `5`, `(5`, `-inf` or `+inf`. */
 export function readBound(text: string): Bound {
   const isOpen = text.startsWith('(');
   const score = parseScore(isOpen ? text.slice(1) : text);

@@ -1,7 +1,7 @@
 import { ReplyError } from './reply.ts';
 
 export interface StoredEntry {
-  /** `<ms>-<number>` */
+  /** Id of the form `<ms>-<number>`. */
   readonly id: string;
   readonly fields: readonly string[];
 }
@@ -16,7 +16,10 @@ export class Stream {
     return this.#entries.length;
   }
 
-  /** @param given `*`, `<ms>-*` or a whole id */
+  /**
+   * Adds an entry.
+   * @param given the id as in XADD: `*`, `<ms>-*` or a whole id
+   */
   add(given: string, fields: readonly string[], now: number): string {
     const next = this.#nextId(given, now);
     if (compareIds(next, this.#last) <= 0)
@@ -38,7 +41,7 @@ export class Stream {
     return first <= 0 ? 0 : this.trim((_, at) => at >= first);
   }
 
-  /** `-` and `+` are the ends, and `(` leaves out the limit itself. */
+  /** Entries between two ids. `-` and `+` are the ends, and `(` excludes the limit itself. */
   between(min: string, max: string): readonly StoredEntry[] {
     const [low, high] = [readLimit(min, 0), readLimit(max, Number.POSITIVE_INFINITY)];
     const from = this.#countBelow((id) => compareIds(id, low.id) < (low.isOpen ? 1 : 0));
@@ -48,7 +51,7 @@ export class Stream {
     );
   }
 
-  /** Entries at the beginning, by binary search. */
+  /** Counts the entries at the beginning for which `isBelow` holds, by binary search. */
   #countBelow(isBelow: (id: Id) => boolean): number {
     let [least, most] = [0, this.#entries.length];
     while (least < most) {

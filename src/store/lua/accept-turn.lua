@@ -1,5 +1,5 @@
--- Accepts a turn into the mailbox, or as scheduled if it has a delay (I1, I2). A known turn id only gets its state.
--- `onBusy` decides for a mailbox that is not empty.
+-- Accepts a turn into the mailbox, or as scheduled if it has a delay (I1, I2). For a known turn id, the reply has only
+-- the state of that turn. If the mailbox is not empty, `onBusy` decides what happens.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
 -- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or '', onBusy,
 -- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or '',
@@ -58,7 +58,8 @@ end
 if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 if not known_agent then create_conversation(is_gone, schema, agent) end
 
--- A value over 64 bytes in the turn's hash would make Redis give up its compact encoding (712 bytes a turn, not 310).
+-- The input is no field of the turn's hash. A value over 64 bytes would end the compact encoding of that hash (712
+-- bytes a turn, not 310).
 redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')

@@ -23,8 +23,8 @@ local decisions = read_decisions(key, decided)
 local hashes = read_hashes(hash_lines)
 local is_waiting = state == 'waiting'
 local is_recreated = redis.call('HEXISTS', c, 'recreated') == 1
--- The turn may run or be queued again. Its wait was fulfilled, and a repeated answer gets the same reply. Or a deadline
--- has passed: a worker answers the overdue calls, and then suspends the turn for the others.
+-- A turn that runs or is queued can still get an answer. Either its wait was fulfilled, and a repeated answer gets the
+-- same reply. Or a deadline has passed: a worker answers the overdue calls, and then suspends the turn for the others.
 local is_open = ANSWERED[kind] and (is_waiting or state == 'running' or state == 'queued')
 local awaited, deadlines = {}, {}
 for call, deadline in pairs(select(2, read_waits(is_open and calls or ''))) do
@@ -42,7 +42,7 @@ for at = 4, #ARGV, 7 do
   local has_answer = redis.call('HEXISTS', key, 'a:' .. answer.call) == 1
   if not is_awaited and not has_answer then return { 'not_waiting', answer.call } end
   answer.own = decision and decision.hash or hashes[answer.call]
-  -- An id alone may mean a call of the erased conversation.
+  -- The conversation was created again, so an id alone may mean a call of the erased conversation.
   if is_recreated and answer.hash == '' and is_awaited and answer.own then return { 'unnamed_call', answer.call } end
   local refusal = refuse_answer(answer, is_awaited and kind, answer.own, decision)
   if refusal then return refusal end
@@ -50,7 +50,7 @@ for at = 4, #ARGV, 7 do
   if not has_answer then taken[#taken + 1] = answer end
 end
 keep_request(key, ARGV[3])
--- The turn has already used all of these answers.
+-- In a repeated request, the turn has already used all of these answers.
 if is_repeated then return { 'answered', 0 } end
 for _, answer in ipairs(taken) do
   redis.call('HSET', key, 'a:' .. answer.call, answer.json, 'waitUnused:' .. answer.call, answer.unused)

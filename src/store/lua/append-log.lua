@@ -1,5 +1,5 @@
--- Appends messages to the log without a turn, for a caller with its own model loop. Refused while turns are queued or
--- run, or if the log has grown since the caller read it.
+-- Appends messages to the log without a turn, for a caller with its own model loop. The append is refused while turns
+-- are queued or run, or if the log has grown since the caller read it.
 -- ARGV: operation, agent, schema, last seq that the caller knows, operationMs, id and wake of the pass for the first
 -- messages of a log or ''; then counted lists: opened calls, ids of answered calls, messages
 -- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} |
@@ -18,7 +18,7 @@ local operation, agent, schema, expected, operationMs = take(), take(), take(), 
 local passId, pass_wake = take(), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
--- Keys that are left of an erased conversation are ignored, because it is created again.
+-- Keys that an erase has left are ignored, because the conversation is created again.
 if not is_gone then
   local known, is_other = find_answer(operation, '')
   if is_other then return { 'other_payload' } end

@@ -1,5 +1,5 @@
--- Creates the conversation into which a fork copies its source. It accepts no other write until the copy is complete.
--- Another operation may replace an abandoned fork, whose keys are then removed.
+-- Creates the conversation into which a fork copies its source. This conversation accepts no other write until the copy
+-- is complete. Another operation may replace an abandoned fork, whose keys are then removed.
 -- ARGV: operation, schema, agent, agent while the fork is copied, plan (version, last seq, tenant and id of the
 -- source), leaseMs, idle TTL of the source in ms or ''
 -- Reply: {'copying'|'done', last seq of the copy, plan that the first call stored} | {'exists'} | {'forking', 0} |
@@ -27,7 +27,7 @@ if known then
   if refusal[2] == 0 then return refusal end
 end
 create_conversation(is_gone or known, schema, fork_agent)
--- A fork may have no key to list. Without any name, its index would count as lost.
+-- A fork may have no key to list. An index without any name would count as lost, so this name stands for none.
 redis.call('HSET', ix, 'fork:1', '')
 put(record, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
 lease_fork(leaseMs)

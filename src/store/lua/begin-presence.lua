@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Adds a worker to the running workers. Runs on a full Redis, because otherwise living workers would be reported as
+-- Adds a worker to the running workers. Runs on a full Redis, because living workers would otherwise be reported as
 -- lost.
 -- KEYS: workers, the worker's key, missing agents. ARGV: worker, its roles, start and agents, id of the connection or
 -- '', time to live in ms

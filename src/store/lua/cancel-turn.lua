@@ -1,5 +1,5 @@
--- Cancels an unsettled turn. The text that its readers have seen enters the log. A turn that steers the running turn
--- ends together with it.
+-- Cancels an unsettled turn. The text that readers of the turn have seen is appended to the log. Turns that steer the
+-- canceled turn end together with it.
 -- ARGV: turn, wake, retentionMs, result for open tool calls (content as JSON, tokens, bytes)
 -- Reply: {'canceled', 1 if the wake is to be added} | {'settled', state} | {'not_found'}
 -- @include keys
@@ -15,7 +15,7 @@ local state, input_seq, canceled_by = unpack(redis.call('HMGET', turn_prefix .. 
 if not state or redis.call('EXISTS', gone) == 1 then return { 'not_found' } end
 read_conversation()
 if SETTLED[state] then
-  -- This same cancel has already settled the turn.
+  -- An earlier attempt of this cancel has already settled the turn.
   if canceled_by == wake then return { 'canceled', needs_wake(wake) } end
   return { 'settled', state }
 end

@@ -1,4 +1,5 @@
--- Gives the pass in progress to a worker. After too many claims without plan or end, ends the pass as failed.
+-- Gives the pass in progress to a worker. After too many claims without plan or end, the script ends the pass as
+-- failed.
 -- ARGV: owner, job, wake of a turn that waits for the pass, leaseMs, maxAttempts
 -- Reply: {'gone'} | {'empty'} | {'leased', untilMs} | {'failed', passId, 1 if the wake is to be added} | {'claimed',
 -- the pass's fields, the conversation's fields}
@@ -13,7 +14,7 @@
 local owner, job, wake, leaseMs, maxAttempts = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last, last_wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
--- This same claim has already ended the pass.
+-- An earlier attempt of this claim has already ended the pass.
 if last_wake == wake then return { 'failed', last, tonumber(is_awaited) } end
 local passId, present_owner, lease, claims, parked, parked_until =
   unpack(redis.call('HMGET', pass, 'passId', 'owner', 'lease', 'attempts', 'parked', 'parkedUntil'))

@@ -18,7 +18,7 @@
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
 local closing, most_messages, most_bytes = { ARGV[7], ARGV[8], ARGV[9] }, tonumber(ARGV[10]), tonumber(ARGV[11])
 read_conversation(true)
--- The messages up to `last`. nil if they are not the context, or too large.
+-- Returns the messages up to seq `last`. nil if they are not the whole context, or too large.
 local function short_log(last)
   if (value_of(record, 'version') or '0') ~= '0' or last > most_messages then return nil end
   local before = conversation.before_input
@@ -36,7 +36,7 @@ end
 local function claimed(fields, conversation_fields, input)
   return { 'claimed', head_turn, fields, conversation_fields, input, short_log(conversation.head - (input == '' and 0 or 1)) }
 end
--- This claim has already settled the turn as poison. Another claim takes the next turn.
+-- An earlier attempt of this claim has settled the turn as poison. The next turn needs another claim.
 if value_of(record, 'poison') == wake then return { 'poison', value_of(record, 'poisoned'), needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
@@ -53,7 +53,7 @@ local agent = value_of(record, 'agent') or ''
 if ARGV[12] ~= '' and not string.find(ARGV[12], ' ' .. agent .. ' ', 1, true) then return { 'unserved', agent } end
 local turn = read_turn(head_turn)
 local state = value_of(turn, 'state')
--- `putOff`: a worker gave the turn back with a delay.
+-- The field `putOff` exists if a worker gave the turn back with a delay.
 local name = state == 'waiting' and not value_of(turn, 'waitFulfilled') and 'waitUntil' or 'putOff'
 local until_ms = value_of(turn, name) or name == 'putOff' and '0'
 if number_of(turn.key, name, until_ms) > now then
@@ -62,7 +62,7 @@ if number_of(turn.key, name, until_ms) > now then
 end
 
 local attempts, alone = tonumber(value_of(record, 'attempts') or 0), value_of(record, 'alone')
--- A watched process may have died with its machine. That proves the cause only if it repeats.
+-- A watched process may have died with its machine. Only if this repeats, the turn is the cause.
 local most_attempts = (alone == 'watched' and 2 or 1) * tonumber(maxAttempts)
 if alone and attempts >= most_attempts then
   -- @include poison

@@ -22,7 +22,7 @@ if has_new_reasons(seen) then return { 'reasons_added' } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 
--- A kept version that shows a text must always render to the same bytes (I15).
+-- A kept version that shows a text must always render to the same bytes (I15). So a text that exists is never replaced.
 for _ = 1, tonumber(take()) do
   local field = take()
   redis.call('HSETNX', txt, field, take())

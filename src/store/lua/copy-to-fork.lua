@@ -1,5 +1,5 @@
--- Copies a batch of texts and log entries into a fork, byte for byte. The last seq of the fork's log recognizes a
--- repeated batch (I5).
+-- Copies a batch of texts and log entries into a fork, byte for byte. A repeated batch is recognized by the last seq of
+-- the fork's log (I5).
 -- ARGV: operation, leaseMs, last seq of the copy before this batch; counted pairs of texts (field, text); then counted
 -- lists: entries (1 for a user message, the entry), opened calls, ids of answered calls
 -- Reply: {'copied', last seq of the copy} | {'superseded'} | {'gone'}

@@ -1,4 +1,5 @@
--- Counts the failed turns of a shard in each minute until now. Writes nothing. A set of the wrong type counts as empty.
+-- Counts the turns of a shard that failed, for each of the last minutes. Writes nothing. A set of the wrong type counts
+-- as empty.
 -- KEYS: failed. ARGV: time in the last minute in ms, number of minutes
 -- Reply: counts, oldest minute first. Empty if no turn failed in these minutes.
 local failed, minutes = KEYS[1], tonumber(ARGV[2])

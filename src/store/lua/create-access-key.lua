@@ -1,4 +1,4 @@
--- Stores a new access key, and lists it. A key that exists is left as it is.
+-- Stores a new access key, and lists it. An access key that exists already stays unchanged.
 -- KEYS: key, all keys. ARGV: id, tenant, name, scopes, hash of the secret, ms until the key expires or ''
 -- Reply: {now, {field, value…}} of the key
 -- @include clock

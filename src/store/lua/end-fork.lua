@@ -1,5 +1,5 @@
--- Completes a fork: writes its first version, and lets the conversation accept turns. Thresholds of turns and messages
--- count from now. If a failover lost copied batches, the fork stays closed.
+-- Completes a fork: writes its first version, and lets the conversation accept turns. Compaction thresholds for turns
+-- and messages count from now. If a failover lost copied batches, the fork stays closed.
 -- ARGV: operation, counted keys of summaries, then as put_version
 -- Reply: {'done'} | {'incomplete', last seq of the copy} | {'superseded'} | {'gone'}
 -- @include keys

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Ends the packing of a log. If log or version have changed meanwhile, the conversation only stays due. If nothing is
--- left to pack, copies replace a small log and a short event stream, without the memory that Redis had reserved.
+-- left to pack, the script replaces a small log and a short event stream by copies. The copies lack the memory that
+-- Redis had reserved for growth.
 -- ARGV: last seq of the log and live version that the caller knows, ms until the conversation is due again or '' if
 -- nothing is left to pack
 -- Reply: 1
@@ -9,7 +10,7 @@
 -- @include packing
 local MOST_ENTRIES, MOST_BYTES, MOST_EVENTS = 8, 65536, 500
 
--- Without the permission to copy, the key stays.
+-- Copies a key in place of itself. If the Redis user may not copy, the key stays.
 local function shrink(key)
   if redis.pcall('COPY', key, key .. ':copy', 'REPLACE') == 1 then redis.call('RENAME', key .. ':copy', key) end
 end

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- Asks to pass the gate of a model. Waiters pass in the order of arrival. The learned rate grows with each passage and
--- not with answers: a refusal comes at once, while an answer may take minutes.
+-- Asks to pass the gate of a model (the pause and rate that all workers share for this model). Waiters pass in the
+-- order of arrival. The learned rate grows with each call that passes, and not with each answer: a refusal comes at
+-- once, while an answer may take minutes.
 -- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress,
 -- all gates
 -- ARGV: name of the gate, waiter, ms that an idle gate is kept, tokens, limits a minute of requests and of tokens (0:
@@ -14,7 +15,8 @@ local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- @include gate-line
 -- Assumed ms of a call until one has ended, and bounds of the time between two looks for a free place.
 local CALL_MS, LOOK_MS, LONGEST_LOOK_MS = 200, 250, 5000
--- Factors by which the rate grows in a second, and at most with one call. If refusals are late, it takes more than a second.
+-- Factors by which the rate grows: in a second, and at most with one call. If refusals arrive late, this growth takes
+-- longer than a second.
 local GROWTH, CALL_GROWTH, SLOW_GROWTH, LEAST_GROWTH_MS, LAGS = 2, 1.3, 1.02, 1000, 2
 local state = read_gate()
 local tokens, concurrent, place_ms, patience = tonumber(ARGV[4]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -25,13 +27,14 @@ if rate == math.huge and tokens_rate == math.huge and concurrent == 0 then
 end
 
 local level, tokens_level = fill(state.level, state.levelAt, rate), fill(state.tokens, state.tokensAt, tokens_rate)
--- A request with more tokens than the bucket holds passes when the bucket is full, and leaves a debt.
+-- If a request has more tokens than the bucket holds, the request passes when the bucket is full, and leaves a debt.
 local needed = math.min(tokens, most_of(tokens_rate))
 redis.call('ZREMRANGEBYSCORE', calls, '-inf', now)
 local free = concurrent > 0 and concurrent - redis.call('ZCARD', calls) or math.huge
 local rank, ahead = join_line()
 
--- Grows only while calls use the rate, which keeps the bucket at most half full. A probe after a pause does not count.
+-- Raises the rate. The rate grows only while calls use it, which keeps the bucket at most half full. A probe after a
+-- pause does not count.
 local function grow()
   local since = now - state.levelAt
   local unspent = (state.level or 0) + since * rate - most_of(rate) / 2
@@ -55,7 +58,8 @@ if state.paused <= now and level >= 1 + ahead and free > ahead and tokens_level 
   return 'passed'
 end
 
--- ms until the line has moved up to this place. The first in line looks from time to time if a call has ended.
+-- Returns the ms until the line has moved up to this place. The first waiter in line looks from time to time if a call
+-- has ended.
 local length = state.length or CALL_MS
 local look_ms = state.length and math.min(length / 10, LONGEST_LOOK_MS) or LOOK_MS
 local function time_until(place)
@@ -63,7 +67,7 @@ local function time_until(place)
   return math.max(time_for(place - level, rate), time_for(needed * place - tokens_level, tokens_rate), busy)
 end
 local paused_ms = math.max(state.paused - now, 0)
--- Only those who come back in the meantime are ahead of a caller that waits here.
+-- If the caller waits in its worker, only waiters that come back before it are ahead of it.
 local wait = paused_ms + time_until(math.min(rank, redis.call('ZCOUNT', due, '-inf', now + patience) - 1) + 1)
 if wait <= patience then return wait_for(math.max(wait, LEAST_WAIT_MS)) end
 return send_away(state, paused_ms, time_until(rank + 1), rate)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Extends the leases and claims on summaries of a worker whose event loop is blocked, in one shard. A lapsed lease is
--- extended, too, unless another worker has claimed the record. With a cause, nothing is extended: the cause is kept for
--- the failure of a turn whose leases lapse again and again. Runs on a full Redis.
+-- extended, too, unless another worker has claimed the record. If the caller gives a cause, nothing is extended: the
+-- cause is stored for the failure of a turn whose leases lapse again and again. Runs on a full Redis.
 -- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on
 -- summaries, leaseMs, ms for which a pass may wait for its summaries, cause or ''
 -- Reply: number of leases
@@ -34,7 +34,7 @@ end
 local entries = redis.call('ZRANGEBYSCORE', ready, now - leaseMs, now + parkMs, 'WITHSCORES', 'LIMIT', 0, MOST_CHECKED)
 for at = 1, #entries, 2 do
   local kind, tenant, id = read_member('ready', entries[at])
-  -- A running turn is listed at the end of its lease, a pass that waits for summaries later.
+  -- A running turn is listed at the end of its lease, whereas a pass that waits for its summaries is listed later.
   local is_near = tonumber(entries[at + 1]) <= now + leaseMs
   if kind == 'p' or (kind == 't' and is_near) then extend(entries[at], kind, shard .. tenant .. ':', id) end
 end

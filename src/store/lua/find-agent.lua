@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Looks for a running worker with an agent and a role. A worker of an older release lists no agents, so it may have
--- any.
+-- Looks for a running worker with an agent and a role. A worker of an older release lists no agents, so it may have any
+-- agent.
 -- KEYS: workers, missing agents. ARGV: agent, role, ms without a look after which the agent is missing anew
 -- Reply: nil if a worker has the agent, otherwise the ms since the first look that found none
 local workers, missing = unpack(KEYS)

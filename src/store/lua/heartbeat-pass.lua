@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends the lease of a pass. Runs on a full Redis, because it overwrites fields of the same size. Without the lease,
--- a worker could not store a finished result (I11).
+-- Extends the lease of a pass. Runs on a full Redis, because it overwrites fields of the same size. If the lease
+-- lapsed, a worker could not store a finished result (I11).
 -- ARGV: passId, owner, leaseMs
 -- Reply: 'renewed' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends the lease of a turn. Runs on a full Redis, because it overwrites fields of the same size. Without the lease,
--- a worker could not store a finished result (I11).
+-- Extends the lease of a turn. Runs on a full Redis, because it overwrites fields of the same size. If the lease
+-- lapsed, a worker could not store a finished result (I11).
 -- ARGV: turn, owner, epoch, leaseMs
 -- Reply: 'renewed' | a loss by find_loss
 -- @include key-names

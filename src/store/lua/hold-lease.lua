@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Gives the owner a lease to work for all workers, unless another worker has it. 0 ms gives the lease back. Runs on a
--- full Redis: gauges must report that Redis is full, and a sweep makes room.
+-- full Redis, because gauges must report that Redis is full, and a sweep frees memory.
 -- KEYS: lease. ARGV: owner, leaseMs
 -- Reply: the time in ms if the owner has the lease now, else 0
 -- @include clock

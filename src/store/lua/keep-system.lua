@@ -1,5 +1,5 @@
--- Stores the system prompt that an agent's function wrote for the running turn. The first prompt counts for all steps.
--- The conversation keeps the last one, because passes count its tokens.
+-- Stores the system prompt that an agent's function wrote for the running turn. The first prompt that is stored counts
+-- for all steps of the turn. The conversation keeps the last prompt, because passes count its tokens.
 -- ARGV: turn, owner, epoch, system prompt
 -- Reply: {'kept', the system prompt of the turn} | {a loss by find_loss}
 -- @include keys

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Ends the leases of a gone worker in one shard. Owner and epoch stay, so a living worker continues or is fenced (I8).
--- A pass that waits for its summary stops waiting. Each entry is due again after 1 s, in case the sweeper dies before
--- it adds the wakes. The leases are found in `ready`, so a running worker writes nothing for this. Runs on a full
--- Redis.
+-- Ends the leases of a dead worker in one shard. Owner and epoch stay. So if the worker is alive after all, it
+-- continues or is fenced (I8). A pass that waits for its summary stops waiting. Each entry is due again after 1 s, in
+-- case the sweeper dies before it adds the wakes. The script finds the leases in the set `ready`, so a running worker
+-- writes nothing for this purpose. Runs on a full Redis.
 -- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on
 -- summaries
 -- Reply: {members of ready}
@@ -12,11 +12,12 @@
 local ready = KEYS[1]
 local shard, owners, claims = unpack(ARGV)
 local PUSH_MS = 1000
--- Leases come before the deadlines of most waiting turns. An unfound lease lapses by its time.
+-- Most members of `ready` that are checked. Leases come before the deadlines of most waiting turns. A lease that is not
+-- found lapses at its own time.
 local MOST_CHECKED = 10000
 local due = {}
 
--- Returns true if there was a claim.
+-- Removes the worker's claims on summaries. Returns true if there was a claim.
 local function drop_claims(base, id)
   local found = find_claims(base, id, claims)
   for _, claim in ipairs(found) do
@@ -26,12 +27,13 @@ local function drop_claims(base, id)
   return #found > 0
 end
 
--- Returns true if the record is due now. A sweep quarantines a record of the wrong type.
+-- Ends the lease of one record. Returns true if the record is due now. A sweep quarantines a record of the wrong type.
 local function lapse(kind, base, id)
   local record = base .. (kind == 't' and 'c:' or 'pass:') .. id
   local fields = redis.pcall('HMGET', record, 'owner', 'lease', 'parkedUntil', 'alone')
   local owner, lease, parked_until, is_alone = unpack(fields)
-  -- The next claim of such a turn may settle it as poison, for which only a lapsed lease is proof (I10).
+  -- The turn runs alone in its process. Its next claim may settle it as poison, and only a lease that lapsed by itself
+  -- proves this (I10).
   if is_alone then return false end
   local is_owned = starts_with(owner, owners)
   local field, untilMs = 'lease', tonumber(lease or '')

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Reports the end of a call that passed a gate, or gives up the place of a waiter. A refusal by a limit pauses the
--- gate, and the first one of a row lowers its rate. An answer that used up the account's calls also pauses the gate.
--- Another refusal ('refused') delays only its own caller.
+-- Reports the end of a call that passed a gate, or gives up the place of a waiter. A refusal by a rate limit pauses the
+-- gate. The first of several such refusals in a row also lowers the rate of the gate. An answer that used up the
+-- account's calls also pauses the gate. Another refusal ('refused') delays only its own caller.
 -- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress,
 -- all gates
 -- ARGV: name of the gate, waiter, ms that an idle gate is kept, outcome, ms since the call began, ms after which the
@@ -13,13 +13,15 @@ local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local outcome, call_ms, asked = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 -- @include gate
 -- @include gate-line
--- A gate begins at one call a second.
+-- A gate starts with a rate of one call a second.
 local START_RATE, LEAST_RATE, CUT = 1 / 1000, 1 / 20000, 0.8
--- Without a time from the provider: the pause of some calls, at most a second. It doubles with each refused probe.
+-- If the provider names no time, the pause is the time of some calls, at most a second. The pause doubles with each
+-- refused probe.
 local PAUSE_CALLS, PAUSE_MS, LONGEST_BACKOFF_MS, LONGEST_PAUSE_MS = 4, 1000, 30000, 3600000
--- Calls that began so soon after the first one of a pause are probes, too.
+-- A probe tests if the provider accepts calls again. Calls that began within these ms after the first call behind a
+-- pause are probes, too.
 local PROBE_MS = 200
--- Refused callers come before those who never called.
+-- Refused callers are placed before waiters that made no call yet.
 local PRECEDENCE_MS = 3600000
 
 local function pause_until(state, time)
@@ -48,7 +50,7 @@ if outcome == 'answered' or outcome == 'failed' then
 end
 
 local began, pause = now - call_ms, asked or 0
--- A call that began before the end of the last pause says nothing new about the rate.
+-- If the call began before the end of the last pause, its refusal says nothing new about the rate.
 local is_news = outcome == 'limited' and (not state.rate or began >= state.paused)
 if is_news then
   state.lag = math.max(call_ms, state.lag / 2)

@@ -16,7 +16,7 @@ local function read_state(base, id, last_turn)
   if type(head) == 'table' then return end
   if not head then return string.match(last_turn, '^failed ') and 'failed' or 'idle', '' end
   local turn = redis.pcall('HMGET', base .. 't:' .. id .. ':' .. head, 'state', 'waitFor', 'waitFulfilled')
-  -- From the last answer on, the turn waits only for a worker.
+  -- Once the last answer has arrived, the turn waits only for a worker.
   if turn[1] == 'waiting' and turn[3] and (turn[2] == 'tools' or turn[2] == 'approval') then return 'queued', '' end
   return turn[1] or 'queued', turn[1] == 'waiting' and turn[2] or ''
 end

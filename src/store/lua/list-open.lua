@@ -1,6 +1,6 @@
 -- Lists the unsettled turns of a conversation (I2) at one moment: the mailbox, then the scheduled turns.
--- ARGV: limit, then turns with a scheduled entry in `ready` a moment ago, by due time. After an erase, the sweep
--- removes them.
+-- ARGV: limit, then turns that had a scheduled entry in `ready` a moment ago, by due time. After an erase, the sweep
+-- removes such entries.
 -- Reply: {length of the mailbox, scheduled turns, time of Redis, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in
 -- turn-record.ts}…} | {} without a conversation
 -- @include clock

@@ -16,7 +16,7 @@ for _, name in ipairs(names) do
     -- A corrupt turn is left out, so that the others are still listed.
     local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'waitFor', 'waitStep',
       'waitSince', 'waitUntil', 'waitCalls', 'waitArguments', 'decisions')
-    -- An interrupted erase may have removed the turn and left its entry in the set.
+    -- An interrupted erase may have removed the turn, but not its entry in the set.
     if fields[1] == 'waiting' and fields[3] == waits_for and fields[8] then
       rows[#rows + 1] = { name, unpack(fields, 2) }
       bytes = bytes + #fields[8]

@@ -28,7 +28,8 @@ local function age_of_first(key)
   return first[2] and age(first[2]) or 0
 end
 
--- A pass in progress has an entry in `ready` (I6). The next sweep removes an ended pass.
+-- A pass in progress has an entry in `ready` (I6). A pass without such an entry has ended, and the next sweep removes
+-- it.
 local open, oldest_open = call_or(0, 'ZCARD', open_passes), 0
 local passes = call_or({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for at = 1, #passes, 2 do

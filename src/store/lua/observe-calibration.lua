@@ -1,5 +1,5 @@
--- Updates a model's calibration by one ratio of the provider's count to ours: the mean of the first 20, then a
--- twentieth of each difference.
+-- Updates a model's calibration by one ratio of the provider's token count to ours. The calibration is the mean of the
+-- first 20 ratios. Later each ratio moves it by a twentieth of the difference.
 -- KEYS: calibrations. ARGV: model, ratio
 -- Reply: the model's new calibration
 local known = redis.call('HGET', KEYS[1], ARGV[1])

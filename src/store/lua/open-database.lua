@@ -1,5 +1,5 @@
 -- Writes the settings of a new database. Raises the schema number of an older, supported one, so that older programs
--- refuse it. A database without an id gets one. Any other database stays unchanged.
+-- refuse it. A database without an id gets the new id. Any other database stays unchanged.
 -- KEYS: database. ARGV: schema, oldest supported schema, shards, id of a new database
 -- Reply: {schema, shards, id, counter} as stored, '' for a missing field
 local database = KEYS[1]

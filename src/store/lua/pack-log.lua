@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Replaces log entries by a pack, also on a full Redis, because it frees memory. Nothing is written if an entry differs
--- from the packed one, or if scripts still read it. Scripts read the last entry, and the user message of the present
--- turn.
+-- Replaces log entries by a pack, also on a full Redis, because it frees memory. Nothing is written if an entry in the
+-- log differs from the packed entry, or if scripts still read that entry. Scripts read the last entry, and the user
+-- message of the present turn.
 -- ARGV: name of the pack, its value, SHA-1 of the entries joined by line ends, their seqs in ascending order
 -- Reply: 'packed' | 'changed'
 -- @include keys

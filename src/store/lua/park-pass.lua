@@ -1,5 +1,5 @@
--- Gives the lease of a compaction pass back while its child jobs run. During parkMs only their parent job may claim the
--- pass.
+-- Gives the lease of a compaction pass back while its child jobs run. During parkMs only the parent job of these child
+-- jobs may claim the pass.
 -- ARGV: passId, owner, job, parkMs
 -- Reply: 'parked' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
@@ -8,7 +8,8 @@
 local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
-  -- Succeeds while no other worker has claimed the pass. A later delivery of the same job is another owner.
+  -- A repeated call succeeds while no other worker has claimed the pass. A later delivery of the same job is another
+  -- owner.
   local present_pass, present_owner, parked, parked_by =
     unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
   if present_pass == passId and not present_owner and parked == job and parked_by == owner then return 'parked' end

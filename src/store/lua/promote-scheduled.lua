@@ -9,7 +9,7 @@ local key, member = turn_prefix .. turn, scheduled_member(turn)
 local found = redis.call('HMGET', key, 'state', 'dueAt')
 if found[1] ~= 'scheduled' or redis.call('EXISTS', gone) == 1 then
   unschedule(member)
-  -- This same call has already moved the turn.
+  -- An earlier attempt of this call has already moved the turn.
   return found[1] == 'queued' and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end
 if number_of(key, 'dueAt', found[2]) > now then

@@ -1,4 +1,5 @@
--- Quarantines the entry of a conversation whose records a worker found corrupt (I12), so that the sweeper skips it.
+-- Quarantines the entry of a conversation whose records a worker found corrupt (I12), so that the sweeper skips the
+-- entry.
 -- KEYS: ready or idle. ARGV: prefix of the shard's keys, name of the set, member, reason
 -- Reply: 1 | 0 if the entry is gone
 -- @include clock

@@ -15,7 +15,7 @@ local found = redis.call('XRANGE', ev, after, '+', 'COUNT', limit + 1)
 if found[1] and found[1][1] == after then
   return { 'kept', after, is_there, unpack(found, 2) }
 end
--- Events of a conversation that was created again after the clock went back may have smaller ids.
+-- After an erase, the events start again. If the clock went back, they may have smaller ids than the reader's.
 found = redis.call('XRANGE', ev, '-', '+', 'COUNT', limit)
 local start = 'missing'
 if after == '0-0' then

@@ -1,6 +1,6 @@
--- Reads new log entries, state and new stream entries of a turn at one moment. If the stream has many, the script
--- returns only the id of the last one. The caller reads them without a script, because Lua takes ten times as long as
--- XRANGE.
+-- Reads new log entries, state and new stream entries of a turn at one moment. If the stream has many new entries, the
+-- script returns only the id of the last entry. The caller then reads the entries without a script, because Lua takes
+-- ten times as long as XRANGE.
 -- ARGV: turn, seq of the last log entry that the reader has, most bytes of log entries, id of the last stream entry
 -- that the reader has, most stream entries; then the log entries from the first of the reply on, '' for each that no
 -- pack holds
@@ -13,7 +13,7 @@ local turn, seq, most_bytes, after, most_entries = ARGV[1], tonumber(ARGV[2]), t
 local state, input_seq, since, is_held, step = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'waitSince', 'waitHeld', 'waitStep'))
 local head = redis.call('HGET', c, 'head')
 if not state or not head then return {} end
--- For readers, all waits of a step at its gate are one.
+-- For readers, all waits of a step at the gate of its model count as one wait.
 if is_held then since = redis.call('HGET', turn_prefix .. turn, 'suspendedSince:' .. step) or since end
 
 local first, entries, bytes, has_more, is_packed = math.max(seq, tonumber(input_seq or 0)) + 1, {}, 0, 0, 0
@@ -25,7 +25,7 @@ for at = first, tonumber(head) do
     break
   end
   local writer = string.match(entry, '^%S+ %S+ %S+ %S+ %S+ (%S+)\n')
-  -- The message of a turn that steered this one is among its entries.
+  -- If another turn steered this turn, its message counts as an entry of this turn.
   if not writer or (writer ~= turn and redis.call('HGET', turn_prefix .. writer, 'steeredInto') ~= turn) then break end
   bytes = bytes + #entry
   if #entries > 0 and bytes > most_bytes then

@@ -10,7 +10,7 @@ local number = ARGV[1] ~= '' and ARGV[1] or state[2] or '0'
 local inputs = {}
 for at, turn in ipairs(redis.call('LRANGE', mb, 0, -1)) do
   local seq, steered_into = unpack(redis.call('HMGET', turn_prefix .. turn, 'inputSeq', 'steeredInto'))
-  -- The turns that steered the first one stand directly behind it.
+  -- In the mailbox, the turns that steered the first turn stand directly behind it.
   if not seq or (at > 1 and not steered_into) then break end
   inputs[2 * at - 1], inputs[2 * at] = turn, seq
 end

@@ -1,4 +1,5 @@
--- Records the use of an access key, unless the recorded use is younger than `use_ms`, or the key is unknown or revoked.
+-- Records the use of an access key. Nothing is written if the recorded use is younger than `use_ms`, or if the key is
+-- unknown or revoked.
 -- KEYS: key. ARGV: use_ms
 -- @include clock
 local created, used, revoked = unpack(redis.call('HMGET', KEYS[1], 'createdAt', 'usedAt', 'revokedAt'))

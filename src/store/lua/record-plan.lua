@@ -1,5 +1,5 @@
--- Stores the plan of a pass, with which later claims continue. Only the first plan resets the count of attempts: a
--- context that keeps changing would make the pass summarize forever.
+-- Stores the plan of a pass, with which later claims continue. Only the first plan resets the count of attempts.
+-- Otherwise a context that keeps changing would make the pass summarize forever.
 -- ARGV: passId, owner, plan (JSON)
 -- Reply: 'recorded' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

@@ -27,10 +27,10 @@ if status then return { status } end
 record_outcome(turn, step, 7)
 local lease = now + tonumber(leaseMs)
 schedule(turn_member, lease)
--- The present claim counts as an attempt, because its worker may still die.
+-- The present claim counts as one attempt, because its worker may still die.
 save_conversation('lease', string.format('%.0f', lease), 'attempts', 1)
 
--- The wait is used once its step is recorded and every call of it has an answer.
+-- The wait has been used once its step is recorded and every call of the wait has an answer.
 local hash = read_turn(turn)
 local wait_step = value_of(hash, 'waitStep')
 local left = wait_step and tonumber(value_of(hash, 'waitOpen') or 0)

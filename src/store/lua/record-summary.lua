@@ -1,6 +1,6 @@
--- Stores a summary, a part of one, or the refusal to write one. The job still has its claim, or its pass is in progress
--- or ended last. So a late job of an erased conversation cannot write into a new one with the same id. The first
--- accepted summary stays, and the first text of each part.
+-- Stores a summary, a part of one, or the refusal to write one. The job must still have its claim, or its pass must be
+-- in progress or must have ended last. So a late job of an erased conversation cannot write into a new conversation
+-- with the same id. The first accepted summary and the first text of each part are never replaced.
 -- ARGV: name, record, ttlMs, prefix of a record that stays, hash that the job claimed, its claim, its passId, and for a
 -- whole summary the usage of its model calls
 -- Reply: 'recorded' | 'superseded' | 'gone'

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Compares the database with the one that the caller knows. If they differ, notes the loss in the record of the
 -- database, and writes the record again. An empty or older database gets a new id. So every other process notices the
--- loss, even if the counter has grown past the known one. Runs on a full Redis.
+-- loss, even if the counter has grown past the number that the process knows. Runs on a full Redis.
 -- KEYS: database. ARGV: schema, oldest supported schema, shards, id and counter that the caller knows, new id
 -- Reply: {'same' | 'empty' | 'older' | 'another', id, counter, note of the loss}
 -- | {'incompatible', schema, shards}

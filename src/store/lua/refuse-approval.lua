@@ -1,4 +1,5 @@
--- Records that a person's approval could not be carried out. The proposal is under review again until it expires.
+-- Records that a person's approval of a proposal could not be carried out. The proposal is under review again until it
+-- expires.
 -- ARGV: passId, owner, refusal (JSON), its code
 -- Reply: 'refused' | 'dropped' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

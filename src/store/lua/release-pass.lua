@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Gives a pass back when its worker stops. The claim is no attempt (I9), and the pass is due at once. Runs on a full
--- Redis, because a stopping worker cannot try later.
+-- Gives a pass back when its worker stops. The claim does not count as an attempt (I9), and the pass is due at once.
+-- Runs on a full Redis, because a stopping worker cannot try later.
 -- ARGV: passId, owner
 -- Reply: 'released' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
@@ -9,7 +9,7 @@
 local passId, owner = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
-  -- Succeeds while no other worker has claimed the pass.
+  -- A repeated call succeeds while no other worker has claimed the pass.
   local present_pass, present_owner, parked_by, parked =
     unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parkedBy', 'parked'))
   if present_pass == passId and not present_owner and parked_by == owner and not parked then return 'released' end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Gives the running turn back when its worker stops, or cannot run it now. The claim is no attempt (I9). Runs on a full
--- Redis, because a stopping worker cannot try later.
+-- Gives the running turn back when its worker stops, or cannot run it now. The claim does not count as an attempt (I9).
+-- Runs on a full Redis, because a stopping worker cannot try later.
 -- ARGV: turn, owner, epoch, wake that the caller adds next, ms until the turn is due
 -- Reply: 'released' | a loss by find_loss
 -- @include keys
@@ -11,7 +11,7 @@ local turn, owner, epoch, wake, delay_ms = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' and not conversation.owner and conversation.epoch == epoch then
-  -- Succeeds while no other worker has claimed the turn.
+  -- A repeated call succeeds while no other worker has claimed the turn.
   if redis.call('HGET', c, 'wake') == wake then return 'released' end
 end
 if loss then return loss end
@@ -21,6 +21,6 @@ drop(record, 'owner', 'lease')
 local due_at = string.format('%.0f', now + tonumber(delay_ms))
 redis.call('HSET', turn_prefix .. turn, 'state', 'queued', unpack(tonumber(delay_ms) > 0 and { 'putOff', due_at } or {}))
 wake_turn(wake)
--- If the worker dies before it adds the wake, or adds none, a sweep finds the turn.
+-- If the worker dies before it adds the wake, or adds no wake, a sweep finds the turn.
 schedule(turn_member, due_at)
 return 'released'

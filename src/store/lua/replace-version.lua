@@ -38,8 +38,8 @@ for _, text in ipairs(take_list()) do
   if redis.call('HEXISTS', txt, 'k:' .. text) == 0 then return { 'text_gone' } end
 end
 
--- A full Redis refuses a script at its first write, if that can need memory. Ending a pass needs none, so the restore
--- points come first.
+-- A full Redis refuses a script at its first write, if that write can need memory. Ending a pass needs no memory, so
+-- the restore points are written first.
 local number = ARGV[position + 1]
 keep_version(live)
 keep_version(number)
@@ -47,12 +47,12 @@ local is_awaited, passId = 0, redis.call('HGET', pass, 'passId')
 if passId then
   supersede_owner()
   is_awaited = end_pass(passId, 'superseded', wake)
-  -- A repeated call of the pass's owner would report this end as its own.
+  -- Without this, a repeated call of the pass's owner would report this end as its own.
   drop(record, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
 end
 put_version()
 put(record, 'backoff', backoff)
--- The caller has decided on the context of canceled turns, too.
+-- The caller's version also decides if messages of canceled turns are in the context, so `undo` is dropped.
 drop(record, 'undo')
 start_idle_ttl(ttl)
 local added = is_awaited == 1 and wake or ''

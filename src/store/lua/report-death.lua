@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Records that the process in which the turn ran alone died, and ends the lease. The next claim settles the turn as
--- poison, unless it had made progress there (I10). Runs on a full Redis, because the fields do not grow.
+-- failed (poison), unless the turn had made progress in that process (I10). Runs on a full Redis, because the fields do
+-- not grow.
 -- ARGV: turn, owner, epoch
 -- Reply: 'recorded' | a loss by find_loss
 -- @include key-names

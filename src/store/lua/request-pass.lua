@@ -1,4 +1,5 @@
--- Creates a compaction pass, or adds reasons to the pass in progress. A hard reason removes its proposal.
+-- Creates a compaction pass, or adds reasons to the pass in progress. If a reason is hard, the proposal of the pass is
+-- removed.
 -- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of the caller or '', 1 if a
 -- reason is hard, reasons
 -- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} |

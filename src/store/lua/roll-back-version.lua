@@ -18,7 +18,7 @@ local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
 local number = ARGV[position + 1]
 local live = redis.call('HGET', c, 'version') or '0'
--- Only the owner of the running turn can roll back, so a repeated call finds its own version.
+-- Only the owner of the running turn can roll back, so a repeated call finds the version that its first attempt wrote.
 if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
   return { 'known', redis.call('HGETALL', c) }
 end

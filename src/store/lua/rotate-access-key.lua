@@ -1,5 +1,5 @@
--- Replaces the secret of an access key. The secret before it stays valid for a while. A key that is unknown, revoked or
--- has this secret stays unchanged.
+-- Replaces the secret of an access key. The former secret stays valid for a while. If the key is unknown, is revoked,
+-- or has the new secret already, nothing changes.
 -- KEYS: key. ARGV: hash of the new secret, ms for which the present secret stays valid
 -- Reply: {now, {field, value…}}, without fields if the key is unknown
 -- @include clock

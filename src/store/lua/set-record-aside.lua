@@ -1,6 +1,6 @@
--- Quarantines a corrupt record that workers can create again (I12): a pass in progress, or a summary. It is kept under
--- another name, for people. A turn that waits for the pass wakes and requests another. If another record is corrupt,
--- too, the script only renames the key.
+-- Quarantines a corrupt record that workers can create again (I12): a pass in progress, or a summary. The record is
+-- kept under another name, so that a person can inspect it. A turn that waits for the pass wakes and requests another
+-- pass. If another record is corrupt, too, the script only renames the key.
 -- ARGV: key, reason, wake of a turn that waits for the pass
 -- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
 -- @include key-names

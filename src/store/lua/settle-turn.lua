@@ -1,5 +1,5 @@
--- Settles the running turn as completed or failed, and claims or wakes the next turn (I7). Records the last step before, if
--- it is given. Only in a failed turn, open tool calls get error results.
+-- Settles the running turn as completed or failed, and claims or wakes the next turn (I7). If the caller gives the last
+-- step, it is recorded first. Only in a failed turn, open tool calls get error results.
 -- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', value of that field, wake or '' if the caller claims the
 -- next turn, retentionMs, leaseMs, result for open tool calls (content as JSON, tokens, bytes), idle TTL of the policy
 -- in ms, '0' or '', first seq that leaves the context and why or '', the last step as JSON or '', then texts and messages of
@@ -29,8 +29,8 @@ end
 if step then TURN_FIELDS[#TURN_FIELDS + 1] = 's:' .. step.key end
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
--- This same call may have settled the turn before the next one was claimed. Another owner may have settled it, too, so
--- the epoch of the settlement decides.
+-- An earlier attempt of this call may have settled the turn, and the next turn was claimed since. But another owner may
+-- have settled the turn, too, so the epoch of the settlement decides.
 if loss == 'fenced' and value_of(record, 'settledBy') == epoch then
   local is_taken = wake == '' and head_turn and conversation.owner == owner
   if is_taken and tonumber(value_of(record, 'lease')) > now then
@@ -48,7 +48,7 @@ local close
 if state == 'failed' then
   -- @include open-calls
   close = close_open_calls
-  read_open_calls() -- before the first write, in case they are damaged
+  read_open_calls() -- read_open_calls() -- before the first write, because a damaged call ends the script
 end
 local lease = claims_next and start_lease(leaseMs)
 if step and not step_status then record_outcome(turn, step, 16) end
@@ -60,7 +60,8 @@ end
 stage(record, 'settledBy', epoch)
 settle_head(state, retentionMs, field, value, ttl)
 if claims_next then
-  -- Only the first turn of a mailbox can wait or have failed claims, so this is the next turn's first claim.
+  -- Only the first turn of a mailbox can wait or have failed claims. The next turn was not first before, so this is its
+  -- first claim.
   redis.call('LPOP', mb)
   local fields, conversation_fields, input = take_head(next_turn, owner, lease, 1, closing)
   return reply_next('settled', next_turn, conversation.before_input, fields, conversation_fields, input)

@@ -1,5 +1,6 @@
--- Records that a process runs only this turn from now on (I10). Its parent, if any, reports its death by report-death.
--- Without that report, both may have died of another cause, so the claim then counts more deaths.
+-- Records that a process runs only this turn from now on (I10). If the process has a parent, the parent reports the
+-- death of the process by report-death. If no report comes, both processes may have died of another cause. So
+-- claim-turn then requires more deaths before the turn fails.
 -- ARGV: turn, owner, epoch, 1 if the process has such a parent, else 0
 -- Reply: 'recorded' | a loss by find_loss
 -- @include keys

@@ -18,7 +18,7 @@ local key = turn_prefix .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' then
-  -- The owner under this epoch has already suspended the turn for this step.
+  -- An earlier attempt of this call, under the same epoch, has already suspended the turn for this step.
   local state, wait_step = unpack(redis.call('HMGET', key, 'state', 'waitStep'))
   local has_left = not conversation.owner and conversation.epoch == epoch
   if has_left and state == 'waiting' and wait_step == step then return 'suspended' end
@@ -30,8 +30,8 @@ local limit = max_ms and 'suspendedSince:' or 'suspended:'
 local before = tonumber(redis.call('HGET', key, limit .. step) or max_ms and now or 0)
 if not ANSWERED[kind] and (max_ms and now - before or before) >= (max_ms or tonumber(most)) then return 'exhausted' end
 
--- If the requested pass has ended, or all answers have arrived, the turn is due at once. It does not wait for another
--- pass, which does not know its reasons to compact.
+-- If the requested pass has ended, or all answers have arrived, the turn is due at once. The turn does not wait for
+-- another pass, because that pass does not know the turn's reasons to compact.
 local is_over, is_fulfilled = false, false
 if kind == 'compaction' then
   local open_pass, last_pass, has_settled = unpack(redis.call('HMGET', c, 'pass', 'lastPass', 'lastPassSettled'))
@@ -44,7 +44,7 @@ elseif ANSWERED[kind] then
   end
   is_fulfilled = is_over
 end
--- A call of an earlier wait keeps its deadline.
+-- If a call was part of an earlier wait, it keeps its deadline.
 local earlier, kept_deadlines = read_waits(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
 local untilMs = math.min(now + tonumber(waitMs), max_ms and before + max_ms or math.huge)
@@ -70,7 +70,7 @@ if is_over then
   redis.call('HSET', key, 'waitFulfilled', is_fulfilled and 1 or 0)
 else
   list_waiting(kind, turn)
-  -- A turn asks its gate for up to a day. Only the first wait of a step is an event.
+  -- A turn may ask its gate again for up to a day. Only the first wait of a step emits an event.
   if not (is_held and was_held and earlier_step == step) then
     emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', event_calls, 'deadlines', table.concat(deadlines, ',') })
   end

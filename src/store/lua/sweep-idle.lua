@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Finds idle conversations of a shard to erase, also on a full Redis, because an erase frees memory.
+-- Finds idle conversations of a shard that are to be erased. Runs on a full Redis, because an erase frees memory.
 -- KEYS: claim of the shard, idle. ARGV: claimMs, prefix of the shard's keys
 -- Reply: {members of idle, longest due first; quarantined: set, member, reason}
 -- @include clock

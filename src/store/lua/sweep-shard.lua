@@ -14,7 +14,7 @@ local shard = ARGV[2]
 -- @include sweep
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_CHECKED = 10
--- The record with the field `sweeps`, which counts the sweeps since the last claim.
+-- For each kind of entry, the record whose field `sweeps` counts the sweeps since the last claim.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
 if not claim_shard(claim, ARGV[3]) then return { {}, {} } end
 free_sets()
@@ -28,7 +28,8 @@ local function push(member)
   local pushes = redis.pcall('HINCRBY', record, 'sweeps', 1)
   if type(pushes) ~= 'number' then
     local has_other_type = string.find(pushes.err, 'WRONGTYPE', 1, true)
-    -- Other errors than these two (wrong type, not an integer) come from no corrupt record, and fail the sweep.
+    -- An error other than these two (wrong type, not an integer) is not caused by a corrupt record, and fails the
+    -- sweep.
     if not has_other_type and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
       error(pushes, 0)
     end
@@ -47,7 +48,7 @@ end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
 take_idle(idle, due)
 
--- No worker reads `failed`, so each sweep checks some of its members, from a place that the time decides.
+-- No worker reads `failed`. So each sweep checks some of its members, from a place that depends on the time.
 local start = now % math.max(redis.call('ZCARD', failed), 1)
 for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_CHECKED - 1)) do
   if not read_member('failed', member) then quarantine_member('failed', member, 'the entry names no turn, pass or conversation') end

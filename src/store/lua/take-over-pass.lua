@@ -1,6 +1,6 @@
 -- Gives the pass in progress to a waiting turn's worker under a new id, even if another worker has it. Later writes of
--- the former owner and its child jobs are superseded. The reasons stay. The plan is dropped, because the new owner
--- compacts at once without summaries from child jobs.
+-- the former owner and its child jobs are superseded. The reasons to compact stay. The plan is dropped, because the new
+-- owner compacts at once without summaries from child jobs.
 -- ARGV: owner, passId, leaseMs
 -- Reply: {'gone'} | {'empty'} | {'claimed', the pass's fields, the conversation's fields}
 -- @include keys

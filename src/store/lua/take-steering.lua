@@ -1,6 +1,6 @@
--- Appends the messages of steering turns to the log, before the next model call of the running turn. Such a turn stays
--- behind the running turn and ends with it. Nothing is appended while tool calls have no results, because no message
--- may follow them.
+-- Appends the messages of steering turns to the log, before the next model call of the running turn. A steering turn
+-- stays behind the running turn in the mailbox, and ends together with it. Nothing is appended while tool calls have no
+-- results, because no message may follow such calls.
 -- ARGV: turn, owner, epoch
 -- Reply: {'taken', the conversation's fields} | {a loss by find_loss}
 -- @include keys

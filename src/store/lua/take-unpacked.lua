@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Takes conversations whose log entries may be packed now, also on a full Redis, because packing frees memory. Each is
--- due again later, in case its worker dies.
+-- Takes conversations whose log entries may be packed now, also on a full Redis, because packing frees memory. Each
+-- conversation is due again later, in case its worker dies.
 -- KEYS: unpacked. ARGV: most members, ms until they are due again
 -- Reply: the members
 -- @include clock

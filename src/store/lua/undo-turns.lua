@@ -1,6 +1,6 @@
--- Makes a version live without the turns whose messages leave the context. The running turn's owner calls this before
--- its first step, and a worker that settled such a turn while the mailbox is empty. Ends the pass in progress, which
--- was planned for the earlier context.
+-- Makes a version live without the turns whose messages leave the context. The owner of the running turn calls this
+-- script before its first step. A worker that settled such a turn calls it when the mailbox is empty. Ends the pass in
+-- progress, which was planned for the earlier context.
 -- ARGV: turn, owner, epoch, live version that the caller knows, backoff, then as put_version
 -- Reply: {'undone'|'known', the conversation's fields} | {'version_changed', live version} | {a loss by find_loss}
 -- @include keys
@@ -19,19 +19,19 @@ read_conversation()
 local has_settled = not head_turn and value_of(record, 'settledBy') == epoch
 local loss = not has_settled and find_loss(turn, owner, epoch)
 if loss then return { loss } end
--- Only these callers and a restore by a service remove this field.
+-- Only the callers of this script and a restore by a service remove this field.
 if redis.call('HEXISTS', c, 'undo') == 0 then return { 'known', redis.call('HGETALL', c) } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 put(record, 'backoff', backoff)
--- Readers of the log learn from this version to hide what was rolled back.
+-- From this version, readers of the log learn which messages to hide because they were rolled back.
 local number, version = ARGV[position + 1], ARGV[position + 2]
 if string.find(version, '"turn_rolled_back"', 1, true) then keep_version(number) end
 local passId = redis.call('HGET', pass, 'passId')
 if passId then
   supersede_owner()
   end_pass(passId, 'superseded', '')
-  -- A repeated call of the pass's owner would report this end as its own.
+  -- Without this, a repeated call of the pass's owner would report this end as its own.
   drop(record, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
 end
 put_version()

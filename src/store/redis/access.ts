@@ -5,9 +5,9 @@ import { refusalError } from './errors.ts';
 const [KEY, CHANNEL] = ['$key', '$channel'];
 
 /**
- * One sample call of every Redis command that workers need, directly, in a script or through BullMQ. A test compares
- * this list with all scripts. INFO, CLIENT LIST and CONFIG are missing here: managed servers hide them, and workers run
- * without them.
+ * One sample call for every Redis command that workers need, be it directly, in a script or through BullMQ. A test
+ * compares this list with all scripts. INFO, CLIENT LIST and CONFIG are missing here: managed servers hide them, and
+ * workers run without them.
  */
 const COMMANDS: readonly (readonly string[])[] = [
   'ping / time / client setname x / evalsha x 1 $key / multi / exec / publish $channel x / subscribe $channel',
@@ -42,7 +42,7 @@ const TEST_SCRIPT = [
 ].join('\n');
 
 /**
- * A missing permission would stop a turn halfway.
+ * Checks the permissions of the Redis user, because a missing permission would stop a turn halfway.
  * @throws redis_denied with the missing ACL rules. redis_unavailable if Redis does not answer.
  */
 export async function checkAccess(redis: Redis, prefix = DEFAULT_PREFIX): Promise<void> {
@@ -77,7 +77,10 @@ interface Tested {
   readonly rule: string;
 }
 
-/** One rule per refused command. If every command on a key prefix is refused, the rule for that prefix. */
+/**
+ * Lists one ACL rule per refused command. If every command on a key prefix is refused, lists the rule for that prefix
+ * instead.
+ */
 function nameRules(refused: readonly Tested[], tested: readonly Tested[], needed: NamespaceRules): string[] {
   const keys = Object.values(needed.keys).filter((rule) => countOf(refused, rule) === countOf(tested, rule));
   const commands = refused
@@ -101,7 +104,7 @@ function fill(call: readonly string[], placeholder: string, name: string): strin
 
 const ROOTS = ['tf', 'tq'] as const;
 
-/** The key or channel need not exist. */
+/** Sample name of a key or channel, which need not exist. */
 function sampleOf(prefix: string, root: (typeof ROOTS)[number]): string {
   return `${hashTag(prefix, root, 0)}:x`;
 }

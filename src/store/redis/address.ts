@@ -3,7 +3,7 @@ import { PROCESS_DEFAULTS, PROCESS_RANGES, prefixSchema, wholeNumber } from '../
 
 /** TLS settings for the connection to Redis. Each text is in PEM. Node's defaults apply to all other settings. */
 export interface RedisTls {
-  /** Certificates of the authorities to trust, one or several, in place of those that Node trusts by default. */
+  /** Certificates of the authorities to trust, one or several, instead of those that Node trusts by default. */
   readonly ca?: string;
   /** Client certificate, if Redis requires one, followed by its intermediate certificates. */
   readonly cert?: string;
@@ -13,13 +13,13 @@ export interface RedisTls {
   readonly serverName?: string;
 }
 
-/** Place of the data of an application. */
+/** Location of the data of an application. */
 export interface RedisLocation {
   /** URL of a single server, of Sentinels or of a Cluster. */
   readonly url: string;
   /** Used only if the URL scheme begins with `rediss`. */
   readonly tls?: RedisTls | undefined;
-  /** Separates applications that share a Redis. Absent: the application without a prefix. */
+  /** Prefix that separates applications which share a Redis. Absent: the application without a prefix. */
   readonly prefix?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export type RedisAddress =
     } & Credentials)
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & Credentials);
 
-/** For error messages, which never quote an invalid URL: it may contain a password. */
+/** Accepted forms, for error messages. These never quote an invalid URL, because it may contain a password. */
 export const REDIS_ADDRESS_FORMS =
   'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database. Use rediss for TLS';
 
@@ -57,7 +57,7 @@ const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?]+)(?:\/(?<path>[^?]*))?(?:\?(?<query>.*))?$/;
 
-/** Undefined if the text has none of the accepted forms. */
+/** Reads a Redis URL. Undefined if the text has none of the accepted forms. */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   const parts = SEVERAL.exec(text)?.groups;
   if (parts === undefined) return isSingle(text) ? { kind: 'single', url: text } : undefined;
@@ -71,7 +71,7 @@ export function readRedisAddress(text: string): RedisAddress | undefined {
     return path === '' && query === undefined ? { kind: 'cluster', nodes, ...credentials, isTls } : undefined;
   }
   const [, master, database = '0'] = /^([\w.-]+)(?:\/(\d+))?$/.exec(path) ?? [];
-  // A Sentinel without a password accepts any.
+  // A Sentinel that needs no password accepts any password.
   const { password } = credentials;
   const sentinels = query === undefined ? (password === undefined ? {} : { password }) : readSentinelLogin(query);
   if (master === undefined || sentinels === undefined) return undefined;
@@ -88,7 +88,7 @@ export function usesTls(address: RedisAddress): boolean {
   return address.kind === 'single' ? /^rediss:/i.test(address.url) : address.isTls;
 }
 
-/** Without user, password and query, which may contain a password, too. */
+/** Writes an address without user, password and query, because the query may also contain a password. */
 export function showAddress(address: RedisAddress): string {
   if (address.kind === 'single') {
     const { protocol, host, pathname, username, password } = new URL(address.url);
@@ -110,7 +110,7 @@ function isSingle(text: string): boolean {
 
 function readNode(text: string, defaultPort: number): RedisNode | undefined {
   if (!URL.canParse(`http://${text}`)) return undefined;
-  // Node's URL drops port 80, the default port of http.
+  // Node's URL drops port 80, because that is the default port of http.
   const { hostname, port } = new URL(`http://${text}`);
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (text.endsWith(':80') ? 80 : defaultPort)) };
 }
@@ -127,7 +127,10 @@ function readLogin(login: string): Login | undefined {
   }
 }
 
-/** `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is not decoded to a space. */
+/**
+ * Reads the login for Sentinels: `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is not decoded to a
+ * space.
+ */
 function readSentinelLogin(query: string): Login | undefined {
   const pairs = query.split('&').map((pair) => /^(sentinelUsername|sentinelPassword)=(.*)$/.exec(pair)?.slice(1));
   const values = new Map(pairs.map((pair) => [pair?.[0], pair?.[1]]));

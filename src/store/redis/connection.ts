@@ -11,9 +11,9 @@ export interface ConnectionOptions extends RedisLocation {
   readonly failSilenceMs?: number;
   /** Name under which Redis lists the connection. */
   readonly name?: string;
-  /** While Redis is away, a command fails at once instead of waiting. */
+  /** True: while Redis is unreachable, a command fails at once instead of waiting. */
   readonly failsFast?: boolean;
-  /** Stays on a server that became a replica, because the caller asks that server for its state. */
+  /** True: stays on a server that became a replica, because the caller asks that server for its state. */
   readonly staysDemoted?: boolean;
   /** Called once per outage of Redis, with its first error. */
   readonly onError?: (error: Error) => void;
@@ -30,7 +30,7 @@ export function openConnection(options: ConnectionOptions): Redis {
   const redis = openRedis(options, {
     failsFast,
     staysDemoted,
-    // The caller connects by itself, to learn whether connecting failed.
+    // The caller connects by itself, to learn if connecting failed.
     isLazy: failsFast,
     ...(name !== undefined && { name }),
     ...(failSilenceMs !== undefined && { failSilenceMs, connectTimeoutMs: failSilenceMs }),
@@ -58,13 +58,16 @@ export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
   return prepareServers(copy) as unknown as Redis;
 }
 
-/** The commands of the copy may run longer than those of the original. ioredis treats 0 as 0 ms, not as no limit. */
+/**
+ * Command timeouts of a copied connection. Its commands may run longer than those of the original. ioredis treats 0
+ * as 0 ms, not as no limit.
+ */
 function makeSilence(original: NodeOptions = {}, { commandTimeout = 0 }: NodeOptions) {
   const { socketTimeout } = original;
   return socketTimeout === undefined ? {} : { socketTimeout: Math.max(socketTimeout, commandTimeout) };
 }
 
-/** ms to connect. A caller has one second, and the rest is for finding out why connecting failed. */
+/** ms to connect. A caller has one second, and the rest is needed to find out why connecting failed. */
 const OPEN_MS = 800;
 
 /**
@@ -98,7 +101,7 @@ export async function connect(redis: Redis, location?: RedisLocation): Promise<v
   }
 }
 
-/** ioredis hides TLS errors of Sentinels and Clusters. Checking the certificates takes milliseconds. */
+/** Finds TLS errors of Sentinels and Clusters, which ioredis hides. Checking the certificates takes milliseconds. */
 async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<RedisRefusal | undefined> {
   const address = location && readRedisAddress(location.url);
   if (location === undefined || address === undefined || !usesTls(address)) return undefined;
@@ -125,7 +128,7 @@ export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Never repeats the call, because it must not run on a new connection. */
+/** Runs a call like `callRedis`, but never repeats it, because the call must not run on a new connection. */
 export async function callRedisOnce<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -9,7 +9,10 @@ export function isOutage(error: unknown): boolean {
   return findOutageCause(said) !== undefined || findTlsFault(said) !== undefined;
 }
 
-/** Other errors than outages, refusals and a full Redis are returned unchanged. */
+/**
+ * Converts an error of Redis to an error with a code. Errors other than outages, refusals and a full Redis are returned
+ * unchanged.
+ */
 export function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.message.startsWith('OOM')) {
@@ -37,7 +40,10 @@ export function outage(cause: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis ${what}: ${words}`, { cause, details });
 }
 
-/** For an outage without an error from Redis. @param words cause, as half a sentence */
+/**
+ * Error for an outage without an error from Redis.
+ * @param words cause, as half a sentence
+ */
 export function outageBecause(words: string, cause?: Error): TurnfoldError {
   return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
 }
@@ -49,7 +55,7 @@ function isRefusingServer(error: Error): boolean {
   return isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;
 }
 
-/** ioredis emits an error at every attempt to reconnect. The listeners report an outage once. */
+/** Reports an outage once, although ioredis emits an error at every attempt to reconnect. */
 export function reportOutages(report: (error: Error) => void): {
   onError: (error: Error) => void;
   onReady: () => void;
@@ -59,7 +65,7 @@ export function reportOutages(report: (error: Error) => void): {
   return {
     onError(error) {
       const named = nameRedisError(error) as Error;
-      // A refusing server accepts each new connection, so `ready` does not end this outage.
+      // A server that refuses commands accepts each new connection, so `ready` does not end this outage.
       const isSameRefusal = performance.now() - refusedAt < SAME_REFUSAL_MS;
       if (isRefusingServer(named)) refusedAt = performance.now();
       if (!isAway && !isSameRefusal) report(named);
@@ -71,7 +77,7 @@ export function reportOutages(report: (error: Error) => void): {
   };
 }
 
-/** If all addresses of a host refuse, Node's error has a code and no message. */
+/** Text for an error. If all addresses of a host refuse, Node's error has a code and no message. */
 function describe(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const message = error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
@@ -80,7 +86,7 @@ function describe(error: Error): string {
 }
 
 export interface RedisRefusal {
-  /** As half a sentence. */
+  /** Cause as half a sentence. */
   readonly message: string;
   readonly hint: string;
 }
@@ -95,7 +101,7 @@ export const TLS_PORT: RedisRefusal = {
   hint: 'Write rediss instead of redis in the URL.',
 };
 
-/** By error code or message, because the layer that reports the error decides which of the two arrives. */
+/** TLS errors by code or message, because the layer that reports the error decides which of the two arrives. */
 const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /CERT_HAS_EXPIRED|certificate has expired/,
@@ -183,7 +189,7 @@ const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
 
 const ALL_RULES = 'docs/how-to/secure-redis.md lists all rules that turnfold needs.';
 
-/** A refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM). */
+/** Finds a refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM). */
 function findDenial(cause: Error): TurnfoldError | undefined {
   const login = LOGIN_DENIALS.find(([pattern]) => pattern.test(cause.message))?.[1];
   const denial = login ?? findMissingRule(cause);
@@ -192,7 +198,10 @@ function findDenial(cause: Error): TurnfoldError | undefined {
 
 type Refused = Error & { readonly command?: { readonly args?: readonly unknown[] } };
 
-/** Redis writes `user` or `User name`, depending on its version, and words the error differently inside a script. */
+/**
+ * Finds the missing ACL rule in the text. Redis writes `user` or `User name`, depending on its version, and words the
+ * error differently inside a script.
+ */
 function findMissingRule(cause: Refused): RedisRefusal | undefined {
   const { message, command: { args = [] } = {} } = cause;
   const isInScript = /user executing the script can't|ACL failure in script/.test(message);

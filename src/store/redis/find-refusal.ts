@@ -14,7 +14,8 @@ export const PROTECTED_MODE: RedisRefusal = {
 };
 
 /**
- * Finds out why the server refused a connection, or why we did: protected mode, certificates, or TLS on one side only.
+ * Finds out why the server refused a connection, or why this process did: protected mode, certificates, or TLS on one
+ * side only.
  *
  * ioredis reports only EPIPE, ECONNRESET or "Connection is closed". It writes at once, and the kernel then drops the
  * server's last message. Sentinels and a Cluster hide the cause, too. So this function opens a connection of its own
@@ -72,7 +73,7 @@ async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRe
   return (await takesPlainText(node)) ? PLAIN_PORT : undefined;
 }
 
-/** The certificate is not checked, because nothing is sent. */
+/** True if the server speaks TLS. The certificate is not checked, because no data is sent. */
 async function takesTls(node: RedisNode): Promise<boolean> {
   const socket = connectTls({ ...node, rejectUnauthorized: false });
   const answer = await talk(socket, (line) => line.next('secureConnect', ANSWER_MS));

@@ -2,15 +2,14 @@
  * Opens connections to a single server, over Sentinels or to a Cluster, with a timeout for each way in which a server
  * can be lost.
  *
- * A machine that is lost sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds the server
- * that replaced it. So we drop a connection after 5 s of silence, and send the unanswered commands again. All this
- * fits into the lease of a turn (8 s), and scripts are idempotent. For a server that is only slow, that costs a
- * reconnect.
+ * A lost machine sends nothing, and TCP would wait for 15 minutes. Only a new connection finds the server that replaced
+ * it. So we drop a connection after 5 s of silence, and send the unanswered commands again. All this fits into the
+ * lease of a turn (8 s), and scripts are idempotent. If the server was only slow, this costs a reconnect.
  *
- * Callers are of two kinds. Workers wait until Redis is back. Services want an error within a second (`failsFast`).
- * The `commandTimeout` of ioredis fails a command by its age, also while its answer waits unread in a busy process. So
- * `failWhenSilent` measures the silence of the server instead. In a Cluster ioredis may hold a command back, so there
- * its age counts.
+ * Callers are of two kinds. Workers wait until Redis is back. Services need an error within a second (`failsFast`). The
+ * `commandTimeout` of ioredis fails a command by its age, also while its answer waits unread in a busy process. So
+ * `failWhenSilent` measures the silence of the server instead. In a Cluster ioredis may delay a command itself, so
+ * there the age of the command counts.
  *
  * The order of this file: `openRedis`, the options of a node, those of a Cluster, reconnects, silence. `connection.ts`
  * and the queue call it. `server-connections.ts` prepares each connection.
@@ -31,24 +30,24 @@ import { makeTlsOptions } from './tls.ts';
 
 interface ConnectionTerms {
   readonly name?: string;
-  /** True: a command fails at once while Redis is away. False: it waits. */
+  /** True: a command fails at once while Redis is unreachable. False: the command waits. */
   readonly failsFast: boolean;
   readonly connectTimeoutMs?: number;
   /** ms of silence after which unanswered commands fail. In a Cluster, ms after which any command fails. */
   readonly failSilenceMs?: number;
   readonly isLazy?: boolean;
-  /** Gives up when connecting fails once. A server that is still loading its data is no failure. */
+  /** True: gives up when connecting fails once. A server that is still loading its data does not count as a failure. */
   readonly isTriedOnce?: boolean;
-  /** Stays on a server that became a replica, because the caller asks that server for its state. */
+  /** True: stays on a server that became a replica, because the caller asks that server for its state. */
   readonly staysDemoted?: boolean;
-  /** ms after which we drop the connection to a silent single server (5,000). */
+  /** ms after which we drop the connection to a silent single server (default 5,000). */
   readonly aloneSilenceMs?: number;
 }
 
 export type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
 type SeveralOptions = Omit<ClusterOptions, 'redisOptions'> & { redisOptions: NodeOptions };
 
-/** The queue and tests pass classes of their own. */
+/** Classes of the connections. The queue and tests pass classes of their own. */
 interface ConnectionClasses {
   readonly Redis: (new (options: NodeOptions) => Redis) & (new (url: string, options: NodeOptions) => Redis);
   readonly Cluster: new (nodes: RedisNode[], options: SeveralOptions) => Cluster;
@@ -56,10 +55,13 @@ interface ConnectionClasses {
 
 export const SILENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
-/** ms to ask one Sentinel for the master, or one node for the slots. A fail-fast call has one second. */
+/** ms to ask one Sentinel for the master, or one node for the slots. A service's call has one second in all. */
 const LOOKUP_MS = 500;
 
-/** @throws invalid_config if the URL or a TLS setting is invalid, with the field */
+/**
+ * Opens a connection.
+ * @throws invalid_config if the URL or a TLS setting is invalid, with the field
+ */
 export function openRedis(
   location: RedisLocation,
   terms: ConnectionTerms,
@@ -105,8 +107,8 @@ function open(location: RedisLocation, terms: ConnectionTerms, classes: Connecti
     ...(sentinels.password !== undefined && { sentinelPassword: sentinels.password }),
     sentinelRetryStrategy: pickRetries(terms),
     sentinelCommandTimeout: LOOKUP_MS,
-    // No `failoverDetector`: with it, news of a failover during the search for the master would end the connection for
-    // good.
+    // `failoverDetector` is not set. With it, news of a failover during the search for the master would end the
+    // connection for good.
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   });
   return failWhenSilent(redis, failSilenceMs);
@@ -123,7 +125,8 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
   const { failsFast, isTriedOnce = false, connectTimeoutMs = CONNECT_MS, name } = terms;
   return {
     maxRetriesPerRequest: failsFast ? 0 : null,
-    // An unreachable server has no command to finish. By default, ioredis keeps the process alive for two seconds.
+    // An unreachable server has no command to finish, so the wait is short. By default, ioredis keeps the process alive
+    // for two seconds.
     disconnectTimeout: 100,
     connectTimeout: connectTimeoutMs,
     socketTimeout: SILENCE_MS,
@@ -135,9 +138,9 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
 }
 
 /**
- * Until a Cluster has elected a new master, its nodes redirect commands to the dead one, and each redirection counts
- * as a retry. A waiting connection retries every 300 ms for half a minute, because a Cluster with default settings
- * elects after 15 s. A fail-fast connection retries for a second.
+ * Options for a Cluster. Until a Cluster has elected a new master, its nodes redirect commands to the dead one, and
+ * each redirection counts as a retry. A waiting connection retries every 300 ms for half a minute, because a Cluster
+ * with default settings elects after 15 s. A fail-fast connection retries for a second.
  */
 function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): SeveralOptions {
   const { failsFast, isLazy: lazyConnect = false } = terms;
@@ -146,7 +149,7 @@ function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): 
     redisOptions,
     lazyConnect,
     enableOfflineQueue: !failsFast,
-    // The ready check asks one random master. If that one is silent, the connection would not open.
+    // The ready check asks one random master. If that master is silent, the connection would not open.
     enableReadyCheck: !failsFast,
     clusterRetryStrategy: pickRetries(terms),
     slotsRefreshTimeout: LOOKUP_MS,
@@ -154,7 +157,7 @@ function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): 
     retryDelayOnFailover: pauseMs,
     retryDelayOnClusterDown: pauseMs,
     retryDelayOnTryAgain: pauseMs,
-    // Otherwise a pipeline to a dead node uses up its redirections within 30 ms.
+    // Without this pause, a pipeline to a dead node uses up its redirections within 30 ms.
     retryDelayOnMoved: pauseMs / 2,
   };
 }
@@ -163,7 +166,10 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
   return isTriedOnce ? () => null : (times) => Math.min(50 * times, 1_000);
 }
 
-/** Finds the new master of a demoted one. 2: ioredis sends the refused write again. */
+/**
+ * Decides which errors lead to a reconnect, which finds the new master of a demoted server. 2: ioredis sends the
+ * refused write again.
+ */
 function pickReconnects({ failsFast, isTriedOnce, staysDemoted }: ConnectionTerms): (error: Error) => boolean | 2 {
   if (isTriedOnce === true || staysDemoted === true) return () => false;
   return ({ message }) => message.includes('READONLY') && (failsFast || 2);
@@ -173,8 +179,9 @@ const LOOK_MS = 100;
 
 /**
  * Fails a command once the server has sent nothing for `silenceMs` since it was sent. A server that sends answers is
- * alive, and repeating its other commands would make their wait longer. A pass of the event loop looks at most once,
- * and also reads what has arrived. So a program that was busy does not mistake its unread answers for silence.
+ * alive, and repeating its other commands would only lengthen their wait. Each pass of the event loop checks at most
+ * once, and also reads the answers that have arrived. So a program that was busy does not mistake its unread answers
+ * for silence.
  * @param silenceMs a multiple of 100 ms. Undefined: commands wait without a limit
  */
 function failWhenSilent(redis: Redis, silenceMs: number | undefined): Redis {
@@ -183,7 +190,7 @@ function failWhenSilent(redis: Redis, silenceMs: number | undefined): Redis {
   redis.on('connect', () => {
     const { stream } = redis;
     let bytes = stream.bytesRead;
-    /** Commands that waited at each look since the server last sent something. */
+    /** Number of waiting commands at each check since the server last sent something. */
     let waiting: number[] = [];
     const looks = setInterval(() => {
       if (stream.bytesRead !== bytes) waiting = [];
@@ -199,7 +206,7 @@ function failWhenSilent(redis: Redis, silenceMs: number | undefined): Redis {
   return redis;
 }
 
-/** The command stays in the queue of ioredis, which assigns late answers by their order. */
+/** Rejects a command. It stays in the queue of ioredis, which assigns late answers by their order. */
 function failCommand(command: unknown): void {
   if (command instanceof Command && !command.isSettled) command.reject(new Error('Command timed out'));
 }

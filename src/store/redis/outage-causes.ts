@@ -14,7 +14,7 @@ const CHECK_CLUSTER = 'Run redis-cli --cluster check, and start the nodes that a
 const CHECK_NETWORK = 'Check Redis, and the network between this machine and Redis.';
 const START = 'Start Redis, or correct REDIS_URL (or --redis).';
 
-/** The first match counts: ioredis derives errors from network errors, so those come first. */
+/** Known causes. The first match counts: ioredis derives errors from network errors, so network errors come first. */
 const OUTAGES: readonly Row[] = [
   [/ECONNREFUSED/, 'no server accepts connections (ECONNREFUSED)', START],
   [/ENOTFOUND/, 'the host name in its URL is unknown (ENOTFOUND)', 'Correct the host in REDIS_URL (or --redis).'],
@@ -83,7 +83,10 @@ const REFUSED_WRITES: readonly Row[] = [
   ],
 ];
 
-/** @param said code and message of the error */
+/**
+ * Finds the cause of an outage.
+ * @param said code and message of the error
+ */
 export function findOutageCause(said: string): OutageCause | undefined {
   return findRow(REFUSED_WRITES, said, true) ?? findRow(OUTAGES, said, false);
 }
@@ -92,7 +95,7 @@ function findRow(rows: readonly Row[], said: string, takesNoWrites: boolean): Ou
   const row = rows.find(([pattern]) => pattern.test(said));
   if (row === undefined) return undefined;
   const [, words, remedy] = row;
-  // The address tells several servers apart. Node writes it after the code, as in `connect ECONNREFUSED
+  // The address distinguishes several servers. Node writes it after the code, as in `connect ECONNREFUSED
   // 10.0.0.1:6379`.
   const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
   return { words: address === undefined ? words : `${words} at ${address}`, remedy, takesNoWrites };

@@ -3,10 +3,13 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import { nameRedisError, outageBecause } from './errors.ts';
 import { askAllMasters, askMasters, readField, unlessForbidden } from './servers.ts';
 
-/** Scripts that must run while Redis is full need script flags, which older versions do not compile. */
+/**
+ * Oldest supported version. Scripts that must run while Redis is full need script flags, which older versions do not
+ * compile.
+ */
 export const LEAST_REDIS = '7.0';
 
-/** A suffix after a dash is ignored. */
+/** Compares two versions. A suffix after a dash is ignored. */
 export function isAtLeast(version: string, least: string): boolean {
   const found = toNumbers(version);
   for (const [place, wanted] of toNumbers(least).entries()) {
@@ -20,7 +23,10 @@ function toNumbers(version: string): number[] {
   return (version.split('-', 1)[0] ?? '').split('.').map(Number);
 }
 
-/** A server that forbids asking is accepted. @throws incompatible_store if one is older than 7.0 */
+/**
+ * Checks the version of every server. A server that forbids the question is accepted.
+ * @throws incompatible_store if a server is older than 7.0
+ */
 export async function checkServerVersion(redis: Redis): Promise<void> {
   const { answers } = await askMasters(redis, readVersion);
   const found = answers.find((version) => !isAtLeast(version, LEAST_REDIS));
@@ -33,7 +39,7 @@ export async function checkServerVersion(redis: Redis): Promise<void> {
   );
 }
 
-/** Valkey reports the Redis version that it is compatible with. */
+/** Reads the Redis version. Valkey reports the Redis version with which it is compatible. */
 async function readVersion(master: Redis): Promise<string | undefined> {
   const info = await unlessForbidden(master.info('server'));
   return info && readField(info, 'redis_version');
@@ -50,8 +56,8 @@ export interface MemoryState extends MemoryUse {
 }
 
 /**
- * A server that evicts keys would lose accepted turns. This includes servers without a memory limit, because a limit
- * may be set later.
+ * Refuses servers that evict keys, because they would lose accepted turns. This includes servers without a memory
+ * limit, because a limit may be set later.
  * @throws incompatible_store if a server may evict keys, naming the setting
  */
 export async function checkEviction(redis: Redis): Promise<void> {
@@ -70,7 +76,7 @@ function refuseEviction(servers: readonly MemoryState[]): void {
   }
 }
 
-/** The server that is nearest to its limit counts. Undefined without a limit, or if INFO is forbidden. */
+/** Memory of the server that is nearest to its limit. Undefined without a limit, or if INFO is forbidden. */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   const { answers } = await askMasters(redis, readMemoryState);
   const limited = answers.filter(({ limitBytes }) => limitBytes > 0);
@@ -80,7 +86,7 @@ export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   }, undefined);
 }
 
-/** Managed servers hide CONFIG but allow INFO. Undefined if a server forbids INFO, too. */
+/** Reads memory and eviction. Managed servers hide CONFIG but allow INFO. Undefined if a server forbids INFO, too. */
 export async function readMemoryState(master: Redis): Promise<MemoryState | undefined> {
   const info = await unlessForbidden(master.info('memory', 'stats'));
   return info === undefined ? undefined : parseMemoryState(info);
@@ -96,7 +102,10 @@ export function parseMemoryState(info: string): MemoryState {
   };
 }
 
-/** Without the file, a restart loses writes since the last snapshot. Undefined if INFO is forbidden. */
+/**
+ * Checks for the append-only file. Without it, a restart loses the writes since the last snapshot. Undefined if INFO is
+ * forbidden.
+ */
 export async function readAppendOnly(redis: Redis): Promise<boolean | undefined> {
   const { answers } = await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info('persistence'));
@@ -105,11 +114,14 @@ export async function readAppendOnly(redis: Redis): Promise<boolean | undefined>
   return answers.length === 0 ? undefined : answers.every((enabled) => enabled === '1');
 }
 
-/** Declared to write, so Redis refuses it whenever it would refuse a write. Any server runs it. */
+/**
+ * Script that is declared to write, so Redis refuses it whenever Redis would refuse a write. The script works on any
+ * server.
+ */
 const MIGHT_WRITE = '#!lua\nreturn 1';
 
 /**
- * With a full disk or missing replicas, a server still answers reads.
+ * Checks that the server accepts writes. With a full disk or missing replicas, a server still answers reads.
  * @throws the error reply of the server: MISCONF, NOREPLICAS, READONLY, OOM
  */
 export async function proveWrites(server: Redis): Promise<void> {
@@ -136,7 +148,7 @@ const ANSWER_MS = 600;
  * incompatible_store if a master may evict keys.
  */
 export async function checkServer(redis: Redis): Promise<void> {
-  // On a worker's connection, the question would wait until Redis is back.
+  // On a worker's connection, the checks would wait until Redis is back, so this case is found first.
   if (redis.status !== 'ready') throw outageBecause('there is no connection to it');
   const [servers, [refusal]] = await Promise.all([
     askAllMasters(redis, readMemoryState, ANSWER_MS),

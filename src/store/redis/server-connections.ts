@@ -1,6 +1,9 @@
 import { type Cluster, Command, type Redis, type RedisOptions } from 'ioredis';
 
-/** Mends three habits of ioredis on a new connection, and on those that a Cluster connection opens to its nodes. */
+/**
+ * Works around three problems of ioredis, on a new connection and on those that a Cluster connection opens to its
+ * nodes.
+ */
 export function prepareServers<Connection extends Redis | Cluster>(connection: Connection): Connection {
   if (connection.isCluster) connection.on('+node', prepareServer);
   else prepareServer(connection as Redis);
@@ -40,18 +43,18 @@ function holdWrites(socket: Socket | undefined): void {
   });
 }
 
-/** With this message ioredis rejects a command whose connection ended, if it does not send the command again. */
+/** Error text of ioredis for a command whose connection ended and that ioredis does not send again. */
 export const ABORTED = 'Command aborted due to connection close';
 
 /**
- * Ends commands that ioredis would forget. Before a connection is ready, ioredis sends CLIENT, INFO, and commands that
- * Redis answers while it loads its data. If the connection then ends, ioredis (6.0.0) neither repeats nor rejects
+ * Rejects commands that ioredis would forget. Before a connection is ready, ioredis sends CLIENT, INFO, and commands
+ * that Redis answers while it loads its data. If the connection then ends, ioredis (6.0.0) neither repeats nor rejects
  * them, and their callers would wait for ever.
  */
 function endForgottenCommands(redis: Redis): void {
   redis.on('close', () => {
     const { commandQueue, prevCommandQueue } = redis as Redis & { prevCommandQueue?: unknown };
-    // If the connection was ready, ioredis keeps its commands here and sends them again.
+    // If the connection was ready, ioredis keeps its commands in this queue and sends them again.
     if (commandQueue === prevCommandQueue) return;
     for (let at = 0; at < commandQueue.length; at += 1) {
       const command: unknown = commandQueue.get(at)?.command;
@@ -60,19 +63,24 @@ function endForgottenCommands(redis: Redis): void {
   });
 }
 
-/** ms between two connections to servers that refuse this process. All connections share the pace. */
+/**
+ * ms between two connections to servers that refuse this process. All connections of the process share this spacing.
+ */
 const SPACING_MS = 1_000;
-/** ms between two reconnects of one fail-fast connection to such a server. */
+/** ms between two reconnects of one service connection (`failsFast`) to such a server. */
 const FAIL_FAST_MS = 5_000;
 const INCIDENT_MS = 15_000;
-/** Connections in a row that were accepted and ended before they were ready, e.g. by a server with too many clients. */
+/**
+ * Number of connections in a row that were accepted and ended before they were ready, e.g. by a server with too many
+ * clients.
+ */
 const MOST_DROPPED = 2;
 
 let nextAt = 0;
 
 const waiting = new Set<Redis>();
 
-/** Connects all at once, because Redis accepts writes again. */
+/** Reconnects all spaced connections at once. Called when Redis accepts writes again. */
 export function reconnectRefused(): void {
   nextAt = 0;
   for (const server of waiting) if (server.status === 'reconnecting') server.connect().catch(() => undefined);
@@ -86,7 +94,7 @@ function takeSlot(): number {
 
 type Retry = NonNullable<RedisOptions['retryStrategy']>;
 type Judge = NonNullable<RedisOptions['reconnectOnError']>;
-/** The caller's function behind each function that was set here. A duplicated connection copies the options. */
+/** For each function that was set here, the caller's own function. A duplicated connection copies the options. */
 const originals = new WeakMap<Retry | Judge, Retry | Judge>();
 
 function wrap<Call extends Retry | Judge>(call: Call, make: (original: Call) => Call): Call {
@@ -120,7 +128,7 @@ function spaceRefusedConnections(server: Redis): void {
       if (dropped >= MOST_DROPPED) note();
       const delayMs = usual(times);
       if (typeof delayMs !== 'number' || !isRefused()) return delayMs;
-      // An immediate reconnect takes a slot, too, and so delays the next ones.
+      // An immediate reconnect takes a slot of the spacing, too, and so delays the next reconnects.
       const slotMs = takeSlot();
       if (!isFirst) {
         waiting.add(server);
@@ -148,9 +156,9 @@ function spaceRefusedConnections(server: Redis): void {
 }
 
 /**
- * ioredis emits no `end` for a connection that is closed while it waits to reconnect. Every refused command of a
- * pipeline asks for the reconnect, and ioredis adds a listener to the socket each time. So a socket is ended only
- * once.
+ * Ends each socket only once: every refused command of a pipeline asks for a reconnect, and ioredis adds a listener to
+ * the socket each time. Also removes a closed connection from `waiting`, because ioredis emits no `end` if a connection
+ * is closed while it waits to reconnect.
  */
 function disconnectOnce(server: Redis): void {
   const disconnect = server.disconnect.bind(server);

@@ -11,15 +11,15 @@ import {
   unlessForbidden,
 } from './servers.ts';
 
-/** A field is undefined if the server forbids the command. */
+/** Facts about one server. A field is undefined if the server forbids the command. */
 export interface RedisFacts extends MemoryState {
-  /** `host:port` */
+  /** Address as `host:port`. */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
   readonly version: string;
   /** Version of Redis whose commands the server supports. */
   readonly redisVersion: string;
-  /** Absent if the server accepts writes. */
+  /** Error with which the server refuses writes. Absent if the server accepts writes. */
   readonly writeRefusal?: string;
   readonly appendOnly: {
     readonly isOn: boolean;
@@ -29,7 +29,7 @@ export interface RedisFacts extends MemoryState {
     readonly folder: string | undefined;
   };
   readonly replicas: number;
-  /** `notify-keyspace-events`, empty if these events are disabled. */
+  /** Setting `notify-keyspace-events`, empty if these events are disabled. */
   readonly keyspaceEvents: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function readRedisFacts(redis: Redis): Promise<MasterAnswers<RedisF
 
 const SETTINGS = ['appendfsync', 'dir', 'appenddirname', 'notify-keyspace-events'];
 
-/** One setting per call, because older servers accept only one. */
+/** Reads settings one by one, because older servers accept only one per call. */
 async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
   const answers = await Promise.all(SETTINGS.map((name) => unlessForbidden(redis.config('GET', name))));
   const pairs = answers.flatMap((answer) => {
@@ -85,11 +85,11 @@ function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<Red
 export interface AnswerTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Negative if the server's clock is behind ours. */
+  /** Clock difference in ms. Negative if the server's clock is behind ours. */
   readonly skewMs: number;
 }
 
-/** The clock difference comes from the fastest of `count` answers, one after the other. */
+/** Measures `count` answers, one after the other. The clock difference comes from the fastest answer. */
 export async function measureAnswers(redis: Redis, count: number): Promise<AnswerTimes> {
   const answers: { readonly tookMs: number; readonly skewMs: number }[] = [];
   for (let round = 0; round < count; round += 1) {
@@ -111,7 +111,7 @@ export interface ServerLoad {
   readonly evictedKeys: number;
 }
 
-/** Memory of the fullest master, evicted keys of all. Undefined if every server forbids INFO. */
+/** Memory of the fullest master, and evicted keys of all masters. Undefined if every server forbids INFO. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
   const { answers: servers } = await askMasters(redis, readMemoryState, MEASURED_MS);
   if (servers.length === 0) return undefined;

@@ -19,18 +19,21 @@ export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, la
 
 export interface MasterAnswers<Answer> {
   readonly answers: readonly Answer[];
-  /** As `host:port`, and the count of hash slots without a master, whose keys cannot be reached. */
+  /**
+   * Masters that did not answer, as `host:port`. If hash slots have no master, their number, too: their keys cannot be
+   * reached.
+   */
   readonly silent: readonly string[];
 }
 
-/** All gauges have two seconds, so one silent server does not hide the others. */
+/** ms to ask one server. All gauges together have two seconds, so one silent server does not hide the others. */
 export const MEASURED_MS = 1_000;
 
 type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
 
 /**
- * Asks every master, in parallel. In a Cluster, `deadlineMs` limits the wait for each.
- * @throws redis_unavailable if the only server is away
+ * Asks every master in parallel. In a Cluster, `deadlineMs` limits the wait for each.
+ * @throws redis_unavailable if the only server is unreachable
  */
 export async function askMasters<Answer>(
   redis: Redis,
@@ -51,12 +54,15 @@ export async function askMasters<Answer>(
     }),
   );
   const silent = [...replies.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
-  // ioredis looks for new masters now, not only after a command for a lost slot.
+  // Makes ioredis look for new masters now, and not only after a command for a lost slot.
   if (silent.length > 0) cluster.refreshSlotsCache();
   return { answers: replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
 }
 
-/** @throws redis_unavailable unless every master answers, naming the silent ones */
+/**
+ * Asks every master.
+ * @throws redis_unavailable unless every master answers, naming the silent masters
+ */
 export async function askAllMasters<Answer>(
   redis: Redis,
   ask: Ask<Answer>,
@@ -67,7 +73,10 @@ export async function askAllMasters<Answer>(
   return answers;
 }
 
-/** By `host:port`. When the connection to a node ends, ioredis forgets the node but keeps its slots. */
+/**
+ * Lists the masters of all slots by `host:port`. When the connection to a node ends, ioredis forgets the node but keeps
+ * its slots.
+ */
 function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
   const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
   const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
@@ -76,7 +85,10 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 
 const SLOTS = 16_384;
 
-/** Nodes that knew a lost master still report it, because ioredis never forgets an owner. */
+/**
+ * Reports the number of slots without a master. A lost master that ioredis knew is listed by its address, because
+ * ioredis never forgets the owner of a slot.
+ */
 function nameUnowned({ slots }: Cluster): string[] {
   const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
   return unowned === 0 ? [] : [`${unowned} hash slots without a master`];
@@ -86,7 +98,10 @@ export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
 
-/** @throws any failure but a late or absent server, which is `isSilent` */
+/**
+ * Waits for an answer.
+ * @throws any failure except those of a late or absent server, for which `isSilent` holds
+ */
 export async function answerWithin<Answer>(
   answering: Promise<Answer>,
   deadlineMs: number,
@@ -100,7 +115,7 @@ export async function answerWithin<Answer>(
   }
 }
 
-/** Managed servers hide some commands, and an ACL may forbid any: undefined. */
+/** Undefined if the command is forbidden. Managed servers hide some commands, and an ACL may forbid any. */
 export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer;
@@ -114,10 +129,10 @@ export function readField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }
 
-/** CRC-16/XMODEM, with which Redis Cluster maps keys to slots. */
+/** Polynomial of CRC-16/XMODEM, with which Redis Cluster maps keys to slots. */
 const POLYNOMIAL = 0x1021;
 
-/** Cluster slot of an ASCII key. The text in the first braces decides, or the whole key without braces. */
+/** Cluster slot of an ASCII key. The text in the first braces decides. Without braces the whole key decides. */
 export function keySlot(key: string): number {
   const [, hashed = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
   return crc16(Buffer.from(hashed, 'latin1')) % SLOTS;
@@ -132,12 +147,12 @@ function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** Keys that one command of a search examines, in less than a millisecond. */
+/** Number of keys that one command of a search examines, in less than a millisecond. */
 const SCAN_COUNT = 1_000;
 /** ms for a search through one master of a Cluster, which examines about a million keys per second. */
 export const SEARCH_MS = 600_000;
 
-/** Searches one master. A key that exists during the whole search is found. */
+/** Searches the keys of one master. A key that exists during the whole search is found. */
 export async function* scanKeys(master: Redis, pattern: string, type?: 'set'): AsyncGenerator<string> {
   let cursor = '0';
   do {

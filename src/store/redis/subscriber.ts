@@ -11,7 +11,7 @@ interface Channel {
 
 /**
  * One connection for all subscriptions of a process, because a subscribed connection can run no other commands. It
- * opens at the first subscription and stays open. Texts that are published during an outage are lost.
+ * opens at the first subscription and stays open. Messages that are published during an outage are lost.
  */
 export class Subscriber {
   readonly #redis: Redis;
@@ -24,7 +24,7 @@ export class Subscriber {
   }
 
   /**
-   * Resolves once Redis has confirmed. If it rejects, the channel may still be subscribed.
+   * Subscribes to a channel. Resolves once Redis has confirmed. If it rejects, the channel may still be subscribed.
    * @throws redis_unavailable after `close`, because a new connection would never be closed
    */
   async join(name: string, listener: Listener): Promise<void> {
@@ -53,7 +53,7 @@ export class Subscriber {
     const connection = duplicateConnection(this.#redis, {
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
-      // The failure of ioredis' own resubscription is an unhandled rejection, which would end the process.
+      // If ioredis' own resubscription failed, its unhandled rejection would end the process.
       autoResubscribe: false,
     });
     connection.on('error', () => undefined);
@@ -66,7 +66,7 @@ export class Subscriber {
     return connection;
   }
 
-  /** If Redis refuses, the connection is dropped, and the next one subscribes again. */
+  /** Subscribes again. If Redis refuses, the connection is dropped, and the next connection subscribes again. */
   #resubscribe(connection: Redis): void {
     const names = [...this.#channels.keys()];
     if (names.length > 0) connection.subscribe(...names).catch(() => connection.disconnect(!this.#isClosed));

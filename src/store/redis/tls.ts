@@ -12,7 +12,8 @@ export const PEM_CERTIFICATE = 'must be one or more certificates in PEM';
 export const PEM_KEY = 'must be a private key in PEM, without a passphrase';
 
 /**
- * Checks the certificates, because OpenSSL would skip an unreadable authority and then trust none.
+ * Builds the TLS options and checks the certificates, because OpenSSL would skip an unreadable authority and then trust
+ * none.
  * @throws invalid_config if a text is not a valid certificate or key, with the field
  */
 export function makeTlsOptions(tls: RedisTls = {}): TlsOptions {
@@ -53,7 +54,7 @@ export function findMisfit({ cert, key }: RedisTls): { field: 'cert' | 'key'; me
   if (cert === undefined && key === undefined) return undefined;
   if (key === undefined) return { field: 'key', message: 'missing: a certificate is no use without its key' };
   if (cert === undefined) return { field: 'cert', message: 'missing: a key is no use without its certificate' };
-  // The first certificate is the client's. The others lead to its authority.
+  // The first certificate is the client's own. The others lead from it to its authority.
   const fits = readCertificates(cert)?.[0]?.checkPrivateKey(createPrivateKey(key)) === true;
   return fits ? undefined : { field: 'key', message: 'is not the key of the certificate' };
 }
@@ -79,8 +80,8 @@ export interface CertificateTerm {
 const HANDSHAKE_MS = 1_000;
 
 /**
- * When our certificate and that of each server expire: the earliest in its chain. Servers that cannot be reached or
- * are not trusted are left out.
+ * Reads when our certificate and that of each server expire. In each chain, the earliest expiry counts. Servers that
+ * cannot be reached or are not trusted are left out.
  * @throws invalid_config if a TLS setting is invalid
  */
 export async function readCertificateTerms({ url, tls }: RedisLocation): Promise<CertificateTerm[]> {
@@ -105,7 +106,7 @@ async function readServerTerm(node: RedisNode, options: TlsOptions): Promise<Cer
   }
 }
 
-/** Node gives the topmost authority no issuer. */
+/** Earliest expiry in a chain. Node gives the topmost authority no issuer. */
 function findEnd({ validToDate, issuerCertificate }: X509Certificate): Date {
   if (issuerCertificate === undefined) return validToDate;
   const above = findEnd(issuerCertificate);

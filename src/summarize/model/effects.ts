@@ -10,19 +10,19 @@ interface MadeCall {
   readonly call: ToolCall;
   count: number;
   position: number;
-  /** Absent while the last of these calls is open. */
+  /** Result of the last of these calls. Absent while that call is open. */
   result?: Message | undefined;
 }
 
 const CALL_CHARS = 120;
 const OUTCOME_CHARS = 100;
-/** Read-only tools. Repeating their calls is harmless, so they are listed last. */
+/** Names of read-only tools. Repeating their calls is harmless, so they are listed last. */
 export const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
 /**
- * Code lists the calls, because a model's list could be wrong, and the agent repeat an action. Read-only calls go
- * first.
+ * Lists the calls by code, because a model's list could be wrong, and the agent would then repeat an action. If room is
+ * short, read-only calls are left out first.
  */
 export function listEffects(counter: TokenCounter, messages: readonly Message[], maxTokens: number): string[] {
   const newestFirst = readCalls(messages).toSorted((a, b) => b.position - a.position);
@@ -68,7 +68,7 @@ function renderCall({ call, count, result }: MadeCall): string {
   return `${said}${count > 1 ? ` ×${count}` : ''} → ${result === undefined ? 'no result' : renderOutcome(result, call)}`;
 }
 
-/** A word or two: `paid`. */
+/** Maximum bytes of an outcome of a word or two, such as `paid`. */
 const SHORT_BYTES = 16;
 
 /** Leaves out prose of a call that succeeded, because a tool may pose as a person. */

@@ -25,10 +25,10 @@ interface EvidenceRequest {
 const MAX_TERMS = 4;
 const MARK_TOKENS = 3;
 const TOKENS_A_BYTE = 0.28;
-/** Factor on the room for estimated tokens. Exact counts then decide. */
+/** Factor by which the first choice exceeds the room, because its tokens are estimated. Exact counts then decide. */
 const SPARE = 1.3;
 
-/** Lines of the log that the agent will most likely use again. Code reads them, so they are exact. */
+/** Chooses lines of the log that the agent will most likely use again. Code copies the lines, so they are exact. */
 export class Evidence {
   readonly ledger: Ledger;
   readonly quotes: LogQuotes;
@@ -59,7 +59,10 @@ export class Evidence {
     return new Evidence(counter, request, ledger, values);
   }
 
-  /** Chooses lines in the order of the log. Each has a valuable term that neither `said` nor another line has. */
+  /**
+   * Chooses lines in the order of the log. Each line has a valuable term that neither `said` nor another chosen line
+   * has.
+   */
   async choose(request: EvidenceRequest): Promise<string[]> {
     const ranked = await eventLoopShare.run(this.#rank(request));
     const taken: { readonly index: number; readonly line: string }[] = [];

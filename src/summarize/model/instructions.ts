@@ -19,7 +19,10 @@ export interface SummaryTask {
   readonly maxTokens: number;
 }
 
-/** Models obey word limits better than token limits. A word has about 1.3 tokens in English, and more elsewhere. */
+/**
+ * Words per token. Models obey word limits better than token limits. A word has about 1.3 tokens in English, and more
+ * in other languages.
+ */
 const WORDS_A_TOKEN = 0.6;
 
 const ROLE = [
@@ -77,12 +80,14 @@ export interface SummaryPrompt {
 
 const MARK_CHARS = 6;
 
-/** Depends on the data, so that it repeats with the request, and the data cannot hold it. */
+/**
+ * Mark of the tags. It is a hash of the data, so a repeated request has the same mark, and the data cannot contain it.
+ */
 function markOf(...data: readonly string[]): string {
   return hashTexts(...data).slice(0, MARK_CHARS);
 }
 
-/** The instructions follow the data, because a model forgets those before a long text. */
+/** Writes the data, and then the instructions, because a model forgets instructions before a long text. */
 export function renderTask(task: SummaryTask): SummaryPrompt {
   const { messages, records, maxTokens } = task;
   const data = renderData(task);
@@ -92,7 +97,8 @@ export function renderTask(task: SummaryTask): SummaryPrompt {
 }
 
 /**
- * Ends a request that begins like the agent's own, so that the provider reads the beginning from its cache.
+ * Writes the end of a request that begins like the agent's own, so that the provider reads the beginning from its
+ * cache.
  * @param texts texts of the conversation, for the mark of the tags
  */
 export function renderClosing(

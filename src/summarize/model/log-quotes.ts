@@ -10,19 +10,22 @@ import { describeAttachments } from './pictures.ts';
 export type Speaker = 'user' | 'system' | 'agent' | 'call' | 'result';
 
 const WHOLE_CHARS = 600;
-/** On each side of a user's record, because a condition or a "no" may stand there. */
+/** Characters that are quoted on each side of a user's record, because a condition or a "no" may stand there. */
 const AROUND_CHARS = 300;
-/** A figure, or a name that is no plain word. */
+/** Matches a figure, or a name that is no plain word. */
 const DATA = /\d|\w_|_\w|\w[/@]\w|(?:^|\s)[~.]{0,2}[/#]\w|\p{Ll}\p{Lu}/u;
 
-/** Prose of a tool may pose as the will of a person. */
+/** True if a text holds a figure or a name. Other text of a tool is prose, which may pose as the will of a person. */
 export function holdsData(text: string): boolean {
   return DATA.test(text);
 }
 
 type QuotedRange = Pick<SummaryRequest, 'messages' | 'range' | 'userTexts'>;
 
-/** Quotes of a log name who said them, and users' words their message. `…` stands for what a quote leaves out. */
+/**
+ * Writes quotes of the log. A quote names its author, and for a user's words also the message. `…` stands for omitted
+ * text.
+ */
 export class LogQuotes {
   readonly #ledger: Ledger;
   readonly #messages: readonly Message[];
@@ -44,7 +47,7 @@ export class LogQuotes {
     return this.#messages[message]?.role === 'system' ? 'system' : 'user';
   }
 
-  /** False for prose of a tool that succeeded. */
+  /** False for prose in the result of a tool that succeeded. */
   mayQuote(index: number): boolean {
     const { message, part, text } = this.#fragment(index);
     if (message >= this.#messages.length) return false;
@@ -59,7 +62,7 @@ export class LogQuotes {
     return failed;
   }
 
-  /** True for a user's message that stands whole before the summary. */
+  /** True if the whole user message is copied before the summary. */
   isShown(index: number): boolean {
     const { message, part } = this.#fragment(index);
     return part === 'user' && this.#userTexts.includes(this.#messages[message]?.content ?? '');
@@ -70,7 +73,7 @@ export class LogQuotes {
     return `${message}.${partIndex}`;
   }
 
-  /** Writes records of one place in a line, with their owners, and words of a person with their surroundings. */
+  /** Writes records of one place in a line, with their owners. Words of a person are quoted with their surroundings. */
   write(...indexes: readonly [number, ...number[]]): string {
     const { message } = this.#fragment(indexes[0]);
     const speaker = this.speakerOf(indexes[0]);
@@ -102,7 +105,7 @@ export class LogQuotes {
   }
 }
 
-/** Longest word that a quote keeps whole. Scripts without spaces are cut between characters. */
+/** Maximum characters of a word that a quote does not split. Scripts without spaces are cut between characters. */
 const MAX_WORD_CHARS = 40;
 
 function wordStart(text: string, at: number): number {

@@ -15,7 +15,7 @@ import { untilAborted, type WatchedRequest } from '../../providers/answer-stream
 export interface ModelCallPorts {
   readonly model: Model;
   readonly clock: Clock;
-  /** Milliseconds of silence that end a call. The rest of its limit follows from its size. */
+  /** Milliseconds of silence that end a call. The whole time limit of a call follows from its size. */
   readonly callTimeoutMs?: number | undefined;
   readonly tracing?: Tracing | undefined;
 }
@@ -23,7 +23,9 @@ export interface ModelCallPorts {
 export interface ModelCallInput {
   readonly system: string;
   readonly content: string;
-  /** Start of a request that the agent's model has read before. Absent: one message, without thinking. */
+  /**
+   * Start of a request that the agent's model has read before. Absent: the request is one message, without thinking.
+   */
   readonly before?: Pick<CachedPrefix, 'tools' | 'messages' | 'version'>;
   readonly tokens: number;
   readonly maxOutputTokens: number;
@@ -34,7 +36,7 @@ type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
-/** A request with one message has these beside its texts. */
+/** Tokens of a request with one message, besides its texts. */
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /** @throws ModelError of kind `retry`, or the signal's reason */
@@ -88,7 +90,7 @@ interface CallListeners {
   readonly onEvent: () => void;
 }
 
-/** Without a stream, silence says nothing. */
+/** Without a stream, silence does not show that a call hangs. */
 type TimedInput = Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'> & { readonly isStreamed?: boolean };
 
 interface CallEnd {
@@ -97,7 +99,7 @@ interface CallEnd {
 }
 
 /**
- * The model does not have to react to its abort signal.
+ * Ends a call at its time limit, even if the model does not react to its abort signal.
  * @throws ModelError of kind `retry`, or the signal's reason
  */
 export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model' | 'nextCallAt'>>(
@@ -171,7 +173,7 @@ function limitCall({ isStreamed = true, ...size }: TimedInput, callTimeoutMs: nu
   return { totalMs, silenceMs: totalMs };
 }
 
-/** A model may be user code, which throws anything. */
+/** Calls a model, which may be user code that throws any value. */
 async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {
   try {
     return await call();

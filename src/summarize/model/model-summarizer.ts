@@ -16,29 +16,32 @@ interface ModelSummarizerOptions {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Instructions of the policy, appended to the built-in ones. */
+  /** Instructions of the policy, which are appended to the built-in instructions. */
   readonly prompt?: string | undefined;
-  /** A model that keeps sending also gets the time of its output limit. Default 90,000. */
+  /**
+   * Milliseconds of silence that end a call (default 90,000). A model that keeps sending also gets the time for its
+   * output limit.
+   */
   readonly callTimeoutMs?: number | undefined;
-  /** The agent's own model, whose provider may have the conversation in its cache. */
+  /** True for the agent's own model, whose provider may have the conversation in its cache. */
   readonly isAgentsModel?: boolean;
 }
 
-/** With less, a section has room for hardly a sentence. */
+/** Minimum tokens of a summary. With fewer, a section has hardly room for a sentence. */
 const MIN_TOKENS = 100;
-/** A user message may have a megabyte. */
+/** Maximum tokens of the user's request in a prompt, because a user message may have a megabyte. */
 const MAX_USER_REQUEST_TOKENS = 1_000;
-/** Maximum share of a summary for calls and outcomes. */
+/** Maximum share of a summary for the list of calls and outcomes. */
 const EFFECTS_SHARE = 0.25;
 /** Minimum share of the rest for lines of the log, if the model's sections lost something. */
 const LINES_SHARE = 0.25;
 const HEADING_TOKENS = 8;
-/** Halvings of the input, while the provider refuses it as too large. */
+/** How often the input is halved while the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
 
 /**
- * Lets a model choose places of the log for several sections. Code quotes them, lists the tool calls, and adds lines of
- * the log that the model lost. Messages above the model's window are summarized in parts, which are merged.
+ * Lets a model choose places of the log for several sections. Code quotes these places, lists the tool calls, and adds
+ * lines of the log that the model lost. Messages above the model's window are summarized in parts, which are merged.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
   const { model, counter, prompt, isAgentsModel = false } = options;
@@ -91,7 +94,7 @@ interface SummaryMaterial {
 }
 
 /**
- * Lines of the log fill what the sections leave of the limit, and at least their share of it.
+ * Completes a summary with lines of the log. They get at least their share, and all room that the sections leave.
  * @returns undefined if none of the model's sections fits
  */
 async function completeSummary(
@@ -113,7 +116,7 @@ async function completeSummary(
   return await renderWithin(counter, maxTokens, { sections, facts: new Map([...facts, ...logged]) });
 }
 
-/** @returns undefined if none of the model's sections fits beside those of code */
+/** @returns undefined if none of the model's sections fits beside the sections by code */
 async function renderWithin(
   counter: TokenCounter,
   maxTokens: number,
@@ -124,7 +127,7 @@ async function renderWithin(
     const fitted = fitSections(counter, sections, room);
     if (fitted.size === 0) return undefined;
     const text = renderSections(new Map([...fitted, ...facts]));
-    // Joined, sections may have a token or two more.
+    // Joined sections may have a token or two more than the sum of their counts.
     const excess = (await counter.count(text)) - maxTokens;
     if (excess <= 0) return text;
     room -= excess;

@@ -9,8 +9,8 @@ const MAX_NAME_CHARS = 120;
 const BYTES_A_BASE64_CHARACTER = 0.75;
 
 /**
- * Describes pictures and files, which a summary cannot show: `[picture docs/plan.png (image/png, 34 KB) in message
- * 12]`.
+ * Describes pictures and files, which a summary cannot show. Example: `[picture docs/plan.png (image/png, 34 KB) in
+ * message 12]`.
  * @param call the tool call that the message answers
  */
 export function describeAttachments(message: Message, seq: number | undefined, call?: ToolCall): string[] {

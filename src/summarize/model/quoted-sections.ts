@@ -21,18 +21,21 @@ import { ASKED_SECTIONS, SECTIONS, type Section, type Sections } from './section
 
 export type QuotedSections = ReadonlyMap<Section, readonly string[]>;
 
-/** Share of a sentence's weight that its record must hold. */
+/**
+ * Minimum share of the best record's weight. A record with this share is preferred if only that record may be in the
+ * section.
+ */
 const MIN_SHARE = 0.5;
-/** Share of the best record's weight, for a record that the section may hold. */
+/** Minimum share of a sentence's weight for a further record of the message. */
 const NEAR_SHARE = 0.8;
 /** Share of a sentence's weight, for further records of the message. */
 const MIN_ADDED = 0.25;
 const MAX_RECORDS = 3;
-/** Records in a line. A longer one may not fit into its section. */
+/** Maximum records in a line. A longer line may not fit into its section. */
 const MAX_TOGETHER = 4;
-/** Filled first, because each record is quoted once. */
+/** Sections that are filled first, because each record is quoted only once. */
 const FIRST: readonly Section[] = ['constraints', 'requests', 'goal'];
-/** For words of the agent that another section may not hold. */
+/** Section for words of the agent that the asked section may not hold. */
 const OTHERS: Section = 'facts';
 
 export function* quoteSections(sections: Sections, ledger: Ledger, quotes: LogQuotes): Interruptible<QuotedSections> {
@@ -78,7 +81,7 @@ class PlacedRecords {
     const quoted = new Map<Section, string[]>();
     for (const [section, together] of this.#lines) {
       const written = together.map((records) => this.#quotes.write(...records));
-      // A short text of a user is written whole, for each of its records.
+      // A short user text is written whole for each of its records, so equal lines are written once.
       const own = written.filter((line) => !lines.has(line));
       for (const line of own) lines.add(line);
       if (own.length > 0) quoted.set(section, own);
@@ -87,7 +90,7 @@ class PlacedRecords {
   }
 }
 
-/** A tool's words under the heading of a rule or a step are dropped. */
+/** Section that may hold the record. A tool's words under the heading of a rule or a step are dropped. */
 function sectionFor(section: Section, speaker: Speaker): Section | undefined {
   if (speakersOf(section).includes(speaker)) return section;
   return speaker === 'result' ? undefined : OTHERS;
@@ -114,7 +117,7 @@ interface Word {
   readonly records: number[];
 }
 
-/** A word of more records says nothing, if the sentence has a rarer one. */
+/** If a word is in more records than this, it is ignored, unless the sentence has no rarer word. */
 const MAX_RECORDS_OF_WORD = 1_024;
 
 class WordIndex {
@@ -147,8 +150,8 @@ class WordIndex {
   }
 
   /**
-   * Finds the record that holds most of a sentence, and more of the sentence in the same message.
-   * @param isAllowed prefers these records to those that hold a little more
+   * Finds the record that holds most of a sentence, and further records of the same message that hold more of it.
+   * @param isAllowed records that are preferred to records with a little more weight
    */
   findRecords(sentence: string, isAllowed: (record: number) => boolean): number[] {
     const words = [...wordsOf(sentence)].map((word) => this.#words.get(word));

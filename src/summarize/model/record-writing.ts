@@ -40,16 +40,22 @@ type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclu
 
 /** Factor by which an answer may exceed its limit before it is cut off. Code clips the excess. */
 const OVERRUN = 2;
-/** In addition to the summary, because some models cannot switch thinking off. */
+/** Tokens for thinking in addition to the summary, because some models cannot switch thinking off. */
 const THINKING_TOKENS = 4_096;
-/** Maximum share of the model's window. */
+/** Maximum share of the model's window for its answer. */
 const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
 const EVIDENCE_SHARES = { ofSummary: 0.5, ofInput: 0.1 } as const;
-/** Maximum share of the input. Above, the summarizer reads the original messages instead. */
+/**
+ * Maximum share of the input for earlier summaries. If they are larger, the summarizer reads the original messages
+ * instead.
+ */
 const MAX_EARLIER_SHARE = 0.25;
-/** Times the messages to summarize. The cache costs about a tenth. If it expired, a call costs this factor more. */
+/**
+ * Maximum size of a cached request, as a multiple of the messages to summarize. The cache costs about a tenth. If the
+ * cache expired, a call costs this factor more.
+ */
 const MAX_PREFIX_FACTOR = 2;
 
 export class RecordWriting {
@@ -100,8 +106,8 @@ export class RecordWriting {
   }
 
   /**
-   * Starts as the agent's last request, so that the provider reads the messages from its cache. Another thinking
-   * setting would void the cache.
+   * Sends a request that starts as the agent's last request, so that the provider reads the messages from its cache.
+   * Another thinking setting would void the cache.
    * @returns undefined if the request does not fit, or the provider refused its form or size
    * @throws the errors of `callSummaryModel`
    */
@@ -174,7 +180,8 @@ export class RecordWriting {
       };
     const records: EarlierSummary[] = [];
     const partEvidence = Math.floor(Math.min(evidenceTokens, maxTokens * EVIDENCE_SHARES.ofSummary));
-    // One after another: parallel calls would use up the provider's rate limit, which turns need too.
+    // The parts are written one after another. Parallel calls would use up the provider's rate limit, which turns need,
+    // too.
     for (const { messages } of parts) {
       const part = await this.#writePart(await this.#prepare({ messages, records: [], maxTokens }, partEvidence));
       if (part.status !== 'written') return part;
@@ -232,7 +239,7 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
   return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
 }
 
-/** Code writes its sections again, from all calls. */
+/** Removes the sections that code writes again from all calls. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   const sections = readSections(text);
   return { text: sections.size === 0 ? text : renderSections(sections), covers };

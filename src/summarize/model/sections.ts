@@ -6,11 +6,11 @@ const SPEECH = [...PEOPLE, 'agent'] as const;
 const ALL = [...SPEECH, 'call', 'result'] as const;
 
 /**
- * In their order. Code writes the sections without `asks`.
+ * Sections of a summary, in their order. Code writes the sections without `asks`.
  * - `asks` tells the model what to choose.
  * - `from` says whose words a section may hold, because no tool or file states a rule or the next step.
- * - `names`: headings that models write although they were asked for tags, in the language of the conversation. In
- *   lower case, separated by `|`.
+ * - `names` are headings that models write instead of tags, in the language of the conversation. They are in lower
+ *   case, separated by `|`.
  */
 export const SECTIONS = {
   goal: {
@@ -112,7 +112,7 @@ export const ASKED_SECTIONS: readonly Section[] = names.filter((name) => 'asks' 
 
 const HEADING_MARKS = /^[ \t]{0,3}#{1,6}[ \t]+/gm;
 
-/** A body has no headings, so that it opens no section when the summary is read again. */
+/** Joins sections. A body has no headings, so that it opens no section when the summary is read again. */
 export function orderSections(bodies: ReadonlyMap<Section, string>): Sections {
   const read = names.map((name): [Section, string] => [
     name,
@@ -139,7 +139,7 @@ export function renderSections(sections: Sections): string {
     .join('\n');
 }
 
-/** Sections take turns by their tokens, so that one long list does not displace the others. */
+/** Fits sections into a size. They take turns by their tokens, so that one long list does not displace the others. */
 export function fitSections(
   counter: Pick<TokenCounter, 'countSync'>,
   sections: ReadonlyMap<Section, readonly string[]>,
@@ -164,7 +164,7 @@ export function fitSections(
   return orderSections(new Map(open.map(({ name, taken }) => [name, taken.join('\n')])));
 }
 
-/** Sections that only code may write, as a model might spell them. */
+/** Names of sections that only code may write, as a model might spell them. */
 const CODE_WRITTEN = /^(?:artifacts?|side effects?|lines from the log)(?![\p{L}\p{N}])/u;
 
 const sectionOf = new Map(

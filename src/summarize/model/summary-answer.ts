@@ -3,14 +3,16 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { ASKED_SECTIONS, isCodeWritten, orderSections, type Section, type Sections, sectionNamed } from './sections.ts';
 
-/** E.g. `goal-k3f9`. The mark is new in each request, so that the conversation cannot hold the tag. */
+/**
+ * Tag of a section, e.g. `goal-k3f9`. The mark is new in each request, so that the conversation cannot hold the tag.
+ */
 export function tagOf(section: Section, mark: string): string {
   return `${section}-${mark}`;
 }
 
 const TAG = /<(\/?)([\p{L}_ ]{1,39})(?:-(\w{1,16}))?>/giu;
 
-/** Only the text counts that the model wrote. */
+/** Removes the tags of an answer, so that only the model's text counts. */
 export function withoutTags(text: string, mark: string): string {
   return text.replace(TAG, (tag, _, name: string, given?: string) =>
     given === mark && sectionNamed(name) !== undefined ? '' : tag,
@@ -18,7 +20,7 @@ export function withoutTags(text: string, mark: string): string {
 }
 
 /**
- * Reads an answer by the tags of its request. Without them, headings, plain tags or JSON keys name the sections, in one
+ * Reads an answer by the tags of its request. Without tags, headings, plain tags or JSON keys name the sections, in one
  * of ten languages. An answer with other headings is read as the state of the work.
  */
 export function readAnswerSections(text: string, mark: string): Sections {
@@ -35,7 +37,9 @@ export function readAnswerSections(text: string, mark: string): Sections {
   return new Map();
 }
 
-/** A text with so many headings is a summary in another language, and no answer to the conversation. */
+/**
+ * Minimum headings of a summary in another language. A text with fewer headings may be an answer to the conversation.
+ */
 const MIN_HEADINGS = 2;
 
 function readMarked(text: string, mark: string): Sections | undefined {
@@ -63,7 +67,7 @@ function mapBodies(bodies: ReadonlyMap<Section, string>, map: (body: string) => 
   return new Map([...bodies].map(([section, body]) => [section, map(body)]));
 }
 
-/** A model may add a tag without its mark. */
+/** Removes lines with a tag, because a model may add a tag without its mark. */
 function withoutTagLines(body: string): string {
   return body
     .split('\n')
@@ -115,7 +119,7 @@ type HeadingFinder = (line: string) => Heading | undefined;
 const MAX_NAME_CHARS = 80;
 const NUMBER = /^\d{1,2}[.)、]/;
 
-/** `## Goal`, `**Goal:**`, `1. **Goal**`, `【目标】 …`, `<goal>…` */
+/** Finds a heading with a mark: `## Goal`, `**Goal:**`, `1. **Goal**`, `【目标】 …`, `<goal>…` */
 function findMarkedHeading(line: string): Heading | undefined {
   const said = line.trim();
   if (said.startsWith('#')) return { name: said.slice(0, MAX_NAME_CHARS), rest: '' };
@@ -133,7 +137,7 @@ function findBold(said: string): Heading | undefined {
   return found && { name: found.name, rest: found.rest };
 }
 
-/** A name before a colon, or in a numbered line: `**Goal:** Move`, `目标：`, `1. Goal`. */
+/** Finds a name before a colon, or in a numbered line: `**Goal:** Move`, `目标：`, `1. Goal`. */
 function findLabel(line: string): Heading | undefined {
   const said = line.trim();
   const plain = said.replace(NUMBER, '').trim();
@@ -193,7 +197,7 @@ function readHeadings(
   return { sections: orderSections(new Map([...bodies].map(([name, said]) => [name, said.join('\n')]))), headings };
 }
 
-/** A longer text may begin like a refusal: "I cannot log in" is a user's goal. */
+/** Maximum characters of a refusal. A longer text may begin like a refusal: "I cannot log in" is a user's goal. */
 const MAX_REFUSAL_CHARS = 400;
 const TASK = '(?:help|assist|summari[sz]e|comply|provide|process|continue|write|create|do (?:that|this|so))';
 const REFUSALS = [

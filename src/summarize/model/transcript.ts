@@ -4,7 +4,10 @@ import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { EvidenceLine } from './evidence.ts';
 import { describeAttachments } from './pictures.ts';
 
-/** Only `body` is ever clipped, so that every message keeps its closing tag. */
+/**
+ * A message as it is sent to a summarizing model. Only `body` is ever clipped, so that every message keeps its closing
+ * tag.
+ */
 export interface TranscriptMessage {
   readonly seq: number;
   readonly open: string;
@@ -79,12 +82,15 @@ interface Counted {
 }
 
 const SEAM_TOKENS = 4;
-/** From the start of a clipped message. The end usually has the error. */
+/** Share of a clipped message that is kept from its start. The end usually has the error. */
 const HEAD_SHARE = 0.6;
 const OMISSION = '\n[… left out …]\n';
 const OMISSION_TOKENS = 10;
 
-/** A tool call and its results stay in one part. The largest messages of a round above the limit are clipped. */
+/**
+ * Splits messages into parts that fit. A tool call and its results stay in one part. In a larger round, the largest
+ * messages are clipped.
+ */
 export async function splitTranscript(
   counter: TokenCounter,
   { messages, firstSeq }: { readonly messages: readonly Message[]; readonly firstSeq: number },
@@ -110,7 +116,7 @@ export async function splitTranscript(
   return parts;
 }
 
-/** A part may start where all earlier calls have their results. */
+/** Finds the places where all earlier calls have results. A part may start there. */
 function findBorders(messages: readonly Message[]): boolean[] {
   const resultAt = new Map(messages.map(({ toolCallId }, position) => [toolCallId, position]));
   let reach = -1;
@@ -155,7 +161,7 @@ function sumTokens(counted: readonly Counted[]): number {
   return counted.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** The size of a clipped item, if all are to fit. Small items leave room to large ones. */
+/** Maximum size of each item, so that all items fit. Small items leave room for large items. */
 function fairShare(sizes: readonly number[], budget: number): number {
   let left = budget;
   let share = budget;

@@ -11,12 +11,12 @@ interface CallSource {
 export interface CallPlaces {
   /** First fragment of each call, by the index of its result's message. */
   readonly headOf: ReadonlyMap<number, number>;
-  /** Calls that changed something or failed, and the last lines of failed results. */
+  /** Indexes of calls that changed something or failed, and of the last lines of failed results. */
   readonly effects: ReadonlySet<number>;
   readonly failures: ReadonlyMap<number, string>;
 }
 
-/** Fewer terms say nothing about an error. */
+/** Minimum terms of a line that can describe an error. */
 const MIN_ERROR_TERMS = 2;
 
 export function findCalls({ fragments, superseded }: Ledger, messages: readonly Message[]): CallPlaces {
@@ -61,8 +61,8 @@ export function headFor({ ledger, calls }: CallSource, index: number): number | 
 }
 
 /**
- * The fragment to show beside another: its owner, or the call of a result. A call that names all that the owner names
- * stands for it.
+ * Fragment to show beside another fragment: its owner, or the call of a result. If the call names everything that the
+ * owner names, the call is shown instead of the owner.
  */
 export function leadFor(source: CallSource, index: number): number | undefined {
   const { fragments } = source.ledger;

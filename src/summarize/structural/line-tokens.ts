@@ -9,12 +9,12 @@ import {
   UPPER,
 } from '../../compaction/evidence/characters.ts';
 
-/** A word up to this length is one token in most cases. */
+/** Maximum characters of a word that is one token in most cases. */
 const WORD_CHARS = 7;
 const CHARS_PER_NEXT_TOKEN = 6;
 const CHARS_PER_CAPITALS_TOKEN = 2.6;
 
-/** A tenth of the cost of a count. On recorded conversations, sums are within 12 %. */
+/** Estimates tokens at a tenth of the cost of a count. On recorded conversations, sums are within 12 % of the count. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   for (let at = 0; at < text.length; ) {
@@ -25,7 +25,7 @@ export function estimateTokens(text: string): number {
   return tokens;
 }
 
-/** A word with at most its first letters in capitals, or characters of one class. */
+/** End of a run: a word in capitals or with one capital first, or characters of one class. */
 function endOfRun(text: string, start: number): number {
   const first = classOf(text.charCodeAt(start));
   let end = start + 1;

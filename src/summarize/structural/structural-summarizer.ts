@@ -1,13 +1,15 @@
 /**
- * Summarizes without a model: a summary is a choice of the log's own lines, in the order of events. `→` marks a call with
- * its arguments, `←` its outcome. A call costs nothing and needs no network, and the same request gives the same text.
+ * Summarizes without a model: a summary is a choice of the log's own lines, in the order of events. `→` marks a call
+ * with its arguments, `←` its outcome. Summarizing costs nothing and needs no network, and the same request gives the
+ * same text.
  *
  * At 20 % of a recorded conversation, a summary holds 78 % of the names, numbers and paths that the agent uses next.
  * Random lines hold 52 %, as do the first and the last rounds (docs/explanation/context-quality.md).
  *
- * `readSource` splits the messages into fragments, values their terms and marks stale lines. `choose` takes the fragments
- * whose terms are worth most for their tokens. Calls that changed something or failed come first, because an agent that
- * forgets them may repeat them. `showFragments` puts each result behind its call, and `renderLines` writes the lines.
+ * `readSource` splits the messages into fragments, values their terms and marks stale lines. `choose` takes the
+ * fragments whose terms are worth most for their tokens. Calls that changed something or failed come first, because an
+ * agent that forgets them may repeat them. `showFragments` puts each result after its call, and `renderLines` writes
+ * the lines.
  *
  * An exact count of every line would cost ten times the estimate of `line-tokens.ts`. So a try chooses by estimates,
  * writes the text, counts it, and corrects the target of the next try by the error.
@@ -31,11 +33,11 @@ interface StructuralSummarizerOptions {
   readonly counter: Counter;
 }
 
-/** Fewer tokens hold no call with its outcome. */
+/** Minimum tokens of a summary. Fewer tokens hold no call with its outcome. */
 const MIN_TOKENS = 24;
 const MAX_TRIES = 5;
 const MIN_FILL = 0.96;
-/** Share of the room for a repeated try. */
+/** Share of the room at which a repeated try aims. */
 const AIM = 0.985;
 const MAX_GROWTH = 2;
 const MARK_TOKENS = 2;
@@ -71,7 +73,7 @@ function refuse(why: string): SummaryAnswer {
   return { status: 'refused', why };
 }
 
-/** UTF-16 units have at most these bytes in UTF-8. */
+/** Maximum UTF-8 bytes of a UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 
 async function countUpTo(counter: Counter, messages: readonly Message[], limit: number): Promise<number> {
@@ -95,7 +97,7 @@ async function runInTurns<Result>(work: Interruptible<Result>, signal: AbortSign
   }
 }
 
-/** The start of the best line, or of the newest if none is better. */
+/** Writes the start of the best line, or of the newest line if no line was chosen. */
 async function writeOneLine(
   counter: Counter,
   source: SummarySource,
@@ -110,7 +112,7 @@ async function writeOneLine(
   return cutBetweenValues(await counter.clipStart(text, maxTokens - GAP_TOKENS));
 }
 
-/** A part of a value would be another value. */
+/** Places between values where a line may be cut, because a part of a value would be another value. */
 const BETWEEN_VALUES = /[,;]|\s(?=[\w."'-]+\s?[:=])/g;
 
 function cutBetweenValues(text: string): string {

@@ -5,14 +5,14 @@ import { headFor } from './call-places.ts';
 import type { SummarySource } from './summary-source.ts';
 import { foldRecord } from './text.ts';
 
-/** Data cannot open or close turnfold's own tags. */
+/** Start of a tag that is escaped, so that data cannot open or close turnfold's own tags. */
 const OWN_TAG = /<(?=[\s/]*(?:users|summary)\b)/gi;
 
 export interface ShownFragment extends Fragment {
   readonly index: number;
-  /** `exit code 1` of a failed call. `stopped`: the agent said it until its turn was canceled. */
+  /** `exit code 1` of a failed call. `stopped`: the agent wrote the text before its turn was canceled. */
   readonly status: string | undefined;
-  /** Lines of an earlier summary have marks of their own. */
+  /** True for a line of an earlier summary, which already has a mark. */
   readonly isSummary: boolean;
   readonly person?: { readonly mark: string; readonly isCutBefore: boolean; readonly isCutBehind: boolean };
 }
@@ -42,7 +42,10 @@ function fold(text: string): string {
   return foldRecord(text).replace(OWN_TAG, '&lt;');
 }
 
-/** A text that begins like a mark gets its part's own mark, so that data cannot pose as another's words. */
+/**
+ * Puts a mark before a line. A continued line that begins like a mark also gets a mark, so that data cannot pose as
+ * another author's words.
+ */
 function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: boolean): string {
   const { part, owner, status, person } = first;
   const text = line.trimStart();
@@ -52,7 +55,9 @@ function markLine({ text: line, first }: RecordLine<ShownFragment>, continues: b
   return `${mark}${status === undefined ? '' : `${status}: `}${text}`;
 }
 
-/** In the order of events, each result behind its call. A failed call never stands without its status. */
+/**
+ * Lists fragments in the order of events, each result after its call. A failed call is always shown with its status.
+ */
 export function showFragments(source: SummarySource, chosen: readonly number[]): ShownFragment[] {
   const { ledger, calls } = source;
   const placed = chosen.map((index) => ({ at: headFor(source, index) ?? index, shown: showFragment(source, index) }));

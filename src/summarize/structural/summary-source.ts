@@ -11,20 +11,20 @@ import { type CallPlaces, findCalls } from './call-places.ts';
 import { estimateTokens } from './line-tokens.ts';
 import { foldLine } from './text.ts';
 
-/** Fragments that a summary may be made of, by their indexes in the ledger. */
+/** Fragments from which a summary is chosen, by their indexes in the ledger. */
 export interface SummarySource {
   readonly ledger: Ledger;
-  /** The user's request, the messages to summarize, and those that follow. */
+  /** The user's request, the messages to summarize, and later messages. */
   readonly messages: readonly Message[];
-  /** Log number (seq) of the first message, if the numbers had no gaps. */
+  /** Log number (seq) of the first message, assuming that the numbers have no gaps. */
   readonly firstSeq: number;
   readonly values: Float64Array;
-  /** Estimates, until a fragment is counted. */
+  /** Tokens of each fragment, estimated until the fragment is counted. */
   readonly tokens: Float64Array;
-  /** They stay in the context beside the summary. */
+  /** Fragments that stay in the context beside the summary. */
   readonly shown: readonly number[];
   readonly isOpen: Uint8Array;
-  /** Last fragment to summarize, or −1. */
+  /** Index of the last fragment to summarize, or −1. */
   readonly newest: number;
   readonly calls: CallPlaces;
 }
@@ -83,7 +83,7 @@ export function* readSource({
   };
 }
 
-/** The owner of a record stands beside it, although the copy of a user's text has the owner, too. */
+/** The owner of a chosen record is shown with that record, even if a copy of the user's text also shows the owner. */
 function openOwners(fragments: readonly Fragment[], shown: readonly number[], isOpen: Uint8Array): void {
   const copied = new Set(shown.filter((index) => (fragments[index] as Fragment).part === 'user'));
   for (const [index, { part, owner }] of fragments.entries()) {
@@ -92,7 +92,7 @@ function openOwners(fragments: readonly Fragment[], shown: readonly number[], is
   }
 }
 
-/** Before a fragment, to tell it from another with the same text in a copy. */
+/** Characters before a fragment that are compared, too. They distinguish fragments with the same text in a copy. */
 const CONTEXT_CHARS = 60;
 
 function isCopied({ start, end }: Fragment, message: Message | undefined, userTexts: string): boolean {
@@ -100,27 +100,30 @@ function isCopied({ start, end }: Fragment, message: Message | undefined, userTe
   return userTexts.includes(content.slice(Math.max(0, start - CONTEXT_CHARS), end));
 }
 
-/** Shorter lines of results, such as `status: paid`, may be said of several things. */
+/**
+ * Minimum characters of a result line that counts as repeated. Shorter lines, such as `status: paid`, may describe
+ * several things.
+ */
 const MIN_REPEATED_CHARS = 24;
-/** `key: value` in the agent's words. A longer value is a sentence. */
+/** Matches `key: value` in the agent's words. A longer value is a sentence. */
 const STATED_VALUE =
   /^\W{0,4}([\p{L}_][\p{L}\p{N}_ .-]{0,40})["'`*]{0,3}\s?[:=：]["'`*\s]{0,4}\S{1,40}(?: \S{1,20}){0,2}$/u;
 const KEYS = /(?<![\p{L}\p{N}_-])([\p{L}_][\p{L}\p{N}_-]{0,60})["'`]?\s?[:=：]/gu;
-/** Most lines have none, and match neither pattern. */
+/** Separator of keys and values. Most lines have no separator, and match neither pattern. */
 const SEPARATOR = /[:=：]/;
-/** One word that may name what a call is about, such as a path or an order's id. */
+/** One word that may name the subject of a call, such as a path or an order's id. */
 const NAME = /^\S{1,200}$/;
 
 interface StaleSource {
   readonly messages: readonly Message[];
   readonly fragments: readonly Fragment[];
-  /** Lines that stay need not be repeated. */
+  /** True if the message may stay in the context. Its lines need not be repeated. */
   readonly mayStay: (message: number) => boolean;
 }
 
 /**
- * Finds fragments that later ones make useless: repeated lines, and values that a later line of the same key replaces.
- * Users' lines stay where they were first, others where they are last.
+ * Finds fragments that later fragments make useless: repeated lines, and values that a later line of the same key
+ * replaces. A repeated user line stays at its first place, any other line at its last place.
  * @returns 1 for each useless fragment, by its index
  */
 function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptible<Uint8Array> {
@@ -145,13 +148,13 @@ function* findStale({ messages, fragments, mayStay }: StaleSource): Interruptibl
   return stale;
 }
 
-/** A value says something else under another owner. */
+/** Text with its owner, because the same value under another owner has another meaning. */
 function ownedText(fragments: readonly Fragment[], text: string, owner: number): string {
   return owner < 0 ? text : `${text}\n${(fragments[owner] as Fragment).text}`;
 }
 
 function isRepeated(lines: Set<string>, part: PartKind, text: string): boolean {
-  // Folding only shortens a line.
+  // Folding only shortens a line, so a short text is a short line.
   if (part === 'result' && text.length < MIN_REPEATED_CHARS) return false;
   const line = withoutMark(foldLine(text));
   if (part === 'result' && line.length < MIN_REPEATED_CHARS) return false;
@@ -167,7 +170,7 @@ function keysOf(isResult: boolean, text: string): string[] {
   return key === undefined ? [] : [key];
 }
 
-/** The last message with each key of a subject. Messages are read backwards. */
+/** Newest message with each key of a subject. Messages are read backwards. */
 class NewestValues {
   readonly #messageOf = new Map<string, Map<string, number>>();
 
@@ -185,7 +188,7 @@ class NewestValues {
   }
 }
 
-/** The one-word arguments behind each result, by the index of its message. */
+/** One-word arguments of the call for each result, by the index of the result's message. */
 function findSubjects(messages: readonly Message[]): Map<number, string> {
   const subjectOf = new Map<string, string>();
   const subjects = new Map<number, string>();

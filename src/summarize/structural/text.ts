@@ -1,14 +1,14 @@
 const ESCAPE = String.fromCodePoint(27);
 const TERMINAL_COLOUR = new RegExp(`${ESCAPE}\\[[\\d;?]*[A-Za-z]`, 'g');
-/** Also line ends, control characters and marks that change the text direction. */
+/** Blanks, including line ends, control characters and marks that change the text direction. */
 const BLANKS = /[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 const LEADING_MARKS = /^(?:#+ |> )+/;
 const FENCE = /`{3,}|~{3,}/g;
 
-/** Needs no change: ASCII words with single blanks, without marks and fences. */
+/** Text that needs no change: ASCII words with single blanks, without marks and fences. */
 const PLAIN = /^(?![#>])[!-_a-}]+(?: [!-_a-}]+)*$/;
 
-/** Data cannot forge a section: the line starts no heading and no fence. */
+/** Makes one line that starts no heading and no fence, so that data cannot forge a section. */
 export function foldLine(text: string): string {
   const trimmed = text.trim();
   if (PLAIN.test(trimmed)) return trimmed;
@@ -16,7 +16,7 @@ export function foldLine(text: string): string {
   return line.replace(LEADING_MARKS, '');
 }
 
-/** Blanks at the ends stay as one, because records of one line are joined. */
+/** Keeps one blank at each end, because records of one line are joined. */
 export function foldRecord(text: string): string {
   const line = foldLine(text);
   if (line === '') return '';

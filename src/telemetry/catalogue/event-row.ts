@@ -18,13 +18,13 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** The logger leaves out its message if that could quote texts of a conversation. */
+  /** Error to log. The logger leaves out its message if the message could quote texts of a conversation. */
   readonly error?: unknown;
 }
 
 /** Change of the span in which the event occurs. */
 export interface SpanUpdate {
-  /** Kinds of span that change. */
+  /** Kinds of span that this update changes. */
   readonly of: readonly SpanSubject['kind'][];
   readonly attributes: Attributes;
   /** Value of `error.type`, which marks the span as failed. null: not failed, even if an exception follows. */

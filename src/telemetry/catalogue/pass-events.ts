@@ -138,7 +138,9 @@ function describeResult({ strategy, tokensBefore, tokensAfter, archived, sequenc
   };
 }
 
-/** Counts an ended pass. Its sizes count only if the pass created a version, because else the context is unchanged. */
+/**
+ * Counts an ended pass. Its sizes count only if the pass created a version, because otherwise the context is unchanged.
+ */
 function countPass(event: EventOf<'pass_ended'>, instruments: Instruments): void {
   const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], startsBackoff } = event;
   const { tokensBefore, tokensAfter, archived, prefixTokens } = event;
@@ -172,7 +174,7 @@ function countShadow({ live, shadow }: EventOf<'pass_shadowed'>, instruments: In
   }
 }
 
-/** One log line shows both policies: `liveTokensAfter`, `shadowTokensAfter`. */
+/** Fields of one policy. One log line shows both policies: `liveTokensAfter`, `shadowTokensAfter`. */
 function describeMeasure(policy: 'live' | 'shadow', measure: PassMeasure): LogLine['fields'] {
   return {
     [`${policy}Outcome`]: measure.outcome,
@@ -196,7 +198,7 @@ function countSummary(event: EventOf<'summary_ended'>, instruments: Instruments)
   instruments.summaryTokens.observe(tokens);
 }
 
-/** A reason that makes compaction more urgent ranks higher. */
+/** Rank of each reason. A more urgent reason for compaction ranks higher. */
 const STRENGTH: Readonly<Record<Reason, number>> = {
   overflow: 8,
   hard_limit: 7,
@@ -208,7 +210,10 @@ const STRENGTH: Readonly<Record<Reason, number>> = {
   turn_end: 1,
 };
 
-/** All combinations of reasons would be 256 label values. Counting each reason would count a pass several times. */
+/**
+ * Chooses the strongest reason as label. All combinations of reasons would be 256 label values. Counting each reason
+ * would count a pass several times.
+ */
 export function findTrigger(reasons: readonly Reason[]): Reason | 'none' {
   const [strongest] = REASONS.filter((reason) => reasons.includes(reason)).toSorted(
     (a, b) => STRENGTH[b] - STRENGTH[a],

@@ -4,7 +4,7 @@ import type { ApprovalRefusal } from '../../domain/proposal.ts';
 import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, counter, histogram, SUMMARY_TOKENS } from './metric-spec.ts';
 
 const STRATEGIES = ['trim', 'summarize', 'evict'];
-/** Outcomes without a version. Such a pass has no strategy. */
+/** Outcomes of a pass that made no version. Such a pass has no strategy. */
 const WITHOUT_VERSION = [
   'rejected',
   'expired',
@@ -106,7 +106,7 @@ export const PASS_METRICS = {
   ),
 };
 
-/** The cost of summaries is in the model metrics. */
+/** Metrics of summaries. The cost of summaries is in the model metrics. */
 export const SUMMARY_METRICS = {
   summarizationJobs: counter(
     'turnfold_summarization_jobs_total',
@@ -134,7 +134,10 @@ export const SUMMARY_METRICS = {
 
 const POLICY = { policy: [] };
 
-/** A second policy that is measured and never applied. Series exist only while one is configured. */
+/**
+ * Metrics of a shadow policy, which is measured and never applied. Series exist only while a shadow policy is
+ * configured.
+ */
 export const SHADOW_METRICS = {
   shadowPasses: counter(
     'turnfold_shadow_passes_total',

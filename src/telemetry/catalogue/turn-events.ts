@@ -4,7 +4,7 @@ import { ERROR_TYPE, GEN_AI, SPAN_EVENTS, TURNFOLD } from '../trace-names.ts';
 import { type EventOf, type EventRows, line, pick, type SpanUpdate } from './event-row.ts';
 import { toSeconds } from './metric-spec.ts';
 
-/** Outcomes that are not failures of the model. */
+/** Outcomes of a model call that are not failures of the model. */
 const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
 
 const IGNORED_COUNTS = {
@@ -101,7 +101,7 @@ function countModelCall(event: EventOf<'model_called'>, instruments: Instruments
   countUsage(event, instruments);
 }
 
-/** Counts for the model of a chain that answered, at the highest prices of the chain. */
+/** Counts the usage for the model of a chain that answered, at the highest prices of the chain. */
 function countUsage(event: EventOf<'model_called'>, instruments: Instruments): void {
   const { purpose, answeredBy: model = event.model, tokens, inputTokens, outputTokens, cachedTokens, cost } = event;
   if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);

@@ -51,7 +51,7 @@ export const TURN_METRICS = {
   toolCallDuration: histogram('turnfold_tool_call_duration_seconds', 'Duration of tool calls.', CALL_SECONDS),
 };
 
-/** A series appears with the first call of its model. */
+/** Labels whose values are not known at the start. A series appears with the first call of its model. */
 const CALLS = { purpose: [], model: [] };
 
 export const MODEL_METRICS = {

@@ -3,7 +3,7 @@ import { describeBlock } from '../../domain/event-loop.ts';
 import { TURNFOLD } from '../trace-names.ts';
 import { type EventRows, line } from './event-row.ts';
 
-/** Autoscaling keeps a worker for five minutes, so a worker that disappears earlier probably crashed. */
+/** A worker that disappears before this age probably crashed, because autoscaling keeps a worker for five minutes. */
 const SHORT_LIFE_MS = 300_000;
 
 const LOSSES = {
@@ -16,7 +16,10 @@ const LOSSES = {
 
 const SUSPECT_LEVELS = { ended: 'info', stopped: 'info', died: 'warn', blocked: 'warn', not_started: 'error' } as const;
 
-/** Work handed back is not an error. A lost turn marks the span of the turn, not those of its calls. */
+/**
+ * Events of workers. Work that is handed back is not an error. A lost turn marks the span of the turn, not the spans of
+ * its calls.
+ */
 export const WORKER_EVENTS = {
   lease_lost: {
     log: ({ what, why }) =>
@@ -87,7 +90,7 @@ export const WORKER_EVENTS = {
     log: ({ where, error }) => line('error', 'worker failed', { where }, error),
     count: ({ where }, { workerFailures }) => workerFailures.inc({ where }),
   },
-  // No metric: the event-loop histogram of Node.js shows each delay.
+  // No metric counts this event, because the event-loop histogram of Node.js shows each delay.
   event_loop_blocked: {
     log: ({ ms, cause }) =>
       line('warn', `${describeBlock({ ms, cause })}: no other work of this process went on meanwhile`, {
@@ -158,7 +161,7 @@ export const WORKER_EVENTS = {
   },
 } satisfies Partial<EventRows>;
 
-/** A name in a corrupt record may have any length. */
+/** Maximum characters of a logged name. A name in a corrupt record may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {

@@ -5,10 +5,13 @@ import { WEBHOOK_EVENTS, WEBHOOK_OUTCOMES } from '../../domain/webhook.ts';
 import { INBOX_QUEUE, QUEUES } from '../../jobs/queues.ts';
 import { counter, gauge } from './metric-spec.ts';
 
-/** A worker role has the name of its queue. */
+/** Roles of workers. A role has the name of its queue. */
 const ROLES = Object.values(QUEUES);
 
-/** Fixed values of `where`. Other names appear at their first failure, which Prometheus' `rate` does not see. */
+/**
+ * Fixed values of `where`, which start at 0. A series with another value appears at its first failure, which
+ * Prometheus' `rate` does not see.
+ */
 const FAILURE_PLACES = [
   'store',
   'connection',
@@ -32,7 +35,7 @@ const FAILURE_PLACES = [
   'content listener',
 ];
 
-/** Codes whose series start at 0. */
+/** Codes of refused inbox jobs whose series start at 0. */
 const INBOX_REFUSALS = [
   'invalid_input',
   'message_too_large',
@@ -154,9 +157,9 @@ export const WORKER_GAUGES = {
 };
 
 /**
- * State that all workers share. Only the owner of the measuring lease shows these gauges, so each series exists once
- * and Redis is queried once. While the lease moves, two workers or none may show them for some seconds. Dashboards take
- * the maximum, alerts the maximum over a minute.
+ * Gauges of the state that all workers share. Only the owner of the measuring lease shows them, so each series exists
+ * once and Redis is queried once. While the lease moves, two workers or none may show them for some seconds. Dashboards
+ * take the maximum, alerts the maximum over a minute.
  */
 export const SHARED_GAUGES = {
   waitingTurns: gauge('turnfold_waiting_turns', 'Conversations whose next turn waits for a worker.'),
@@ -223,7 +226,7 @@ export const SHARED_GAUGES = {
     'turnfold_redis_evicted_keys',
     'Keys that Redis has evicted since it started. Every evicted key is lost data.',
   ),
-  /** The name of BullMQ's own exporter, so that existing dashboards work. */
+  /** Has the name of the same metric in BullMQ's own exporter, so that existing dashboards work. */
   jobs: gauge(
     'bullmq_job_count',
     'Jobs in the queues by state. A due wake, which has no job, counts as a waiting job.',

@@ -9,11 +9,14 @@ import { isToolUse, joinTextBlocks } from './layout.ts';
 export interface AnthropicAnswer {
   readonly content: readonly { readonly type: string }[];
   readonly stop_reason: string | null;
-  /** Arguments of the calls as the model wrote them. Parsed and serialized again, long numbers would lose digits. */
+  /**
+   * Arguments of the calls as the model wrote them. If they were parsed and serialized again, long numbers would lose
+   * digits.
+   */
   readonly inputs?: readonly string[];
 }
 
-/** Others mean `complete`. After `pause_turn`, the provider's tools are not done. */
+/** Stop reasons with another end than `complete`. After `pause_turn`, the provider's tools are not done. */
 const ENDS: ReadonlyMap<string, AnswerParts['end']> = new Map(
   Object.entries<AnswerParts['end']>({
     max_tokens: 'cut_off',
@@ -23,7 +26,9 @@ const ENDS: ReadonlyMap<string, AnswerParts['end']> = new Map(
   }),
 );
 
-/** A call keeps invalid arguments as written. Its verbatim block gets valid JSON (wire rule X7). */
+/**
+ * Reads an answer. A call keeps invalid arguments as written, but its verbatim block gets valid JSON (wire rule X7).
+ */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
   const uses = read.filter(({ item }) => isToolUse(item));
@@ -34,7 +39,7 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
     content: joinTextBlocks(items),
     toolCalls,
     end: stop_reason === null ? 'cut_off' : (ENDS.get(stop_reason) ?? 'complete'),
-    // Anthropic's classifiers refuse each later request, too, until the messages of the turn are gone.
+    // Anthropic's classifiers also refuse each later request, until the messages of the turn are gone.
     ...(stop_reason === 'refusal' && { isFiltered: true }),
     items,
   };
@@ -57,7 +62,7 @@ function readBlock(block: object, written: string): ReadBlock {
   return { item: { ...item, input: sent }, input: written };
 }
 
-/** Some gateways send null or text in place of an object. */
+/** Reads the input of a tool block. Some gateways send null or text instead of an object. */
 function readWholeBlock(item: RawItem): ReadBlock {
   if (!isToolUse(item) || isMapping(item['input'])) return { item, input: JSON.stringify(item['input'] ?? {}) };
   const { input, arguments: text } = readCallArguments({ arguments: mendArguments(item['input']) });

@@ -58,7 +58,9 @@ interface RedactedThinkingBlock {
   readonly data: string;
 }
 
-/** Blocks that go back verbatim may have other types: server tools (wire rule A11), compactions (wire rule A10). */
+/**
+ * Blocks that are sent back verbatim may have other types: server tools (wire rule A11), compactions (wire rule A10).
+ */
 export type AnthropicBlock =
   | TextBlock
   | ImageBlock
@@ -87,7 +89,7 @@ type ThinkingDisplay = 'summarized' | 'omitted';
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** Less than `max_tokens`. */
+      /** Maximum tokens of thinking. Must be less than `max_tokens`. */
       readonly budget_tokens: number;
       readonly display?: ThinkingDisplay;
     }

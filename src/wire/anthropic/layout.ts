@@ -18,7 +18,7 @@ import type {
   ToolUseBlock,
 } from './body.ts';
 
-/** A message of the request, while it is built. Neighbours of one role are merged (wire rule A3). */
+/** A message of the request while it is built. Adjacent messages of one role are merged (wire rule A3). */
 export interface Turn {
   readonly role: AnthropicMessage['role'];
   readonly blocks: AnthropicBlock[];
@@ -30,7 +30,7 @@ export interface LaidTurns {
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
-/** Lays messages of alternating roles (wire rules A2, A3). Results already stand behind their calls (wire rule A4). */
+/** Lays out messages of alternating roles (wire rules A2, A3). Results already follow their calls (wire rule A4). */
 export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits = {}): Interruptible<LaidTurns> {
   const turns: Turn[] = [];
   const withoutThinking = new Set<Origin>();
@@ -48,7 +48,7 @@ export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits
   return { turns, withoutThinking };
 }
 
-/** Wire rule A7: a message starts with its thinking, so one that was merged into another loses it. */
+/** Wire rule A7: a message must start with its thinking. A message that is merged into another loses its thinking. */
 function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
@@ -84,10 +84,11 @@ function trimEnd(turn: Turn | undefined): void {
 }
 
 /**
- * Wire rule A7: returns true if the request lacks thinking that the API requires in the current tool loop.
+ * Wire rule A7: true if the request lacks thinking that the API requires in the current tool loop.
  * - `enabled`: every message with calls must start with thinking.
  * - `adaptive`: the model may call tools without thinking, but none of its thinking may be missing.
- * The loop starts after the last user message without results. User text behind results does not end the loop.
+ *
+ * The loop starts after the last user message without results. User text after results does not end the loop.
  */
 export function hasLostThinking(
   { turns, withoutThinking }: LaidTurns,
@@ -107,7 +108,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/** A summary by the provider. turnfold's own summary beside it holds the same text. */
+/** Type of a summary by the provider. turnfold's own summary beside it holds the same text. */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock | DocumentBlock {
@@ -169,7 +170,10 @@ function writeOwnBlocks(item: ArrangedAssistant, habits: ProviderHabits): Anthro
   return [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
 }
 
-/** Wire rule A7: drops thinking that an output limit left at the end, or server tools in the middle. */
+/**
+ * Wire rule A7: drops thinking at the end, which an output limit may leave there. If the message does not start with
+ * thinking, all its thinking is dropped.
+ */
 function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
   const last = items.findLastIndex((item) => !isThinking(item));
   if (last < 0) return items;
@@ -225,14 +229,14 @@ function isReadable(
   }
 }
 
-/** For a server that requires thinking in every answer with calls. */
+/** Placeholder for a server that requires thinking in every answer with calls. */
 const NOT_RECORDED = { type: 'thinking', thinking: '(not recorded)', signature: '' };
 
 function addThinking(blocks: readonly AnthropicBlock[]): AnthropicBlock[] {
   return hasCall(blocks) && !blocks.some(isThinking) ? [asBlock(NOT_RECORDED), ...blocks] : [...blocks];
 }
 
-/** The cast is safe: the provider takes its own block types back. */
+/** The cast is safe, because the provider accepts its own block types. */
 function asBlock(item: RawItem): AnthropicBlock {
   return item as unknown as AnthropicBlock;
 }

@@ -16,15 +16,18 @@ import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.t
 
 export interface AnthropicOptions
   extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning' | 'takesLaterSystem'> {
-  /** Absent: the request has none, and the model thinks as by default. */
+  /** Thinking of the request. Absent: the model thinks as by default. */
   readonly thinking?: AnthropicThinking;
-  /** `omit`: without a setting, the model does not think. `never`: it always thinks. Default `omit`. */
+  /**
+   * Value of `thinking` that turns thinking off. `omit`: without a value, the model does not think. `never`: the model
+   * always thinks. Default `omit`.
+   */
   readonly off?: 'omit' | 'disabled' | 'between_tools' | 'never';
-  /** Cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
+  /** True: the request has breakpoints for the provider's prompt cache (wire rule A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
-/** Renders by wire rules A1–A12. @throws as `arrangeInSlices` */
+/** Renders a request by wire rules A1–A12. @throws as `arrangeInSlices` */
 export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
@@ -46,7 +49,10 @@ export function* renderAnthropicInSlices(
   return { format: 'anthropic', body, origins: turns.map(({ origins }) => origins), prefix: arranged.prefix };
 }
 
-/** One cache breakpoint follows the last of both. The API reads tools before system texts. */
+/**
+ * Writes tools and system texts. One cache breakpoint follows the last of them. The API reads tools before system
+ * texts.
+ */
 function writeHead(
   { system, tools }: ArrangedRequest,
   mark: CacheMark | undefined,
@@ -63,7 +69,7 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
   return { name, description, input_schema: { ...parameters, type: 'object' } };
 }
 
-/** Wire rule A7: without some thinking of the current tool loop, thinking stays off until the loop ends. */
+/** Wire rule A7: if thinking of the current tool loop is missing, thinking stays off until the loop ends. */
 function fitThinking(
   { thinking, off = 'omit' }: AnthropicOptions,
   laid: LaidTurns,
@@ -77,7 +83,7 @@ function fitThinking(
   return budget < MIN_THINKING_TOKENS ? withoutThinking(off) : { ...asked, budget_tokens: budget };
 }
 
-/** A model without this setting thinks by default, and continues without the thinking that was lost. */
+/** Without a value, a model that thinks by default continues without the lost thinking. */
 function withoutThinking(off: AnthropicOptions['off']): AnthropicThinking | undefined {
   return off === 'disabled' ? { type: off } : undefined;
 }
@@ -90,7 +96,10 @@ function markFor(ttl: WireRequest['cacheTtl']): CacheMark {
   return { cache_control: { type: 'ephemeral', ...(ttl === '1h' && { ttl }) } };
 }
 
-/** The API refuses breakpoints on thinking. Blocks of unknown types go back unchanged. */
+/**
+ * Types of blocks that may have a breakpoint. The API refuses breakpoints on thinking. Blocks of unknown types are sent
+ * unchanged.
+ */
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',

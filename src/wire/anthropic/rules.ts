@@ -8,7 +8,10 @@ import type { Violation } from '../wire-request.ts';
 import { MIN_THINKING_TOKENS } from './body.ts';
 import { type AnthropicView, isMarked, type PlacedBlock, readBodyBlock, viewAnthropic } from './view.ts';
 
-/** Not A8: a body does not show under which tools and system texts its thinking was written (`checkThinking`). */
+/**
+ * Rules of Anthropic, without A8. A body does not show under which tools and system texts its thinking was written
+ * (`checkThinking`).
+ */
 const anthropicRules: Rules<AnthropicView> = {
   ...sharedRules,
   A1: placesSystem,
@@ -28,7 +31,7 @@ export function* validateAnthropicInSlices(body: unknown, context: RuleContext =
   return yield* applyRules(anthropicRules, yield* viewAnthropic(body), context);
 }
 
-/** Wire rule A1: the system prompt is a parameter. Some models take later system messages before an answer. */
+/** Wire rule A1: the system prompt is a parameter. Some models accept later system messages before an answer. */
 function* placesSystem({ turns }: AnthropicView, { habits = {} }: RuleContext): Generator<Breach> {
   for (const [index, { path, role }] of turns.entries()) {
     if (role !== 'system') continue;
@@ -189,7 +192,10 @@ function* marksCacheLegally({ blocks, texts, cacheMarks }: AnthropicView): Gener
   }
 }
 
-/** Wire rule A10: the one compaction with content is the first block. A failed one may be anywhere. */
+/**
+ * Wire rule A10: a compaction with content is the first block, and there is only one. A failed compaction may be
+ * anywhere.
+ */
 function* startsWithCompaction({ blocks }: AnthropicView): Generator<Breach> {
   const compactions = blocks.filter((block) => block.type === 'compaction' && block.content !== null);
   for (const [index, { path }] of compactions.entries()) {

@@ -174,7 +174,7 @@ const knownSchema = z.discriminatedUnion('type', [
   compactionSchema,
 ]);
 
-/** Pictures, documents, server tools and types that do not exist yet. */
+/** Blocks of other types: pictures, documents, server tools, and types that do not exist yet. */
 const otherSchema = z.object({
   type: z.string(),
   id: z.string().optional(),

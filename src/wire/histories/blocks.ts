@@ -15,7 +15,7 @@ interface BlockTarget {
 
 type BlockReader = (block: Block, target: BlockTarget) => void;
 
-/** Types of Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. */
+/** Readers by type of block: Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. */
 const READERS: ReadonlyMap<string, BlockReader> = new Map(
   Object.entries<BlockReader>({
     text: readText,
@@ -123,13 +123,13 @@ function readSearchResult({ title, source, content }: Block, { draft }: BlockTar
   draft.addText([title, source, texts].filter((text) => typeof text === 'string' && text !== '').join('\n'));
 }
 
-/** Fine-tuning files have the text in `value`. An aborted answer may have null. */
+/** Fine-tuning files have the text in `value`. An aborted answer may have null instead of a text. */
 function textIn({ text, value, data }: Block): string | undefined {
   const given = [text, value, data].find((one) => typeof one === 'string');
   return given ?? (text === null ? '' : undefined);
 }
 
-/** LangChain's. Fine-tuning files have the call as JSON in `value`. */
+/** Reads a `tool_call` block of LangChain. Fine-tuning files have the call as JSON in `value`. */
 function readToolCall(block: Block, { draft, at }: BlockTarget): void {
   const { id, name, args, arguments: given } = block;
   const calls = name === undefined ? readCallText(block['value'], `${at}.value`) : [{ name, arguments: args ?? given }];
@@ -137,7 +137,7 @@ function readToolCall(block: Block, { draft, at }: BlockTarget): void {
     draft.addCall({ id: idOf(id), name: toText(call['name']), arguments: writeArguments(call['arguments']) });
 }
 
-/** A fine-tuning file has JSON: `{"name", "arguments"}`, or a list of them. */
+/** Reads the call of a fine-tuning file from JSON: `{"name", "arguments"}`, or a list of them. */
 export function readCallText(text: unknown, at: string): readonly Block[] {
   const read: unknown = typeof text === 'string' ? parseJson(text) : text;
   const calls = Array.isArray(read) ? read : [read];
@@ -168,7 +168,7 @@ function readMedia(block: Block, { draft }: BlockTarget): void {
 }
 
 /**
- * Returns media of the AI SDK or LangChain in turnfold's own form. The AI SDK may have an address as its data.
+ * Returns media of the AI SDK or LangChain in turnfold's own form. The data of the AI SDK may be an address.
  * @returns undefined for other forms, which requests can hold as they are
  */
 function ownMedia({ type, image, data, base64, url, ...block }: Block): Block | undefined {
@@ -194,7 +194,7 @@ function readToolResult({ tool_use_id: id, content, is_error: isError }: Block, 
   draft.addResult({ id: idOf(id), isError: isError === true, ...readContents(content) });
 }
 
-/** Version 4 of the AI SDK has `result`, later ones a typed `output`. */
+/** Reads a result of the AI SDK. Version 4 has `result`, later versions a typed `output`. */
 function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
   const { toolCallId, toolName, output, result, isError } = block;
   const typed = isMapping(output) && typeof output['type'] === 'string' ? output : undefined;
@@ -203,7 +203,7 @@ function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
   draft.addResult({ id: idOf(toolCallId), name: toText(toolName), isError: isFailed, ...readContents(value) });
 }
 
-/** UIMessages have a call and its result in one part. This is the part of version 4. */
+/** Reads a part of an AI SDK 4 `UIMessage`, which has a call and its result in one part. */
 export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, 'draft'>): void {
   const { toolCallId, toolName, args, state, result } = invocation;
   const id = idOf(toolCallId);
@@ -242,7 +242,7 @@ function isReadableBlock(block: unknown): boolean {
   );
 }
 
-/** Only their provider can read encrypted search results. */
+/** Drops encrypted search results, which only their provider can read. */
 function dropEncrypted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropEncrypted);
   if (!isMapping(value)) return value;

@@ -12,13 +12,13 @@ export interface ConversationLine {
   readonly messages: readonly Message[];
 }
 
-/** For a conversation of 500,000 messages. */
+/** Bounds of a line, large enough for a conversation of 500,000 messages. */
 export const LINE_BOUNDS = { maxDepth: 200, maxValues: 10_000_000 };
 
 const idSchema = z.object({ id: z.string().min(1).optional() });
 const messagesSchema = z.object({ messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES) });
 
-/** Errors in the messages, which are read later, can name the conversation. */
+/** Conversation whose messages are read later. Errors in these messages can name the conversation. */
 export interface OpenedConversation {
   readonly id: string;
   readonly readHistory: (options?: HistoryOptions) => ReadHistory;

@@ -16,14 +16,14 @@ export interface HistoryOptions {
 
 export interface ForeignHistory {
   readonly messages: readonly unknown[];
-  /** In its file. Default: `messages[0]` and so on. */
+  /** Place of each message in its file. Default: `messages[0]` and so on. */
   readonly places?: readonly string[];
   readonly notes?: readonly HistoryNote[];
 }
 
 /**
  * Reads and repairs a whole conversation, in any known format.
- * @throws invalid_input with the path of what turnfold does not know, or of what a strict reader does not repair
+ * @throws invalid_input with the path of a value that turnfold does not know, or that a strict reader does not repair
  */
 export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOptions = {}): Interruptible<ReadHistory> {
   const notes = new HistoryNotes({ isStrict: options.isStrict === true });

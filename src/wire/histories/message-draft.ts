@@ -3,7 +3,10 @@ import { joinPartTexts } from '../../domain/parts.ts';
 import type { RawFormat, RawItem } from '../../domain/raw-items.ts';
 import type { HistoryNotes } from './notes.ts';
 
-/** Kept, but sent to no model: signatures and encrypted texts fit only their request. */
+/**
+ * Model name of imported items. The items are kept but sent to no model, because signatures and encrypted texts fit
+ * only their request.
+ */
 const IMPORTED = 'imported';
 
 export interface ReadingContext {
@@ -11,7 +14,10 @@ export interface ReadingContext {
   readonly callNames: CallNames;
 }
 
-/** Names calls without ids. A result without one belongs to the first such call of its name, or to the first of all. */
+/**
+ * Names calls without ids. A result without an id belongs to the first open call of its name, or else to the first open
+ * call.
+ */
 export class CallNames {
   #count = 0;
   #open: { readonly id: string; readonly name: string }[] = [];
@@ -56,7 +62,7 @@ interface DraftResult extends ReadResult {
 type Speech = 'system' | 'user' | 'assistant';
 
 /**
- * Collects a foreign message, which may hold texts, calls and results. They become several messages: the calls with the
+ * Collects a foreign message, which may hold texts, calls and results. It becomes several messages: the calls with the
  * text before them, their results, and the text after them.
  */
 export class MessageDraft {
@@ -71,7 +77,7 @@ export class MessageDraft {
   #items: RawItem[] = [];
   #results: Message[] = [];
 
-  /** @param format format of reasoning items, if there may be some */
+  /** @param format format of the reasoning items, if the message may hold such items */
   constructor(role: Speech, context: ReadingContext, format?: RawFormat) {
     this.#role = role;
     this.#context = context;
@@ -105,7 +111,7 @@ export class MessageDraft {
     this.#results.push(resultOf(id ?? this.#context.callNames.nameResult(name), { content, parts, isError }));
   }
 
-  /** A call that follows is not parallel to those before. */
+  /** Ends a step of calls and results. A call in the next step is not parallel to earlier calls. */
   endStep(): void {
     if (this.#results.length === 0) return;
     if (this.#hasContent) this.#flush();
@@ -113,7 +119,7 @@ export class MessageDraft {
     this.#results = [];
   }
 
-  /** @param isKept keep an empty message */
+  /** @param isKept true to keep an empty message */
   finish(isKept = true): Message[] {
     this.endStep();
     const isFirst = this.#messages.length === 0;

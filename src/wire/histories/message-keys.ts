@@ -4,10 +4,10 @@ import { MAX_CALLS, type Message, messageSchema, toolCallSchema } from '../../do
 import { isMapping, parseInput } from '../../domain/parse.ts';
 import { type Block, isFilled } from './values.ts';
 
-/** turnfold's marks of a message, which other formats may have, too. */
+/** turnfold's marks of a message. Other formats may use the same keys. */
 export const MESSAGE_MARKS = ['isError', 'droppable', 'pinned', 'stopped'] as const;
 
-/** Say nothing to a model. Other unknown keys are refused. */
+/** Keys that mean nothing to a model. Other unknown keys are refused. */
 export const IGNORED: ReadonlySet<string> = new Set(
   (
     'id object index type created created_at createdAt timestamp date time status model logprobs weight loss_weight ' +
@@ -32,10 +32,13 @@ export const REASONING = [
 
 const CALLS = ['tool_calls', 'function_call', 'toolInvocations'] as const;
 
-/** Only answers have these. */
+/** Keys that only answers have. */
 export const OF_ANSWERS: readonly string[] = [...CALLS, ...REASONING, 'refusal', 'tool_plan', 'invalid_tool_calls'];
 
-/** LangChain keeps unknown contents, and older versions calls, in the provider's fields. */
+/**
+ * Takes the keys of an answer out of `additional_kwargs`. LangChain keeps unknown contents there, and older versions
+ * keep calls there.
+ */
 export function openProviderFields(given: Block): Block {
   const others = given['additional_kwargs'];
   if (!isMapping(others)) return given;
@@ -48,12 +51,15 @@ const argumentsSchema = z
   .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
   .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
 
-/** turnfold's format, and what other programs write of it: arguments as an object, and no content beside calls. */
+/**
+ * Message in turnfold's format. Other programs may write arguments as an object, or a message with calls and no
+ * content.
+ */
 const ownMessageSchema = z
   .strictObject({
     ...messageSchema.shape,
     content: z.string().nullish(),
-    // The second schema copies both. A copy of 60,000 values takes 20 ms.
+    // Not copied here, because `messageSchema` copies `parts` and `raw`. A copy of 60,000 values takes 20 ms.
     parts: z.unknown().optional(),
     raw: z.unknown().optional(),
     toolCalls: boundedList(toolCallSchema.extend({ arguments: argumentsSchema }).strict(), MAX_CALLS).nullish(),
@@ -66,8 +72,8 @@ const ownMessageSchema = z
   .pipe(messageSchema);
 
 /**
- * A message with text alone is the same in all formats. A broken one of turnfold must not be read as another format,
- * which would drop its calls.
+ * True for a message in turnfold's format. A message with text alone is the same in all formats. Reading a broken
+ * turnfold message as another format would drop its calls.
  */
 export function isOwnMessage(value: unknown): boolean {
   if (!isMapping(value)) return false;
@@ -79,7 +85,7 @@ export function isOwnMessage(value: unknown): boolean {
   return typeof content === 'string' && Array.isArray(parts) && !parts.some(isForeignPart);
 }
 
-/** The AI SDK repeats the text of a message in its parts. */
+/** True for a part of another format. The AI SDK repeats the text of a message in its parts. */
 function isForeignPart(part: unknown): boolean {
   return (
     isMapping(part) &&

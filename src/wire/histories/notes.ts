@@ -1,18 +1,18 @@
 import { fieldError } from '../../domain/errors.ts';
 
-/** A value that a reader changed in a history, or did not take over. */
+/** A value that a reader changed in a history, or left out. */
 export interface HistoryNote {
   /** Path of the value in the given history, e.g. `messages[3].tool_calls[0].id`. */
   readonly at: string;
   /**
    * - `mapped`: turnfold keeps the value in another form.
-   * - `repaired`: the history was not valid there, and is now.
-   * - `left_out`: turnfold did not take the value.
+   * - `repaired`: the history was not valid at this place, and is now.
+   * - `left_out`: turnfold did not keep the value.
    */
   readonly kind: 'mapped' | 'repaired' | 'left_out';
   /** The change, as a sentence without contents. */
   readonly what: string;
-  /** Number of places with the same note, of which `at` is the first. Absent: one. */
+  /** Number of places with the same note. `at` is the first place. Absent: one place. */
   readonly count?: number;
 }
 
@@ -26,15 +26,19 @@ export class HistoryNotes {
     this.#isStrict = isStrict;
   }
 
-  /** Equal ones once: a history of 500,000 messages may need the same note for each. */
+  /** Notes, with equal notes joined. A history of 500,000 messages may need the same note for each message. */
   get list(): readonly HistoryNote[] {
     return [...this.#notes.values()];
   }
 
-  /** @throws invalid_input with the path, for a repair of a strict reader */
+  /** @throws invalid_input with the path, if a strict reader would have to repair the history */
   add(kind: HistoryNote['kind'], at: string, what: string, count = 1): void {
     if (this.#isStrict && kind === 'repaired') {
-      throw fieldError('invalid_input', at, `not valid: ${what}. A reader that is not strict repairs it`);
+      throw fieldError(
+        'invalid_input',
+        at,
+        `refused, because \`strict\` is set: ${what}. Without \`strict\`, turnfold repairs the history`,
+      );
     }
     const key = `${kind} ${what}`;
     const known = this.#notes.get(key);

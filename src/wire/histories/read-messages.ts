@@ -1,14 +1,14 @@
 /**
- * One reader for the messages of all programs. It does not ask for the format of a list, because programs add messages of
- * their own to those of a provider. A message is read by its fields, and a block by its type (`blocks.ts`). A type of one
- * format means the same in the others, or does not exist there.
+ * One reader for the messages of all programs. It does not ask for the format of a list, because programs add messages
+ * of their own to those of a provider. A message is read by its fields, and a block by its type (`blocks.ts`). A type
+ * of one format means the same in the others, or does not exist there.
  *
- * Unknown keys and types are errors. A key that is silently dropped may hold calls or texts, and the agent would go on
- * without them. `message-keys.ts` lists the keys that say nothing to a model.
+ * Unknown keys and types are errors. A key that is silently dropped may hold calls or texts, and the agent would
+ * continue without them. `message-keys.ts` lists the keys that mean nothing to a model.
  *
- * Around this file: `formats/` turns the files of programs into such messages. A message with text, calls and results
- * becomes several (`MessageDraft`). `repair-calls.ts` then gives each call one result, and `notes.ts` collects all that was
- * changed or left out.
+ * The files in `formats/` turn the files of programs into such messages. A message with text, calls and results becomes
+ * several messages (`MessageDraft`). `repair-calls.ts` then gives each call one result, and `notes.ts` collects all
+ * changes and omissions.
  */
 
 import { boundedList } from '../../domain/bounded-schemas.ts';
@@ -32,7 +32,7 @@ import type { HistoryNotes } from './notes.ts';
 import { readCitations } from './sources.ts';
 import { type Block, blocksIn, idOf, isFilled, listOf, toText } from './values.ts';
 
-/** More than a message of any provider has. */
+/** Maximum parts of a message. No provider's message has so many. */
 const MAX_PARTS = 10_000;
 
 const blocksSchema = boundedList(jsonSchema, MAX_PARTS);
@@ -136,7 +136,9 @@ class ForeignMessage {
     for (const [key, value] of Object.entries(this.#given)) {
       if (KNOWN.has(key) || IGNORED.has(key) || key.startsWith('_') || !isFilled(value)) continue;
       const isOwn = (OWN_FIELDS as readonly string[]).includes(key);
-      const why = isOwn ? "the message mixes turnfold's format with another one, which has no such key" : UNKNOWN_KEY;
+      const why = isOwn
+        ? "this key belongs to turnfold's format, but the rest of the message has another format. Use one format for the message"
+        : UNKNOWN_KEY;
       throw fieldError('invalid_input', joinPath(this.#at, [key]), why);
     }
     const misplaced = role === 'assistant' ? undefined : OF_ANSWERS.find((key) => isFilled(this.#given[key]));
@@ -151,7 +153,7 @@ class ForeignMessage {
   #blocks(): readonly unknown[] {
     const { content, parts } = this.#given;
     if (Array.isArray(content)) return parseInput(blocksSchema, content, `${this.#at}.content`);
-    // The AI SDK: version 4 has the text of parts as content, too.
+    // In AI SDK 4, `content` repeats the text of the parts.
     return Array.isArray(parts) ? parseInput(blocksSchema, parts, `${this.#at}.parts`) : [];
   }
 
@@ -201,7 +203,7 @@ class ForeignMessage {
     return toText(content);
   }
 
-  /** The AI SDK 4 has attachments beside the content. */
+  /** Reads attachments, which the AI SDK 4 has beside the content. */
   #readAttachments(draft: MessageDraft): void {
     for (const { url, contentType, name } of blocksIn(this.#given['experimental_attachments'])) {
       const type = toText(contentType).startsWith('image/') ? 'image' : 'file';
@@ -229,7 +231,8 @@ class ForeignMessage {
     const { function_call: call, toolInvocations: invocations } = this.#given;
     const calls = this.#listCalls('tool_calls');
     calls.forEach((given, index) => this.#readCall(draft, given, `${this.#at}.tool_calls[${index}]`));
-    // LangChain: calls whose arguments are no JSON, maybe also as the provider sent them.
+    // Invalid calls of LangChain have arguments that are no JSON. `tool_calls` may list the same call as the provider
+    // sent it.
     const ids = new Set(calls.map((given) => (isMapping(given) ? given['id'] : undefined)));
     this.#listCalls('invalid_tool_calls').forEach((given, index) => {
       const isRead = isMapping(given) && given['id'] !== undefined && ids.has(given['id']);
@@ -251,7 +254,9 @@ class ForeignMessage {
     return isFilled(given) ? parseInput(boundedList(jsonSchema, MAX_CALLS), given, `${this.#at}.${field}`) : [];
   }
 
-  /** OpenAI and Ollama have a function, OpenAI's custom tools an input, LangChain a name and `args`. */
+  /**
+   * Reads a call. OpenAI and Ollama have a `function`, OpenAI's custom tools an `input`, LangChain a `name` and `args`.
+   */
   #readCall(draft: MessageDraft, given: unknown, at: string): void {
     if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a tool call');
     const { id, function: called, custom } = given;
@@ -282,7 +287,7 @@ class ForeignMessage {
   }
 }
 
-/** Maybe in several pieces. */
+/** True if the blocks contain the text, perhaps in several pieces. */
 function repeats(blocks: readonly unknown[], text: string): boolean {
   const pieces = blocks.map((block) => (isMapping(block) ? toText(block['text']) : ''));
   return pieces.join('').replaceAll(/\s/g, '').includes(text.replaceAll(/\s/g, ''));

@@ -6,20 +6,22 @@ import type { HistoryNotes } from './notes.ts';
 
 interface RepairOptions {
   readonly notes: HistoryNotes;
-  /** Open calls of the log before the messages. */
+  /** Calls of the log that were open before these messages. */
   readonly openCalls?: readonly OpenCall[] | undefined;
   readonly placeOf: (index: number) => string;
 }
 
 interface RepairedMessage {
   readonly message: Message;
-  /** Before the repair. A result that closes a call has the call's index. -1: a call of the log. */
+  /**
+   * Index of the message before the repair. A result that closes a call has the call's index. -1: a call of the log.
+   */
   readonly index: number;
 }
 
 /**
- * Repairs a history so that each call has one result behind it. A call that a later user or assistant message has
- * passed is closed by a result which says so. Calls at the end may be open.
+ * Repairs a history so that each call is followed by one result. If a later user or assistant message follows an open
+ * call, an added result closes the call and says so. Calls at the end may stay open.
  * @throws orphan_result for a result without a call
  */
 export function* repairCallsInSlices(
@@ -37,7 +39,7 @@ export function* repairCallsInSlices(
 
 interface Call {
   readonly id: string;
-  /** Index of its message. -1: a call of the log. */
+  /** Index of the message with the call. -1: a call of the log. */
   readonly from: number;
   result?: RepairedMessage;
 }
@@ -48,7 +50,7 @@ class CallRepair {
   readonly #options: RepairOptions;
   readonly #others: RepairedMessage[] = [];
   readonly #calls = new Map<number, Call[]>();
-  /** Open calls under each of their ids. An empty list: all have results. */
+  /** Open calls by each of their ids. An empty list: all calls with the id have results. */
   readonly #open = new Map<string, Call[]>();
   readonly #early: RepairedMessage[] = [];
 
@@ -76,7 +78,7 @@ class CallRepair {
     return arranged;
   }
 
-  /** A message may use one id for two calls. Their results come in the order of the calls. */
+  /** A message may use one id for two calls. Their results are expected in the order of the calls. */
   #nameCallsApart(message: Message, index: number): Message {
     const { toolCalls } = message;
     if (toolCalls === undefined || new Set(toolCalls.map(({ id }) => id)).size === toolCalls.length) return message;
@@ -150,14 +152,14 @@ class CallRepair {
   }
 }
 
-/** No result of an earlier call is expected behind it. */
+/** True for a message after which no result of an earlier call is expected. */
 function speaks({ role }: Message): boolean {
   return role === 'user' || role === 'assistant';
 }
 
-/** The first open call of the newest message that has one. */
+/** Takes the first open call of the newest message with an open call. */
 function takeOpen(open: Call[]): Call | undefined {
-  // Calls may have been answered by another of their ids.
+  // A result may have answered a call by another of the call's ids.
   while (open.length > 0 && open.at(-1)?.result !== undefined) open.pop();
   let first = open.length - 1;
   for (let at = first; at >= 0 && open[at]?.from === open.at(-1)?.from; at -= 1) {

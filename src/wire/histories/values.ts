@@ -3,13 +3,13 @@ import { isMapping } from '../../domain/parse.ts';
 /** A JSON object of another program. */
 export type Block = Readonly<Record<string, unknown>>;
 
-/** Nothing is an empty text, and other values are JSON. */
+/** Writes a missing value as an empty text, and other values as JSON. */
 export function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** Some programs number their calls. */
+/** Returns an id as a text, because some programs number their calls. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;

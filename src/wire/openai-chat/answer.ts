@@ -17,10 +17,10 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/** Other reasons mean `complete`. Gateways also send the names of other providers. */
+/** Finish reasons with their end. Other reasons mean `complete`. Gateways also send the names of other providers. */
 const ENDS: readonly (readonly [name: RegExp, end: AnswerParts['end']])[] = [
   [/^(?:length|model_length|max_tokens|max_output_tokens|error|insufficient_system_resource)$/i, 'cut_off'],
-  // `sensitive` of z.ai. Gemini sends names such as `content_filter: PROHIBITED_CONTENT`.
+  // z.ai sends `sensitive`. Gemini sends names such as `content_filter: PROHIBITED_CONTENT`.
   [/^(?:content_filter\b.*|sensitive|safety|recitation|refusal|prohibited_content|blocklist|spii)$/i, 'refusal'],
 ];
 

@@ -33,7 +33,7 @@ export interface ChatUserMessage {
   readonly content: string | ChatPart[];
 }
 
-/** A message that goes back verbatim may have more fields of its server, such as reasoning (wire rule C7). */
+/** A message that is sent back verbatim may have more fields of its server, such as reasoning (wire rule C7). */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
   /** Null only beside tool calls (wire rule C3). */
@@ -63,6 +63,6 @@ export interface ChatBody {
   readonly messages: ChatMessage[];
   readonly tools?: ChatTool[];
   readonly max_completion_tokens?: number;
-  /** The name of the output limit that some OpenAI-compatible servers require. */
+  /** Name of the output limit for OpenAI-compatible servers that require this name. */
   readonly max_tokens?: number;
 }

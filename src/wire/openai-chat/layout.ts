@@ -10,16 +10,16 @@ import type { ChatAssistantMessage, ChatFilePart, ChatImagePart, ChatMessage, Ch
 export interface LaidMessage {
   readonly message: ChatMessage;
   readonly origins: readonly Origin[];
-  /** Set for a user message with the pictures of the results before it. */
+  /** True for a user message with the pictures of the results before it. */
   readonly isOfResults?: true;
 }
 
-/** For a result that holds only a picture, which follows in a user message (wire rule C6). */
+/** Text of a result that holds only a picture. The picture follows in a user message (wire rule C6). */
 const PICTURE_TEXT = '(the picture follows)';
 
 /**
- * Lays messages with results directly behind their calls (wire rules C1, C2). A result holds only text, so its pictures
- * follow in a user message. No field marks an error.
+ * Lays out messages with results directly after their calls (wire rules C1, C2). A result holds only text, so its
+ * pictures follow in a user message. No field marks an error.
  */
 export function* layMessages(
   items: readonly ArrangedItem[],
@@ -65,7 +65,7 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessag
   };
 }
 
-/** Some OpenAI-compatible servers refuse a list of parts. */
+/** A result is one text, because some OpenAI-compatible servers refuse a list of parts. */
 function textOf({ parts }: ArrangedResult): string {
   const texts = parts.flatMap((part) => {
     const written = writePart(part);
@@ -100,7 +100,7 @@ function writePart(part: SentPart): ChatPart {
     case 'file':
       return { type: 'file', file: { filename: part.name ?? 'file.pdf', file_data: dataUrl(part) } };
     case 'file_url':
-      // The API takes no file by its URL.
+      // The API accepts no file by its URL.
       return { type: 'text', text: `(a file that is only known by its URL is not shown: ${part.url})` };
   }
 }

@@ -3,25 +3,25 @@ import type { ChatAssistantMessage } from './body.ts';
 import type { LaidMessage } from './layout.ts';
 
 const TEXT_FIELDS = ['reasoning_content', 'reasoning'] as const;
-/** Field of OpenRouter and MiniMax, with text and signatures. */
+/** Field of OpenRouter and MiniMax with the text and signatures of reasoning. */
 const DETAILS = 'reasoning_details';
 
-/** For a server that requires reasoning in every answer. Some refuse an empty text. */
+/** Placeholder for a server that requires reasoning in every answer. Some servers refuse an empty text. */
 const NOT_RECORDED = '(not recorded)';
 
-/** Gemini accepts this in place of the signature of a call that another model made. */
+/** Placeholder that Gemini accepts instead of the signature of a call by another model. */
 const ANY_SIGNATURE = 'skip_thought_signature_validator';
 
 /**
- * Wire rule C7: DeepSeek, Kimi and Qwen refuse a request without the reasoning of all answers with calls. Most servers
- * want only that of the tool loop.
+ * Wire rule C7: keeps the reasoning that the server requires. DeepSeek, Kimi and Qwen require it of all answers with
+ * calls. Most servers require it only in the current tool loop.
  */
 export function keepReasoning(
   laid: readonly LaidMessage[],
   { reasoning = 'loop', needsReasoning = false, needsSignatures = false }: ProviderHabits,
 ): LaidMessage[] {
   const start = findLoopStart(laid);
-  // A model that reasons in one answer requires the reasoning of all.
+  // If one answer has reasoning, the model requires reasoning of all answers.
   const isFilled = needsReasoning || (reasoning === 'calls' && laid.some(({ message }) => hasText(message)));
   return laid.map((given, index) => {
     const { message } = given;

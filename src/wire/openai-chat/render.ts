@@ -8,9 +8,12 @@ import { type LaidMessage, layMessages, plainText } from './layout.ts';
 import { keepReasoning } from './reasoning.ts';
 
 export interface ServerOptions extends ProviderHabits {
-  /** OpenAI's reasoning models call it `developer`. Default `system`, which every server accepts. */
+  /**
+   * Role of system messages. OpenAI's reasoning models call it `developer`. Default `system`, which every server
+   * accepts.
+   */
   readonly systemRole?: 'system' | 'developer';
-  /** The server's chat template requires user and assistant messages to alternate. Default false. */
+  /** True if the server's chat template requires user and assistant messages to alternate. Default false. */
   readonly isStrict?: boolean;
 }
 
@@ -18,7 +21,7 @@ export interface ChatOptions extends ServerOptions {
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }
 
-/** Renders by wire rules C1–C7. @throws as `arrangeInSlices` */
+/** Renders a request by wire rules C1–C7. @throws as `arrangeInSlices` */
 export function* renderChatInSlices(
   request: WireRequest,
   options: ChatOptions = {},
@@ -44,7 +47,9 @@ export function* renderChatInSlices(
   };
 }
 
-/** One message, because strict chat templates refuse a second system message (wire rule C5). */
+/**
+ * Joins all system texts to one message, because strict chat templates refuse a second system message (wire rule C5).
+ */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];
   const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
@@ -52,7 +57,7 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
-/** Servers refuse a schema without `properties`, even for a tool without parameters. */
+/** The schema always has `properties`. Servers refuse a schema without them, even for a tool without parameters. */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };

@@ -72,8 +72,8 @@ function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> 
 }
 
 /**
- * Wire rule C5: system messages come first, if the server takes none later. A strict chat template requires alternating
- * roles, and an answer between results and the next user message, unless calls are open.
+ * Wire rule C5: system messages come first, unless the server accepts later ones. A strict chat template requires
+ * alternating roles. After results, an answer precedes the next user message, unless calls are open.
  */
 function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const { chat } = view;
@@ -107,7 +107,7 @@ function* showsImagesAsUser({ chat }: ChatView): Generator<Breach> {
   }
 }
 
-/** Wire rule C7: only answers whose reasoning the provider wants back have reasoning. */
+/** Wire rule C7: an answer has reasoning only if the provider wants that reasoning back. */
 function* keepsReasoningInLoop({ chat }: ChatView, { habits = {} }: RuleContext): Generator<Breach> {
   const loopStart = chat.findLastIndex((message, index) => message.role === 'user' && !showsResult(chat, index));
   for (const [index, message] of chat.entries()) {
@@ -132,7 +132,10 @@ function mayReason(
   return keepsReasoning(reasoning, { hasCalls, isInLoop });
 }
 
-/** A user message that shows pictures of the results before it (wire rule C6) does not end the tool loop. */
+/**
+ * True for a user message that shows pictures of the results before it (wire rule C6). Such a message does not end the
+ * tool loop.
+ */
 function showsResult(chat: readonly ViewedChatMessage[], index: number): boolean {
   return (chat[index]?.images.length ?? 0) > 0 && chat[index - 1]?.role === 'tool';
 }

@@ -16,7 +16,7 @@ const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 export interface ViewedChatMessage {
   readonly path: string;
   readonly role: z.infer<typeof roleSchema>;
-  /** Also true for an unreadable message, which is reported as malformed only. */
+  /** True if the message has content. Also true for an unreadable message, which is reported only as malformed. */
   readonly hasContent: boolean;
   readonly hasCalls: boolean;
   readonly images: readonly string[];
@@ -30,7 +30,7 @@ export interface ChatView extends BodyView {
   readonly untextedCalls: readonly string[];
 }
 
-/** Limits of OpenAI's own server. Compatible servers accept longer ids and names. */
+/** Maximum characters of an id for OpenAI's own server. Compatible servers accept longer ids. */
 const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;

@@ -11,7 +11,7 @@ export interface ResponsesAnswer {
   readonly output: readonly { readonly type: string }[];
 }
 
-/** Fields of the SDK, or of answers only. The API refuses them in a request. */
+/** Fields of the SDK, or of answers only. The API refuses these fields in a request. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
 
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
@@ -39,7 +39,7 @@ function readItem(item: object): RawItem {
   return Object.fromEntries(fields.map(([name, value]) => [name, name === 'content' ? dropParsed(value) : value]));
 }
 
-/** The SDK's parser adds the field `parsed`, which the API refuses in a request. */
+/** Drops the field `parsed` of the SDK's parser, which the API refuses in a request. */
 function dropParsed(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) => {

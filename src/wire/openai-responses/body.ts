@@ -26,7 +26,7 @@ interface UserItem {
   readonly content: ResponsesPart[];
 }
 
-/** Without an id, which the server accepts only together with its reasoning (wire rule R3). */
+/** An answer without an id. The server accepts an id only together with the answer's reasoning (wire rule R3). */
 interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
@@ -45,7 +45,9 @@ interface FunctionOutputItem {
   readonly output: string | ResponsesPart[];
 }
 
-/** Items that go back verbatim may have other types: reasoning, compactions, calls of the provider's own tools. */
+/**
+ * Items that are sent back verbatim may have other types: reasoning, compactions, calls of the provider's own tools.
+ */
 export type ResponsesItem = UserItem | AssistantItem | FunctionCallItem | FunctionOutputItem;
 
 export interface ResponsesTool {

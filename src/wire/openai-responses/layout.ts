@@ -7,11 +7,11 @@ import type { ResponsesItem, ResponsesPart } from './body.ts';
 
 interface LaidItem {
   readonly item: ResponsesItem;
-  /** A user message has one for each part, another item just one. */
+  /** Origin of each part of a user message. Other items have one origin. */
   readonly origins: readonly Origin[];
 }
 
-/** Lays items with outputs directly behind their calls (wire rules R1, R5). */
+/** Lays out items with outputs directly after their calls (wire rules R1, R5). */
 export function* layItems(arranged: readonly ArrangedItem[]): Interruptible<LaidItem[]> {
   const items: LaidItem[] = [];
   const ids = new Set<unknown>();
@@ -25,7 +25,8 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Lai
   const { origin } = item;
   switch (item.kind) {
     case 'user': {
-      // Wire rule R8: the server may drop the items before a compaction, so it is sent only as the first.
+      // Wire rule R8: the server may drop the items before a compaction, so a compaction is sent only as the first
+      // item.
       const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
       if (compaction !== undefined) return compaction.map((sent) => ({ item: sent, origins: [origin] }));
       const content = item.parts.map(writePart);
@@ -169,7 +170,7 @@ function isMessage({ type, role }: RawItem): boolean {
   return type === 'message' || role === 'assistant';
 }
 
-/** False for calls whose outputs the log does not have (R1), and compactions behind the first item (R8). */
+/** False for calls whose outputs the log does not have (R1), and for compactions after the first item (R8). */
 function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
   if (isMessage(item)) return !isBlank(textOfContent(item.content));
@@ -177,12 +178,15 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   return isFunctionCall(item) || !(waits || item.type === 'compaction');
 }
 
-/** A server that stores nothing restores reasoning from `encrypted_content` alone (wire rule R6). */
+/**
+ * True if reasoning has `encrypted_content`. A server that stores nothing restores reasoning only from this field (wire
+ * rule R6).
+ */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return isFilledText(sealed);
 }
 
-/** Wire rules R2, R4: reasoning, or a message without an id, may not follow reasoning. */
+/** True if the item may follow reasoning. Reasoning, or a message without an id, may not (wire rules R2, R4). */
 function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): boolean {
   if (next === undefined || isReasoning(next)) return false;
   return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
@@ -202,7 +206,7 @@ function withoutId({ id: _, ...item }: RawItem): RawItem {
   return item;
 }
 
-/** The cast is safe: the provider takes its own item types back. */
+/** The cast is safe, because the provider accepts its own item types. */
 function asItem(item: RawItem): ResponsesItem {
   return item as unknown as ResponsesItem;
 }

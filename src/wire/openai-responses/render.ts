@@ -7,14 +7,17 @@ import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { layItems, writeDeveloper } from './layout.ts';
 
 export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds' | 'takesLaterSystem'> {
-  /** Asks for the model's encrypted reasoning. A model that does not reason refuses such a request. Default true. */
+  /**
+   * True: the request asks for the model's encrypted reasoning. A model that does not reason refuses such a request.
+   * Default true.
+   */
   readonly isReasoning?: boolean;
 }
 
 /** Smallest `max_output_tokens` that the API accepts. */
 const MIN_OUTPUT_TOKENS = 16;
 
-/** Renders by wire rules R1–R9. @throws as `arrangeInSlices` */
+/** Renders a request by wire rules R1–R9. @throws as `arrangeInSlices` */
 export function* renderResponsesInSlices(
   request: WireRequest,
   { isReasoning = true, callIds, takesLaterSystem = true }: ResponsesOptions = {},
@@ -40,13 +43,19 @@ export function* renderResponsesInSlices(
   };
 }
 
-/** The agent's prompt becomes `instructions`. Other system texts are developer messages before the input. */
+/**
+ * Divides system texts. The agent's prompt becomes `instructions`. Other system texts are developer messages before the
+ * input.
+ */
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
 }
 
-/** The default of `strict` is true. A schema without `properties` is refused, even without parameters. */
+/**
+ * `strict` is set, because its default is true. The schema always has `properties`, because servers refuse a schema
+ * without them.
+ */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', name, description, parameters: schema, strict: false };

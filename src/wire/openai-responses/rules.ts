@@ -42,7 +42,7 @@ function* pairsOutputs(view: ResponsesView, context: RuleContext): Generator<Bre
   }
 }
 
-/** Wire rule R2: reasoning is followed by an item of its answer. If that is a message, it has the server's id. */
+/** Wire rule R2: reasoning is followed by an item of its answer. If that item is a message, it has the server's id. */
 function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type, answer }] of items.entries()) {
     const next = items[position + 1];
@@ -53,9 +53,9 @@ function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breac
 }
 
 /**
- * Wire rule R3: an item with the server's id needs the reasoning that it came with. A request does not show which that
- * is. If there is any reasoning, this check requires some before every item with an id in an answer. The server is less
- * strict.
+ * Wire rule R3: an item with the server's id needs the reasoning that it came with. A request does not show which
+ * reasoning that is. If a request has any reasoning, this check requires reasoning before every item with an id in an
+ * answer. The server is less strict.
  */
 function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): Generator<Breach> {
   if (!usesReasoning) return;
@@ -76,7 +76,7 @@ function* dropsUnpairedReasoning({ items }: ResponsesView): Generator<Breach> {
   }
 }
 
-/** Wire rule R5: no user or system message stands within one answer. */
+/** Wire rule R5: no user or system message is placed within one answer. */
 function* keepsAnswersTogether({ items, calls, results }: ResponsesView): Generator<Breach> {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
   const foreignBefore = nearestForeign(items);
@@ -108,7 +108,10 @@ function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generato
   }
 }
 
-/** Wire rule R7: a history of the server would repeat messages, because the input is the whole history. */
+/**
+ * Wire rule R7: the request names no history on the server. The input is the whole history, so messages would be
+ * repeated.
+ */
 function* usesNoServerHistory({ serverHistory }: ResponsesView): Generator<Breach> {
   for (const path of serverHistory)
     yield {
@@ -118,7 +121,7 @@ function* usesNoServerHistory({ serverHistory }: ResponsesView): Generator<Breac
     };
 }
 
-/** Wire rule R8: a compaction has its encrypted content, and does not stand between a call and its output. */
+/** Wire rule R8: a compaction has its encrypted content, and is not placed between a call and its output. */
 function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Generator<Breach> {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
   const compactions = items.flatMap(({ type }, position) => (type === 'compaction' ? [position] : []));

@@ -16,7 +16,7 @@ import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
 const contentSchema = z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]);
 
-/** A field that a rule checks itself is `unknown` here. */
+/** Items of the input. A field that a rule checks by itself is `unknown` here. */
 const itemSchema = z.object({
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
@@ -32,7 +32,9 @@ const itemSchema = z.object({
 
 type InputItem = z.infer<typeof itemSchema>;
 
-/** Calls of the provider's own tools have no `call_id` and contain their result. */
+/**
+ * True for a call with a separate output. Calls of the provider's own tools have no `call_id` and contain their result.
+ */
 function isCall({ type, call_id }: InputItem): boolean {
   return typeof call_id === 'string' && (type.endsWith('_call') || type === 'program');
 }
@@ -107,7 +109,7 @@ export function* viewResponses(body: unknown): Interruptible<ResponsesView> {
   };
 }
 
-/** A namespace describes several tools, which are called by their own names. */
+/** Lists the tools of an entry. A namespace describes several tools, which are called by their own names. */
 function listTools(tool: z.infer<typeof toolSchema> | undefined, path: string): ViewedTool[] {
   const named = [
     { path, name: tool?.name },
@@ -166,7 +168,7 @@ class ResponsesReading extends BodyReader {
   #readOutput({ type, call_id, output }: InputItem, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
     else if (type === 'function_call_output') this.report(path, 'the tool output has no call_id');
-    // Other outputs hold no text for the model, but screenshots, streams or exit codes.
+    // Other outputs hold no text for the model, only screenshots, streams or exit codes.
     const read = contentSchema.safeParse(output);
     const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
     if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);

@@ -13,7 +13,7 @@ export interface ViewedMessage {
   readonly author: Author;
   /** Index of the item where the assistant's answer starts. In Responses, an answer may be several items. */
   readonly answer?: Position;
-  /** A compaction of the provider, which replaces everything before it. */
+  /** True for a compaction of the provider, which replaces everything before it. */
   readonly isCompaction?: boolean;
 }
 
@@ -21,11 +21,11 @@ export interface ViewedCall {
   readonly path: string;
   readonly id: string;
   readonly position: Position;
-  /** Index of the answer that made the call. Calls of one answer are a parallel batch. */
+  /** Index of the answer that made the call. The calls of one answer are parallel. */
   readonly answer: Position;
   /** Absent for a call of the provider's own tool, which the request need not describe. */
   readonly name?: string;
-  /** Undefined if not JSON. Absent for a tool that takes free text. */
+  /** Arguments of the call. Undefined if they are not JSON. Absent for a tool that accepts free text. */
   readonly input?: unknown;
 }
 
@@ -56,12 +56,12 @@ export interface BodyView {
   readonly texts: readonly ViewedText[];
   readonly emptyLists: readonly string[];
   readonly tools: readonly ViewedTool[];
-  /** Characters of a tool call id. */
+  /** Maximum characters of a tool call id. */
   readonly maxIdLength?: number;
   readonly maxNameLength?: number;
   readonly maxTools?: number;
   readonly maxMessages?: number;
-  /** Parts that could not be read, and are missing elsewhere. */
+  /** Violations for parts that could not be read. These parts are missing in the other fields. */
   readonly malformed: readonly Breach[];
 }
 
@@ -135,7 +135,7 @@ interface WrittenBody {
 /** `JSON.stringify` escapes lone surrogates and leaves pairs unchanged. */
 const ESCAPED_SURROGATE = '\\ud';
 
-/** Serialized between two yields, in about 3 ms. */
+/** Characters that are serialized between two yields, in about 3 ms. */
 const SLICE_CHARACTERS = 1_000_000;
 
 /**

@@ -5,15 +5,15 @@ import type { Violation } from '../wire-request.ts';
 export interface RuleContext {
   /**
    * True for a body with an extra user message at its end, which checks a context before its commit. Rules for the last
-   * message are skipped (X4, part of A6), and open calls at the end may lack results (X1, X2, A4, C1, R1).
+   * message are skipped (X4, part of A6). Open calls at the end may lack results (X1, X2, A4, C1, R1).
    */
   readonly isProbed?: boolean;
   readonly tokens?: number;
   readonly usableTokens?: number;
   readonly maxBytes?: number;
-  /** Skips the limits on messages and tools (wire rule X9), because the provider is not known. */
+  /** True: the limits on messages and tools are not checked (wire rule X9), because the provider is not known. */
   readonly isUncapped?: boolean;
-  /** The model's chat template requires alternating roles (wire rule C5). */
+  /** True if the model's chat template requires alternating roles (wire rule C5). */
   readonly hasStrictTemplate?: boolean;
   /** Habits of the provider, with which the body was rendered (wire rules A7, C7). */
   readonly habits?: ProviderHabits;

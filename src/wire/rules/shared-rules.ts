@@ -1,17 +1,18 @@
 /**
  * A request that breaks a rule of its provider is refused again at each retry, so a broken context would end its
- * conversation. Each request is therefore checked before it is sent, and each new version of a context before its commit.
+ * conversation. Each request is therefore checked before it is sent, and each new version of a context before its
+ * commit.
  *
- * The rules read the finished body again, and know nothing of the code that rendered it: a renderer that checks itself
- * repeats its own mistakes. `turnfold validate` checks the bodies of other programs in the same way. Schemas of the SDKs
- * cannot replace the rules: they describe fields, and the rules relations between messages.
+ * The rules read the finished body again, and do not use the code that rendered it: a renderer that checks itself
+ * repeats its own mistakes. `turnfold validate` checks the bodies of other programs in the same way. Schemas of the
+ * SDKs cannot replace the rules, because they describe fields, and not relations between messages.
  *
  * A format reads a body once, into a view (`<format>/view.ts`). All views have the facts of `BodyView`, so the rules of
- * this file are written once for all formats. The rules of one format are in `<format>/rules.ts`. Rules that need the log
- * (X10, X12, X13, A8) are in `version-checks.ts`. The page docs/reference/wire.md lists all by their codes.
+ * this file are written once for all formats. The rules of one format are in `<format>/rules.ts`. Rules that need the
+ * log (X10, X12, X13, A8) are in `version-checks.ts`. The page docs/reference/wire.md lists all rules by their codes.
  *
- * A rule is a generator of its violations. It also yields undefined where the caller may pause, because checks of a long
- * conversation would block the event loop.
+ * A rule is a generator of its violations. It also yields undefined where the caller may pause, because checks of a
+ * long conversation would block the event loop.
  */
 
 import { endsSlice } from '../../domain/interruptible.ts';
@@ -19,7 +20,7 @@ import { isMapping } from '../../domain/parse.ts';
 import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedResult } from './body-view.ts';
 import type { Breach, RuleContext, Rules } from './rule.ts';
 
-/** `form` reports parts that could not be read. */
+/** Rules of all formats. `form` reports parts that could not be read. */
 export const sharedRules: Rules<BodyView> = {
   form: ({ malformed }) => malformed,
   X1: pairsCallsAndResults,
@@ -34,7 +35,7 @@ export const sharedRules: Rules<BodyView> = {
   X11: keepsSummariesWithUser,
 };
 
-/** Wire rule X1: each call has one later result, each result one call, and ids are unique and within the limit. */
+/** Wire rule X1: each call has one later result, and each result has one call. Ids are unique and within the limit. */
 function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const { maxIdLength = Number.POSITIVE_INFINITY } = view;
   const calls = new Map<string, ViewedCall>();
@@ -109,8 +110,9 @@ interface Place {
 }
 
 /**
- * Wire rule X8: no text or field name holds a lone surrogate. Skipping a body whose JSON holds none saves 4 ms for
- * 200,000 tokens. An own stack, because recursion would overflow on deeply nested JSON.
+ * Wire rule X8: no text or field name holds a lone surrogate. If the body's JSON holds none, the search is skipped,
+ * which saves 4 ms for 200,000 tokens. The search uses a stack of its own, because recursion would overflow on deeply
+ * nested JSON.
  */
 function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): Generator<Breach | undefined> {
   if (typeof body !== 'object' || body === null || written?.hasEscapedSurrogate === false) return;
@@ -128,7 +130,10 @@ function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): G
   }
 }
 
-/** Ends before field names inside a call's arguments, which are contents of the conversation. */
+/**
+ * Path of a value. It ends before field names inside a call's arguments, because these names are contents of the
+ * conversation.
+ */
 function pathOf(parent: Place, key: string): string {
   const keys = [key];
   for (let place = parent; place.parent !== undefined; place = place.parent) keys.unshift(place.key);
@@ -194,7 +199,7 @@ function* hasObjectArguments({ calls }: BodyView): Generator<Breach> {
   }
 }
 
-/** Wire rule X9: the request fits into the model's window, and into those limits of the provider that are given. */
+/** Wire rule X9: the request fits into the model's window, and into the limits of the provider that are known. */
 function* fits(view: BodyView, context: RuleContext): Generator<Breach> {
   const { written } = view;
   const { tokens, usableTokens, maxBytes } = context;

@@ -9,8 +9,8 @@ import { isBound, isThinkingValid } from '../raw-items.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**
- * Wire rule X10: all messages are sent, in their order, but for a result that moves to its call. System messages at the
- * start are skipped: the formats join them with the system prompt.
+ * Wire rule X10: all messages are sent in their order. Only a result may move to its call. System messages at the start
+ * are skipped, because the formats join them with the system prompt.
  */
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
@@ -68,7 +68,7 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     .flatMap(({ positions }) => positions)
     .filter((position) => {
       const message = before[position] as Message;
-      // A set, because a message can have 10,000 tool calls.
+      // A set is used, because a message can have 10,000 tool calls.
       const found = new Set(keysOf(message).map((key) => kept.get(key)));
       return ![...found].every((one) => isDeepStrictEqual(one, message));
     })
@@ -79,14 +79,14 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     }));
 }
 
-/** A prefix distinguishes a call from its result, which has the same id. */
+/** Keys of a message's calls and result. A prefix distinguishes a call from its result, which has the same id. */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }
 
 /**
- * Wire rule A8: thinking goes back only to its model, under the same context version, system texts and tools. A body
- * does not show where its thinking was written, so this check reads the log.
+ * Wire rule A8: thinking is sent only to the model that wrote it, under the same context version, system texts and
+ * tools. A body does not show where its thinking was written, so this check reads the log.
  */
 export function* checkThinking(
   request: Pick<WireRequest, 'messages' | 'model' | 'version'>,
@@ -107,7 +107,7 @@ export function* checkThinking(
       message: 'the thinking was written by another model, or under another context version, system prompt or tools',
     });
   };
-  // Anthropic has thinking in messages, the Responses API reasoning as items of its own.
+  // Anthropic has thinking inside messages. The Responses API has reasoning as separate items.
   const { messages = [], input = [] } = rendered.body as { messages?: { content: unknown }[]; input?: object[] };
   yield* forEachInSlices(messages, ({ content }, place) => {
     const blocks: readonly object[] = Array.isArray(content) ? content : [];
@@ -151,7 +151,7 @@ export function* checkPinned(before: readonly Message[], after: readonly Message
   return violations;
 }
 
-/** Wire rule X13: the policy's pinned texts and those of pinned messages are sent byte for byte. */
+/** Wire rule X13: the policy's pinned texts and the texts of pinned messages are sent byte for byte. */
 export function* checkPins(
   { messages }: Pick<WireRequest, 'messages'>,
   { body }: Pick<Rendered<unknown>, 'body'>,
@@ -159,12 +159,13 @@ export function* checkPins(
 ): Interruptible<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
-    // Verbatim blocks may be left out, and the text of a summary is escaped.
+    // Messages with verbatim blocks are skipped, because blocks may be left out. Summaries are skipped, because their
+    // text is escaped.
     if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });
   if (sought.length === 0) return [];
-  // Nearly all pinned texts are sent whole. Only others are searched for in the whole body.
+  // Nearly all pinned texts are sent whole. Only the other pinned texts are searched for in the whole body.
   const whole = yield* collectTexts(body);
   const others = sought.filter(({ text }) => !whole.has(text));
   const lost = new Set(others);
@@ -197,7 +198,7 @@ function* collectTexts(body: unknown): Interruptible<ReadonlySet<string>> {
   return texts;
 }
 
-/** Assistant and system messages send only text. */
+/** Texts of a message that are sent. Assistant and system messages send only text. */
 function textsOf(message: Message): string[] {
   const { role, content } = message;
   const isTextOnly = role === 'assistant' || role === 'system';

@@ -1,19 +1,19 @@
 import { type EncodingTables, tokenize } from './tokenization.ts';
 
-/** UTF-16 units per token, for the first try. Most tokens are shorter, but one of blanks may have 128. */
+/** UTF-16 units per token, for the first try. Most tokens are shorter, but a token of blanks may have 128 units. */
 const UNITS_A_TOKEN = 8;
 
 /** Tokens at the cut that may change when more text follows: 500 blanks are five tokens, 512 are four. */
 const MARGIN_TOKENS = 8;
 
-/** Between two yields: about a tenth of a millisecond. */
+/** Code points between two yields, which take about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** The end of a text that a clip keeps, never with half a surrogate pair. */
+/** The start or the end of a text that a clip keeps. It never contains half a surrogate pair. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;
-  /** Bytes of the first or last `tokens` tokens, from the offset of each token's end. */
+  /** Bytes of the first or last `tokens` tokens. `ends`: offset of each token's end. */
   bytesOf(ends: readonly number[], tokens: number): number;
 }
 
@@ -45,7 +45,7 @@ function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: numb
     ends = yield* findTokenEnds(tables, window);
   }
   if (ends.length <= maxTokens) return window;
-  // Cut off from the rest, a text may split differently ("let's" → "'s") and have more tokens.
+  // After the cut, the text may split differently ("let's" → "'s") and have more tokens.
   for (let kept = maxTokens; ; ) {
     const part = yield* side.takeBytes(window, side.bytesOf(ends, kept));
     const excess = (yield* findTokenEnds(tables, part)).length - maxTokens;

@@ -1,4 +1,7 @@
-/** Token counting in one iteration of the event loop, which then stays below 50 ms even on a busy machine. */
+/**
+ * Milliseconds of token counting in one iteration of the event loop. The iteration then stays below 50 ms even on a
+ * busy machine.
+ */
 const SHARE_MS = 8;
 
 const QUANTUM_MS = 1;
@@ -9,8 +12,8 @@ interface Waiting {
 
 /**
  * Limits the token counting of a whole process in one iteration of the event loop. A limit for each task would not
- * help. 1,000 short counts in a row never leave the microtask queue, and ten long ones all resume in one iteration.
- * Tasks run in turn for a millisecond each. Every second one goes to new tasks, so that short counts need not wait.
+ * help. 1,000 short counts in a row never leave the microtask queue, and ten long counts all resume in one iteration.
+ * Tasks run in turn for a millisecond each. Every second turn goes to new tasks, so that short counts need not wait.
  */
 export class EventLoopShare {
   readonly #fresh: Waiting[] = [];

@@ -1,20 +1,20 @@
 import type { BytePiece } from './merge.ts';
 
 const PAIRS = 1 << 15;
-/** Numbers of a slot: hash, offset of the bytes, sizes (0: free), offset of the ids. */
+/** Numbers in a slot: hash, offset of the bytes, sizes (0: free), offset of the ids. */
 const FIELDS = 4;
-/** Sizes in one number: bytes of the piece, and in the low bits its tokens. */
+/** Number of low bits in a slot's sizes that hold the number of tokens. The higher bits hold the bytes of the piece. */
 const COUNT_BITS = 12;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
-/** Longer pieces are not remembered. A sentence in Japanese may have several hundred bytes. */
+/** Maximum bytes of a piece that is remembered. A sentence in Japanese may have several hundred bytes. */
 export const KNOWN_BYTES = 1_024;
 const ALL_BYTES = 1 << 20;
 const ALL_IDS = 1 << 19;
 
 /**
- * Remembers tokens, because names, words and phrases repeat. A known piece needs no merges, and no look-up in the
- * vocabulary, which is too large for the caches of a processor. Each hash has two slots, and the older piece gives way.
- * A full memory is emptied. At most 4.2 MB, of which the system allocates only the used pages.
+ * Remembers tokens of pieces, because names, words and phrases repeat. A known piece needs no merges, and no look-up in
+ * the vocabulary, which is too large for the caches of a processor. Each hash has two slots, and a new piece overwrites
+ * the older one. A full memory is emptied. At most 4.2 MB, of which the system allocates only the used pages.
  */
 export class KnownPieces {
   readonly ids = new Int32Array(ALL_IDS);
@@ -53,7 +53,7 @@ export class KnownPieces {
     this.#makeRoom();
     const slots = this.#slots;
     const pair = pairOf(hash);
-    // The larger offset belongs to the newer piece, and a free slot has 0.
+    // The newer piece has the larger offset. A free slot has the offset 0.
     const slot = (slots[pair + 1] as number) > (slots[pair + FIELDS + 1] as number) ? pair + FIELDS : pair;
     slots[slot] = hash;
     slots[slot + 1] = this.#byteEnd;
@@ -71,7 +71,7 @@ export class KnownPieces {
   }
 }
 
-/** Folds the high bits in, because only the low ones choose the pair. */
+/** Mixes the high bits into the low bits, because only the low bits choose the pair of slots. */
 function pairOf(hash: number): number {
   return ((hash ^ (hash >>> 15)) & (PAIRS - 1)) * 2 * FIELDS;
 }

@@ -9,16 +9,19 @@ interface CountedMessage {
   readonly parts?: readonly unknown[] | undefined;
 }
 
-/** A page of a PDF: its text (Anthropic 1,500 to 3,000), and a picture of it. */
+/** Tokens of a PDF page: its text (1,500 to 3,000 tokens at Anthropic), and a picture of the page. */
 const PAGE_TOKENS = 3_000 + PICTURE_TOKENS;
 
-/** For pages that cannot be counted. The provider's own count replaces this after the first request. */
+/**
+ * Bytes per page of a PDF whose pages cannot be counted. The provider's own count replaces this estimate after the
+ * first request.
+ */
 const PAGE_BYTES = 50_000;
 const UNKNOWN_PAGES = 10;
 
 const WRAPPER_TOKENS = 4;
 
-/** @param formula how the provider counts images. Default: one that suits most providers */
+/** @param formula how the provider counts images. Default: a formula that suits most providers */
 export async function countMessage(
   counter: Pick<BpeTokenCounter, 'count'>,
   message: CountedMessage,
@@ -28,7 +31,7 @@ export async function countMessage(
   return (await counter.count(text)) + sumTokens(media, formula) + WRAPPER_TOKENS;
 }
 
-/** Blocks the event loop. Only for messages of at most a few thousand tokens. */
+/** Counts a message, but blocks the event loop. Only for messages of at most a few thousand tokens. */
 export function countMessageSync(
   counter: Pick<BpeTokenCounter, 'countSync'>,
   message: CountedMessage,
@@ -54,7 +57,7 @@ export function bytesOfMessage(message: CountedMessage): number {
 }
 
 interface CountedContent {
-  /** Without separators, because only its tokens are counted. */
+  /** Texts to count, joined without separators. */
   readonly text: string;
   readonly media: readonly ContentPart[];
 }
@@ -115,7 +118,7 @@ function bytesOfMedia(part: ContentPart): number {
   }
 }
 
-/** A PDF whose objects are compressed hides its pages. */
+/** Counts the pages of a PDF. A PDF whose objects are compressed hides its pages. */
 function countPages(base64: string): number {
   const bytes = Buffer.from(base64, 'base64');
   const found = bytes.toString('latin1').match(/\/Type\s{0,9}\/Page\b/g);

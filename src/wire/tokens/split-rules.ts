@@ -26,7 +26,10 @@ const EITHER = ['caseless', 'mark'] as const;
 const SYMBOL = ['symbol', 'apostrophe', 'slash'] as const;
 const BLANK = ['space', 'blank'] as const;
 
-/** `\p{N}{1,3}`, `\s*[\r\n]+`, `\s+(?!\S)` and `\s+`, which all encodings share. */
+/**
+ * Rules for `\p{N}{1,3}`, `\s*[\r
+ * ]+`, `\s+(?!\S)` and `\s+`, which all encodings share.
+ */
 const COMMON: Rules = {
   digit: [[['number'], 'secondDigit', 'take']],
   secondDigit: [[['number'], 'thirdDigit', 'take']],
@@ -59,7 +62,7 @@ const AFTER_BLANK: readonly Rule[] = [
   [['newline'], 'newlines', 'take'],
 ];
 
-/** A word consists of capitals followed by lower case. Letters without case, and marks, count as both. */
+/** Rules for words of o200k_base: capitals followed by lower case. Letters without case, and marks, count as both. */
 const O200K_WORD: readonly Rule[] = [
   [UPPER, 'capitals', 'take'],
   [LOWER, 'word', 'take'],
@@ -146,7 +149,7 @@ const RULES: Readonly<Record<Encoding, Rules>> = { o200k_base: O200K, cl100k_bas
 
 /** Bits of the class in an index of the compiled table: `table[(state << ROW_BITS) | class]`. State 0 is the start. */
 const ROW_BITS = 5;
-/** Low bits of an entry, which hold the move. The higher ones hold the next state. 0: no rule matches. */
+/** Low bits of an entry, which hold the move. The higher bits hold the next state. 0: no rule matches. */
 const MOVE_BITS = 2;
 const TAKE = 1;
 const BEFORE = 2;
@@ -174,7 +177,7 @@ const MOVE_MASK = (1 << MOVE_BITS) - 1;
 export class SplitTables {
   readonly rules: Uint8Array;
   readonly chars = new CharClassTable();
-  /** `ascii[(state << 7) | character]`. Saves the look-up of the class. */
+  /** Table for ASCII: `ascii[(state << 7) | character]`. It saves the look-up of the class. */
   readonly ascii: Uint8Array;
 
   constructor(encoding: Encoding) {
@@ -196,7 +199,7 @@ export class PieceSplitter {
   #state = 0;
   #position = 0;
   #end = 0;
-  /** Hash of the bytes up to the position. */
+  /** Hash of the bytes up to the current position. */
   #running = FNV_OFFSET;
 
   constructor(tables: SplitTables, bytes: Uint8Array) {
@@ -204,7 +207,7 @@ export class PieceSplitter {
     this.#bytes = bytes;
   }
 
-  /** Returns the end of the next piece in bytes, or −1 if it is not within `maxBytes`: then call again. */
+  /** Returns the end of the next piece in bytes. −1 if the end is not within `maxBytes`: the caller must call again. */
   next(maxBytes: number): number {
     const bytes = this.#bytes;
     const { rules, ascii, chars } = this.#tables;
@@ -260,7 +263,7 @@ export class PieceSplitter {
   }
 }
 
-/** Does not validate, because the bytes come from an encoder. */
+/** Reads a code point without validation, because the bytes come from an encoder. */
 function decodeAt(bytes: Uint8Array, position: number, width: number): number {
   const lead = bytes[position] as number;
   const second = (bytes[position + 1] as number) & 0x3f;

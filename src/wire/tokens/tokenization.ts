@@ -1,11 +1,11 @@
 /**
  * turnfold counts tokens with code of its own, exactly as tiktoken does. It counts every text of every context, so the
- * count may neither be slow nor block the event loop. The encoder of js-tiktoken is quadratic in the length of a piece.
- * 20,000 equal letters would block the event loop for about a minute. Real text takes it 5 to 11 times as long as this
- * code. For a text that was counted before, the factor is 18 to 132 (docs/explanation/performance.md). Only its files
- * of tokens are used.
+ * count may neither be slow nor block the event loop. The encoder of js-tiktoken is quadratic in the length of a piece:
+ * 20,000 equal letters would block the event loop for about a minute. For real text, it takes 5 to 11 times as long as
+ * this code. For a text that was counted before, the factor is 18 to 132 (docs/explanation/performance.md). turnfold
+ * uses only the token files of js-tiktoken.
  *
- * The way of a text:
+ * A text passes these steps:
  * - `PieceSplitter` splits its UTF-8 bytes into words, numbers and blanks. It is a state machine, because a regular
  *   expression cannot be interrupted.
  * - `KnownPieces` remembers the tokens of earlier pieces, because names, words and phrases repeat.

@@ -3,19 +3,19 @@ import type { Encoding } from '../../domain/model.ts';
 export const NO_TOKEN = 0x7fffffff;
 
 /**
- * All tokens of an encoding by their bytes. An id is also the merge rank: lower ranks are merged first.
- * Typed arrays instead of a Map of strings: tokens need not be valid UTF-8, and a look-up allocates nothing.
- * Memory: 7.0 MB for o200k_base, 3.6 MB for cl100k_base.
+ * All tokens of an encoding by their bytes. An id is also the merge rank: lower ranks are merged first. Typed arrays
+ * replace a Map of strings: tokens need not be valid UTF-8, and a look-up allocates nothing. Memory: 7.0 MB for
+ * o200k_base, 3.6 MB for cl100k_base.
  */
 export class Vocabulary {
   #size = 0;
   #longest = 0;
   readonly #bytes: Uint8Array;
   readonly #offsets: Int32Array;
-  /** Open addressing: a hash and id + 1 in each slot. Free: 0. */
+  /** Slots of a hash table with open addressing. Each slot has a hash and id + 1. A free slot has 0. */
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** Half of all look-ups are for two bytes, because every merge starts with two. */
+  /** Token of each pair of bytes. Half of all look-ups are for two bytes, because every merge starts with two bytes. */
   readonly #pairs = new Int32Array(0x10000).fill(NO_TOKEN);
   readonly #singles = new Int32Array(0x100).fill(NO_TOKEN);
 
@@ -54,7 +54,7 @@ export class Vocabulary {
     return this.#singles[byte] as number;
   }
 
-  /** @returns NO_TOKEN if `bytes[start…end)` is none */
+  /** @returns NO_TOKEN if `bytes[start…end)` is no token */
   find(bytes: Uint8Array, start: number, end: number): number {
     if (end - start === 2) return this.#pairs[((bytes[start] as number) << 8) | (bytes[start + 1] as number)] as number;
     if (end - start > this.#longest) return NO_TOKEN;
@@ -102,8 +102,8 @@ const SPACE = 0x20;
 const PADDING = 0x3d;
 
 /**
- * Imports `! 0 <token> <token> …`: base64 tokens in the order of their ids, one literal of 2.3 or 1.1 MB. The import
- * blocks the event loop once for 12–20 ms.
+ * Imports a token file, `! 0 <token> <token> …`. It has base64 tokens in the order of their ids, as one literal of 2.3
+ * or 1.1 MB. The import blocks the event loop once for 12–20 ms.
  */
 export async function importRanks(encoding: Encoding): Promise<string> {
   const module =
@@ -111,7 +111,7 @@ export async function importRanks(encoding: Encoding): Promise<string> {
       ? await import('js-tiktoken/ranks/o200k_base')
       : await import('js-tiktoken/ranks/cl100k_base');
   const ranks = module.default.bpe_ranks;
-  // Older files, e.g. for gpt2, have several lines with offsets.
+  // Older token files, e.g. for gpt2, have several lines with offsets.
   if (!ranks.startsWith(HEADER) || ranks.includes('\n'))
     throw new Error(
       `js-tiktoken has a token table of unknown format for ${encoding}. Install the version in turnfold's lock file`,
@@ -119,7 +119,7 @@ export async function importRanks(encoding: Encoding): Promise<string> {
   return ranks.slice(HEADER.length);
 }
 
-/** In slices of about a millisecond (50 for o200k_base). */
+/** Reads the tokens in slices of about a millisecond (50 slices for o200k_base). */
 export function* readVocabulary(ranks: string): Generator<void, Vocabulary> {
   const vocabulary = new Vocabulary({ tokens: countTokens(ranks), bytes: Math.ceil(ranks.length * 0.75) });
   const token = new Uint8Array(256);

@@ -13,7 +13,7 @@ import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } fro
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** Appended for the check. A context without a user message at its end is no valid request. */
+/** Message that is appended for the check. A context without a user message at its end is no valid request. */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
 export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | 'tools' | 'limits' | 'overhead'>;
@@ -67,7 +67,7 @@ function* readMessages(source: ContextSource): Interruptible<Message[]> {
   return contextMessages(yield* buildInSlices(source));
 }
 
-/** Checks the size by the upper bound, as before a request is sent. */
+/** Counts the version by the upper bound, as a step does before it sends a request. */
 function contextOf(
   { agent, limits, overhead }: CheckedAgent,
   settled: Pick<SettledContext, 'weight' | 'placeholder'>,

@@ -79,7 +79,7 @@ async function planLive(
   return planned.status === 'planned' ? { ...planned, source } : planned;
 }
 
-/** One child job for each sequence without a stored result. A refused summary is a result. */
+/** Creates a child job for each sequence without a stored result. A refusal of a summary is a result, too. */
 async function findMissing(
   { ports, pass, prepared }: RunningPass,
   state: PassState<'find_missing'>,
@@ -96,7 +96,9 @@ async function findMissing(
   };
 }
 
-/** Gives the lease back before it asks for jobs. A crash in between delays the pass by a minute, but loses nothing. */
+/**
+ * Gives the lease back, and only then asks for jobs. A crash in between delays the pass by a minute, but loses nothing.
+ */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<PassFacts['park']> {
   const { passes, onEvent } = run.ports;
   const parkMs = parkTime(run.prepared.policy, children);
@@ -106,11 +108,11 @@ async function parkPass(run: RunningPass, { job, children, sequences }: PassStat
   return parked;
 }
 
-/** For each token of a cap: thinking, and text that is clipped afterwards, included. */
+/** Output tokens for each token of a cap. They include thinking, and text that is clipped afterwards. */
 const OUTPUT_FACTOR = 2;
 const THINKING_TOKENS = 4_096;
 
-/** Includes the model calls of the slowest job. */
+/** ms that a pass waits for its child jobs. Includes the model calls of the slowest job. */
 function parkTime({ summarizer }: Policy, children: PassState<'park'>['children']): number {
   if (typeof summarizer === 'string') return PASS_LIMITS.parkMs;
   const times = children.map(({ sequence: { tokens, maxTokens } }) => {
@@ -141,8 +143,8 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
   const { plan, reasons, snapshot, live } = state;
   const shown = await eventLoopShare.run(buildInSlices(live));
   if (waitsForAnswer(reasons, contextMessages(shown))) return { status: 'thinking' };
-  // Messages behind the plan follow the version unchanged. If a turn waits, the version covers them: the whole request
-  // must fit.
+  // Messages that came after the plan follow the version unchanged. If a turn waits, the version also covers those
+  // messages, because the whole request must fit.
   const head = hasHardReason(reasons) ? live.head : plan.head;
   const at = { version: live.version.number, head };
   const source = live.head === head ? live : await ports.contexts.readContext(conversation, at);
@@ -161,7 +163,7 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
   return { status: 'settled', settled, source, texts: accepted.texts };
 }
 
-/** Checks an edited proposal against the live context, with the messages that were appended since. */
+/** Checks an edited proposal against the live context, which includes messages that were appended since. */
 async function checkApproval(
   state: PassState<'check_approval'>,
   live: ContextSource,
@@ -172,7 +174,7 @@ async function checkApproval(
   const { prepared } = state.snapshot;
   const { overhead } = prepared;
   const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
-  // Both contexts are counted with one factor, which may have changed while the proposal waited.
+  // Both contexts are counted with the same factor, because the factor may have changed while the proposal waited.
   const context = await eventLoopShare.run(buildInSlices(live));
   const items = context.items.filter(({ to }) => to <= proposal.version.base);
   const tokensBefore = requestTokensOf({ overhead }, items);
@@ -191,7 +193,7 @@ function findWrongEdit({ summaries }: Proposal, edits: Edits): ApprovalRefusal |
   return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
 }
 
-/** Removes the provider's opaque items of an edited range, because they contain the old text. */
+/** Counts the edits. Removes the provider's opaque items of an edited range, because they contain the old text. */
 async function weighEdits(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { summaries }: Proposal,
@@ -210,7 +212,7 @@ async function weighEdits(
   return edited;
 }
 
-/** An approved version must meet the rules of any other version (I16). */
+/** Finds a reason to refuse an approved version, which must meet the rules of any other version (I16). */
 function* findRefusal(
   { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
   { version, summaries }: Proposal,
@@ -237,7 +239,7 @@ function findMisfit(version: Proposal['version'], { limits, overhead }: Prepared
   const { tokensBefore, tokensAfter } = version;
   if (tokensAfter >= tokensBefore)
     return `the new context has ${tokensAfter} tokens, but must have fewer than the ${tokensBefore} of the current one`;
-  // A proposal that explains its size may exceed the budget.
+  // A proposal that explains its size may exceed the budget, unless the explanation is missing summaries.
   if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
   const reasons = version.reasons as Reason[];
   const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, weighVersion(version));
@@ -245,7 +247,7 @@ function findMisfit(version: Proposal['version'], { limits, overhead }: Prepared
   return bytes > 0 ? `the new context exceeds the model's request limit by ${bytes} bytes` : undefined;
 }
 
-/** Blames the edits, if there are any. Otherwise the proposal is outdated. */
+/** Builds a refusal that blames the edits. Without edits, the proposal is outdated. */
 function refuse(edits: Edits, message: string): ApprovalRefusal {
   const hasEdits = Object.keys(edits).length > 0;
   return hasEdits

@@ -44,7 +44,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
         return { status: 'parked', children: final.children.map((child) => ({ ...child, traceParent: parent })) };
       } catch (error) {
         if (error instanceof StoppedWork) return await handBack(ports, pass);
-        // The queue reports the first error. An error here has the same cause, or the lease was lost.
+        // The queue reports the first error. An error of this call has the same cause, or the lease was lost.
         await endBroken(ports, pass, error).catch(() => undefined);
         throw error;
       }
@@ -52,7 +52,10 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
   };
 }
 
-/** Ends the open pass with the summaries that exist. Its new id keeps the former owner from writing. */
+/**
+ * Takes the open pass over from its owner, and ends it with the summaries that exist. The new id of the pass keeps the
+ * former owner from writing.
+ */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
   const claim = await ports.passes.takeOverPass(conversation, ports.owners.next(), ports.ids.next());
   if (claim.status !== 'claimed') return { status: 'none_open' };
@@ -66,12 +69,12 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
 
 type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
 
-/** Carries a claimed pass to a final state. Then concludes it. */
+/** Runs a claimed pass. Then requests a follow-up pass or measures the shadow policy, if either is due. */
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs: ChildJobs): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) return await failUnknown(ports, pass);
-  // The copy keeps one calibration factor for the whole delivery, the largest of any requester.
+  // The copy keeps one calibration factor for the whole delivery: the largest factor of all requesters.
   const prepared = { ...(await prepareAsLastTurn(ports.contexts, conversation, found)) };
   const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.passes.heartbeatPass(pass.lease);
@@ -126,8 +129,8 @@ async function conclude(run: RunningPass, final: FinalState): Promise<void> {
 }
 
 /**
- * Messages behind `head` may meet a threshold. While a pass is open, turns request no soft pass, and appends add no
- * reason, so nothing else requests one. If the worker dies here, the next threshold check requests it.
+ * Requests another pass if messages behind `head` meet a threshold. While a pass is open, turns request no soft pass, and
+ * appends add no reason, so nothing else requests one. If the worker dies here, the next threshold check does.
  */
 async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
   const { conversation } = pass.lease;
@@ -138,7 +141,7 @@ async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedA
   await requestPass(ports, conversation, { reasons, calibration: prepared.overhead.calibration });
 }
 
-/** Runs after the live pass, so that the shadow cannot affect it. */
+/** Measures the shadow policy. Runs after the live pass, so that the shadow policy cannot affect it. */
 async function measure(
   { ports, pass, firstUserSeq }: RunningPass,
   outcome: MeasuredPass['outcome'],
@@ -150,17 +153,20 @@ async function measure(
   await ports.shadow.measure({ conversation, passId, outcome, firstUserSeq, ...snapshot, source, settled });
 }
 
-/** The worker lives, so its claim must not count as a death (I22). After an outage, the pass is given back. */
+/**
+ * Ends a pass whose work threw an error. The worker lives, so its claim must not count as a death (I22). After an
+ * outage, the pass is given back.
+ */
 async function endBroken(ports: CompactionPorts, pass: ClaimedPass, error: unknown): Promise<void> {
   if (isServiceError(error)) await ports.passes.releasePass(pass.lease);
   else await failPass({ ports, pass }, { code: failureCode(error), reasons: pass.reasons });
 }
 
-/** The worker stops. Work that still runs can write nothing more. */
+/** Gives the pass back when the worker stops. Work that still runs can write nothing more. */
 async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
   const { conversation, passId } = lease;
   const released = await ports.passes.releasePass(lease);
-  // The pass has ended, waits for its jobs, or has another owner.
+  // The pass has ended, waits for its child jobs, or has another owner.
   if (released.status !== 'released') return DONE;
   ports.shutdown.noteCutOff();
   ports.onEvent({ type: 'lease_returned', what: 'pass', ...nameConversation(conversation), passId, isCutOff: true });

@@ -80,7 +80,7 @@ import type {
   ReplanCause,
 } from './pass-states.ts';
 
-/** Plans of one delivery. After these, the pass fails with code `conflict`. */
+/** Number of times that one delivery plans again. After these, the pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
 export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<PassStep> {
@@ -91,7 +91,10 @@ export function startPass(pass: ClaimedPass, childJobs: ChildJobs): PassState<Pa
   return findOrRebase({ progress, plan, conversation: pass.conversation }, childJobs.plans === 'any');
 }
 
-/** Lost child jobs can be created once more. On the last attempt the pass uses the summaries that exist. */
+/**
+ * Decides which plans may create child jobs. Lost child jobs can be created once more. On the last attempt the pass
+ * uses the summaries that exist.
+ */
 export function chooseChildJobs(
   { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
   job: string,
@@ -153,7 +156,7 @@ const TRANSITIONS: {
       case 'settled':
         return afterSettling({ ...evaluated, progress: { ...progress, head: facts.source.head } }, plan, facts);
       case 'thinking':
-        // The written summaries stay recorded for the pass that runs after the answer.
+        // The summaries that were written stay recorded for the pass that runs after the model's answer.
         return { step: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
       case 'version_changed':
         return replan(state, facts.status);
@@ -167,7 +170,8 @@ const TRANSITIONS: {
     afterWrite({ progress, snapshot, measured: { source, settled } }, 'committed', facts),
   end: (state, facts) => afterWrite(state, state.outcome.kind, facts),
   fail: (state, facts) =>
-    // `fail` ends a pass even if reasons were added. If the store still answers so, another owner has it.
+    // `fail` ends a pass even if reasons were added. If the store still answers `reasons_added`, another owner has the
+    // pass.
     facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
   review: ({ progress, review }, facts) =>
     facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
@@ -179,7 +183,7 @@ const TRANSITIONS: {
   },
   commit_approved: (state, facts) => {
     const { progress, proposal } = state;
-    // Later messages were in no plan, so they may need another pass.
+    // Messages after the proposal's base were in no plan, so they may need another pass.
     const covered = { ...progress, head: proposal.version.base };
     return afterWrite({ ...state, progress: covered }, 'approved', facts);
   },
@@ -197,7 +201,8 @@ const TRANSITIONS: {
 
 function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
-  // A turn does not wait for a person. After another version went live, the proposal no longer matches it.
+  // A turn with a hard reason does not wait for a person. If another version went live, the proposal no longer matches
+  // it.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
   if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };

@@ -18,9 +18,9 @@ interface VersionInput {
   readonly hashes: PreparedAgent['hashes'];
   /** Size of the log up to and including `head`. */
   readonly baseTotal: Weight;
-  /** System prompt and tool schemas. */
+  /** Bytes of system prompt and tool schemas. */
   readonly overheadBytes: number;
-  /** Since the pass was requested. */
+  /** ms since the pass was requested. */
   readonly durationMs: number;
   readonly now: number;
 }
@@ -61,7 +61,7 @@ export function backoffAfter(
   version?: Version,
 ): Backoff {
   const { policy, limits, overhead } = prepared;
-  // A new version has no provider's count yet.
+  // No provider has counted a request with the new version yet.
   const size = version === undefined ? state.size : sizeOf(version);
   const { tokens } = contextSize(size, overhead);
   const { tokens: messageTokens } = contextSize(size, NO_OVERHEAD);

@@ -21,15 +21,18 @@ export interface PassSnapshot {
   /** Upper bound of a request that the provider refused as too long. */
   readonly refusedTokens: number | undefined;
   /**
-   * With the largest calibration factor: its own, that of the last count, or a requester's. A smaller one might not
-   * meet a requester's threshold, and a requester asks only once.
+   * The agent, with the largest calibration factor: its own, the factor of the last count, or that of a requester. With
+   * a smaller factor, the size might stay below a requester's threshold, and a requester asks only once.
    */
   readonly prepared: PreparedAgent;
 }
 
 export type SnapshotResult = { readonly status: 'read'; readonly snapshot: PassSnapshot } | PassLost;
 
-/** Reads the reasons first. A reason that is added later then keeps the pass from ending by an outdated snapshot. */
+/**
+ * Reads the reasons before the state. So a reason that is added after the state was read keeps the pass from ending by
+ * an outdated snapshot.
+ */
 export async function readSnapshot(
   { passes, contexts }: { readonly passes: PassStore; readonly contexts: Pick<ContextReader, 'readConversation'> },
   lease: PassLease,
@@ -46,10 +49,10 @@ export async function readSnapshot(
   return { status: 'read', snapshot: { state, requested, refusedTokens, prepared: counted } };
 }
 
-/** Hold because a caller stated them, whatever the state and the policy. */
+/** Reasons that hold because a caller stated them, whatever the state and the policy. */
 const ASSERTED: ReadonlySet<Reason> = new Set(['overflow', 'manual']);
 
-/** Reasons that hold now. A requested reason may no longer hold. */
+/** Lists the reasons that hold now. A requested reason may no longer hold. */
 export function evaluateRequest(
   prepared: Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>,
   conversation: ConversationState,
@@ -58,7 +61,7 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  // A caller also states `turn_end`, but the policy decides whether it is a reason.
+  // The caller can name `turn_end`, too, but the policy decides if `turn_end` is a reason.
   const hasTurnEnded = requested.includes('turn_end');
   const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));
@@ -67,13 +70,13 @@ export function evaluateRequest(
   return hasHardReason(reasons) || !findBackoffCause(conversation.backoff, tokens) ? reasons : [];
 }
 
-/** A plan depends on these facts, besides the context. */
+/** Facts, besides the context, on which a plan depends. */
 export interface PassFindings {
   readonly firstUserSeq: number | undefined;
   readonly refusedTokens?: number | undefined;
 }
 
-/** Adds the limits that apply for the reasons of the pass. */
+/** Builds the request for a plan, with the limits that apply for the reasons of the pass. */
 export function planRequest(
   prepared: PreparedAgent,
   context: Context,
@@ -83,7 +86,7 @@ export function planRequest(
   const { policy, overhead } = prepared;
   const weigh = (message: Message): Weight => prepared.weighNow(message);
   const tokens = requestTokensOf({ overhead }, context.items);
-  // With the size at which it was sent, because the context has changed since.
+  // The refused size is that of the request as it was sent, because the context has changed since.
   const refused = refusedTokens ?? upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   const limits = reasons.includes('overflow') ? limitsAfterOverflow(prepared.limits, refused) : prepared.limits;
   const first = firstUserSeq === undefined ? {} : { firstUserSeq };
@@ -92,7 +95,7 @@ export function planRequest(
 
 const CHUNK = 16;
 
-/** That message is nearly always among the first two. */
+/** Finds the first user message. It is nearly always among the first two messages. */
 export async function findFirstUser(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,

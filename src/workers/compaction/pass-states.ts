@@ -14,7 +14,7 @@ import type { VersionProposalResult } from '../../store/proposals.ts';
 import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
 import type { RefusedVersion } from './plan-and-settle.ts';
 
-/** Plans for which a delivery may create jobs: any, only those of this delivery, or none. */
+/** Plans for which a delivery may create child jobs: any plan, only plans of this delivery, or none. */
 export type ChildJobs =
   | {
       readonly plans: 'any' | 'new';
@@ -28,12 +28,12 @@ type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['chil
 
 export interface PassProgress {
   readonly childJobs: ChildJobs;
-  /** When the worker claimed the pass. A new plan can add reasons. */
+  /** Reasons of the pass when the worker claimed it. A new plan can add reasons. */
   readonly claimed: readonly Reason[];
   readonly replans: number;
-  /** Seq of the last message that was planned or settled. Later ones may need another pass. */
+  /** Seq of the last message that was planned or settled. Later messages may need another pass. */
   readonly head: number;
-  /** The proposal that a person decided on, if this delivery carries that out. */
+  /** The proposal that a person decided on, if this delivery carries the decision out. */
   readonly review: PassReview | undefined;
 }
 
@@ -58,7 +58,7 @@ interface Reviewed extends Evaluated {
   readonly proposal: Proposal;
 }
 
-/** The shadow policy is measured over the same context. */
+/** Facts of a live pass with which the shadow policy is measured over the same context. */
 export interface Measured {
   readonly source: ContextSource;
   readonly settled: SettledContext | undefined;
@@ -70,9 +70,9 @@ interface Settling extends Evaluated, Planned {
 
 interface Settled extends Evaluated, Planned {
   readonly settled: SettledContext;
-  /** Before the pass, up to the last message that the version covers. */
+  /** The context before the pass, up to the last message that the version covers. */
   readonly source: ContextSource;
-  /** By summary key. The version may use only some of them. */
+  /** Summaries by summary key. The version may use only some of them. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
@@ -107,11 +107,11 @@ interface States {
     readonly snapshot: PassSnapshot;
     readonly measured?: Measured | undefined;
   };
-  /** Final: the queue runs the jobs, and then delivers the pass again. */
+  /** Final state: the queue runs the child jobs, and then delivers the pass again. */
   parked: { readonly children: Children };
-  /** Final: a proposal waits for a person. The pass has no lease meanwhile. */
+  /** Final state: a proposal waits for a person. The pass has no lease meanwhile. */
   waiting: Working & { readonly proposed?: Measured & { readonly snapshot: PassSnapshot } };
-  /** Final: another owner has the pass, it was ended, or the conversation was erased. */
+  /** Final state: another owner has the pass, the pass was ended, or the conversation was erased. */
   lost: { readonly why: PassLost['status'] };
 }
 
@@ -122,12 +122,12 @@ export type PassState<Step extends keyof States = keyof States> = {
 }[Step];
 export type FinalState = PassState<FinalStep>;
 
-/** By state. `gone`: the conversation was erased. */
+/** Facts that the action of each state returns. `gone`: the conversation was erased. */
 export interface PassFacts {
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }
-    /** A change of the context would invalidate the thinking of a model that has not answered yet. */
+    /** No plan is made: a change of the context would invalidate the thinking of a model that has not answered yet. */
     | { readonly status: 'thinking' }
     | { readonly status: 'gone' };
   record_plan: { readonly status: 'recorded' } | PassLost;
@@ -138,7 +138,7 @@ export interface PassFacts {
         readonly status: 'read';
         readonly snapshot: PassSnapshot;
         readonly live: ContextSource;
-        /** Version of the plan, if the store still keeps it. */
+        /** Version on which the plan is based, if the store still keeps it. */
         readonly planned: Version | undefined;
       }
     | PassLost;

@@ -33,7 +33,7 @@ interface OwnedPass {
   readonly pass: ClaimedPass;
 }
 
-/** A claimed pass, with what stays the same during its delivery. */
+/** A claimed pass, with the values that stay the same during its delivery. */
 export interface RunningPass extends OwnedPass {
   readonly prepared: PreparedAgent;
   readonly firstUserSeq: number | undefined;
@@ -46,12 +46,12 @@ export function scopeOf({ pass: { lease } }: OwnedPass): EventScope {
   return { ...nameConversation(lease.conversation), passId: lease.passId };
 }
 
-/** Does not end the pass if reasons were added after the snapshot. */
+/** Ends a pass that made no version. If reasons were added after the snapshot, the pass does not end. */
 export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>): Promise<PassEndResult> {
   const { outcome, snapshot, reasons, sizes } = state;
   const end = describeEnd(run, outcome, snapshot);
   const result = await run.ports.passes.endPass(run.pass.lease, end);
-  // A rejected proposal also starts a backoff. The event reports only one after passes without gain.
+  // A rejected proposal also starts a backoff. But the event reports only a backoff after passes without gain.
   const startsBackoff =
     outcome.kind === 'no_gain' && end.backoff.noGainBelowTokens > snapshot.state.backoff.noGainBelowTokens;
   return await finish(run, result, {
@@ -61,7 +61,10 @@ export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>)
   });
 }
 
-/** Ends the pass even if reasons were added. @param policy undefined if this worker does not know the agent */
+/**
+ * Ends the pass as failed, even if reasons were added.
+ * @param policy undefined if this worker does not know the agent
+ */
 export async function failPass(
   run: OwnedPass,
   { code, reasons }: { readonly code: string; readonly reasons: readonly Reason[] },
@@ -84,7 +87,7 @@ export async function commitSettled(run: OwnedPass, state: PassState<'commit'>):
   return await commitVersion(run, state, { version, summaries, outcome: 'committed', figures });
 }
 
-/** The version gets the hashes of this worker's prompt, tools and pins. */
+/** Commits an approved version, with the hashes of this worker's prompt, tools and pins. */
 export async function commitApproved(
   run: OwnedPass,
   state: PassState<'commit_approved'>,
@@ -117,7 +120,7 @@ export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>
   return result;
 }
 
-/** The proposal stays open. */
+/** Records that an approval could not be carried out. The proposal stays open. */
 export async function answerRefusal(
   run: OwnedPass,
   { refusal }: PassState<'refuse_approval'>,
@@ -128,11 +131,11 @@ export async function answerRefusal(
   return { status };
 }
 
-/** The summaries of the pass stay recorded for the next one. */
+/** Reports a lost pass. Its summaries stay recorded for the next pass. */
 export function reportLost(run: OwnedPass, why: PassState<'lost'>['why']): void {
   const { onEvent } = run.ports;
   if (why !== 'superseded') return onEvent({ type: 'lease_lost', what: 'pass', why, ...scopeOf(run) });
-  // A restore or a turn ended the pass on purpose, so no lease was lost.
+  // If a restore or a turn ended the pass, it did so on purpose, and no lease was lost.
   const { reasons } = run.pass;
   onEvent({ type: 'pass_ended', ...scopeOf(run), outcome: why, strategy: 'none', reasons, sequences: 0 });
 }
@@ -196,7 +199,7 @@ async function finish(
     strategy: 'none',
     sequences: 0,
     reasons,
-    // It would mostly be the time until the person decided.
+    // The duration of a reviewed pass is left out: most of it is the time until the person decided.
     ...(isReviewEnd(outcome) ? {} : { durationMs: sinceRequest(run) }),
     ...figures,
   });
@@ -229,7 +232,7 @@ async function versionOf(
   });
 }
 
-/** The clocks of store and process differ, so a negative difference counts as 0. */
+/** ms since the pass was requested. The clocks of store and process differ, so a negative difference counts as 0. */
 function sinceRequest({ ports, pass }: OwnedPass): number {
   return Math.max(0, ports.clock.now() - pass.requestedAt);
 }

@@ -19,7 +19,7 @@ import { checkVersion } from './check-version.ts';
 import { type PassSnapshot, planRequest } from './pass-snapshot.ts';
 import type { AcceptedSummaries } from './sequence-summaries.ts';
 
-/** For live passes, and for trials that write nothing. */
+/** Input for plans of live passes, and of trials that write nothing. */
 interface PlanInput {
   readonly snapshot: PassSnapshot;
   readonly reasons: readonly Reason[];
@@ -34,12 +34,12 @@ interface SettleInput extends PlanInput {
 }
 
 interface SettleChoices {
-  /** Without the check against the formats of providers, which takes longer than the rest of a trial. */
+  /** True: skip the check against the formats of providers, which takes longer than the rest of a trial. */
   readonly isUnchecked?: boolean;
   readonly onRefusal?: (refusal: VersionRefusal) => void;
 }
 
-/** Makes no plan while a model thinks, unless a turn waits for the pass. */
+/** Plans a context. Makes no plan while a model thinks, unless a turn waits for the pass. */
 export async function planContext(
   input: PlanInput,
 ): Promise<{ readonly status: 'planned'; readonly plan: PassPlan } | { readonly status: 'thinking' }> {
@@ -76,7 +76,7 @@ function* withoutViolations(): Interruptible<Violation[]> {
 export interface VersionRefusal {
   /** Ids of broken rules, or `quarantined` if the provider refused the same segments before. */
   readonly codes: readonly string[];
-  /** Without contents of the conversation. */
+  /** Text without contents of the conversation. */
   readonly message: string;
 }
 
@@ -85,7 +85,7 @@ const QUARANTINED: VersionRefusal = {
   message: 'the provider refused an earlier context version that changed the log in the same way',
 };
 
-/** Every possible version breaks a rule, even the one without summaries. */
+/** The result if every possible version breaks a rule, even the version without summaries. */
 export interface RefusedVersion {
   readonly kind: 'refused';
   readonly refusal: VersionRefusal;

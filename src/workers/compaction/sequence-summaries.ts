@@ -7,19 +7,25 @@ import type { Summary } from '../../domain/version.ts';
 import type { SummaryRecord, SummaryStore } from '../../store/summaries.ts';
 import { hashOf } from '../content-hash.ts';
 
-/** After a refused version no model summarizes: code gives the same text for the same log, and not the refused one. */
+/**
+ * Policy for the summaries of a pass. After a provider refused a version, no model summarizes. Code gives the
+ * same text for the same log, and its text differs from the refused one.
+ */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
 }
 
-/** The live version replaced one that the provider refused. */
+/** True if the live version replaced a version that the provider refused. */
 export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quarantine' | 'size'>): boolean {
   return quarantine?.version === size.version;
 }
 
 type Sequence = PassPlan['sequences'][number];
 
-/** The log is append-only, so a later pass over the range finds the summary that was paid for. */
+/**
+ * Hash under which a sequence's summary is stored. The log is append-only, so a later pass over the same range finds
+ * the summary that was paid for.
+ */
 export function sequenceKey(sequence: Sequence, { summarizer }: Pick<Policy, 'summarizer'>): string {
   return keyAtStep(sequence, summarizer, stepOf(sequence.maxTokens));
 }
@@ -28,16 +34,19 @@ function keyAtStep({ from, to, tokens }: Sequence, summarizer: Policy['summarize
   return hashOf(JSON.stringify([from, to, tokens, step, summarizer]));
 }
 
-/** Between a cap and its double. Caps of one step differ by at most 9 %. */
+/** Steps between a cap (a summary's maximum of tokens) and its double. Caps of one step differ by at most 9 %. */
 const STEPS_A_DOUBLING = 8;
-/** Nearest first: down to half of the cap, then up to its double. */
+/** Steps to search, nearest first: down to half of the cap, then up to its double. */
 const STEPS_AROUND = [-1, -2, -3, -4, -5, -6, -7, -8, 1, 2, 3, 4, 5, 6, 7, 8];
 
 function stepOf(maxTokens: number): number {
   return Math.floor(STEPS_A_DOUBLING * Math.log2(Math.max(1, maxTokens)));
 }
 
-/** A paid summary is used again under a new cap if it fits, and its old cap was at least half of the new one. */
+/**
+ * Finds stored summaries. A paid summary is used again under a new cap if it fits. Its old cap must be at least
+ * half of the new cap.
+ */
 export async function findRecords(
   store: Pick<SummaryStore, 'readSummaries'>,
   conversation: ConversationRef,
@@ -58,14 +67,17 @@ export async function findRecords(
 }
 
 /**
- * A version refers to a summary by the hash of all its fields. A range may get another text after its record has
- * expired, or in a fork. Stored versions must keep the first (I15).
+ * A version refers to a summary by this key, the hash of all fields of the summary. A range may get another text after
+ * its record has expired, or in a fork. Stored versions must keep the first text (I15).
  */
 export function summaryKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));
 }
 
-/** Different for each delivery of the pass: BullMQ fails a parent whose child id exists already. */
+/**
+ * Id of a child job. It differs for each delivery of the pass, because BullMQ fails a parent whose child id exists
+ * already.
+ */
 export function childId(passId: string, owner: string, key: string): string {
   return `s-${hashOf(`${passId} ${owner} ${key}`)}`;
 }

@@ -14,7 +14,7 @@ import type { SummarizationPorts } from '../worker-ports.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
 import { summarizeInTrial, type TrialOutcome, tryPass } from './trial-pass.ts';
 
-/** A live pass that has ended or waits for approval, with the state that it last read. */
+/** A live pass that has ended or waits for approval, with the state that the pass read last. */
 export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;
@@ -32,26 +32,27 @@ const MEASURED: ReadonlySet<PassMeasure['outcome']> = new Set([
   'infeasible',
 ]);
 
-/** A failed pass, or one without a reason, shows nothing about its policy. */
+/** True if a pass can be measured. A failed pass, or a pass without a reason, shows nothing about its policy. */
 export function isMeasured(outcome: PassMeasure['outcome']): boolean {
   return MEASURED.has(outcome);
 }
 
 export interface Shadow {
-  /** Reports both results for the same context, and writes nothing to the store. */
+  /** Reports the results of both policies for the same context. Writes nothing to the store. */
   measure(pass: MeasuredPass): Promise<void>;
 }
 
 interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
   readonly agents: PreparedAgents;
-  /** They call no model, so that a measurement costs nothing. */
+  /** Summarizers that call no model, so that a measurement costs nothing. */
   readonly summarizers: SummarizationPorts['summarizers'];
 }
 
 /**
- * Measures a second policy at passes of the live one, when the context has been read anyway. It cannot show when that
- * policy would compact: after its own first pass, it would have another context. The command `replay` shows that.
+ * Measures a second policy at passes of the live policy, when the context has been read anyway. A measurement cannot
+ * show when the second policy would compact, because after its own first pass the context would differ. The command
+ * `replay` shows that.
  */
 export function createShadow(ports: ShadowPorts): Shadow {
   let hasFailed = false;
@@ -70,7 +71,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live, shadow });
       } catch (error) {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live });
-        // The same failure may come with every pass. Each is counted, but only the first is reported.
+        // The same failure may come with every pass. Each failure is counted, but only the first is reported.
         if (!hasFailed)
           ports.onEvent({ type: 'worker_failed', where: 'shadow', ...nameConversation(conversation), passId, error });
         hasFailed = true;
@@ -86,7 +87,7 @@ async function tryShadow(
   context: Context,
 ): Promise<PassMeasure> {
   const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
-  // The backoff results from the live policy.
+  // The shadow pass starts without a backoff, because the backoff results from the live policy.
   const state = { ...pass.state, backoff: NO_BACKOFF };
   const contexts: SummarizationPorts['contexts'] = {
     readConversation: async () => state,
@@ -110,7 +111,9 @@ async function tryShadow(
   return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });
 }
 
-/** A live pass would continue without the failed summary. Here its absence would look like an effect of the policy. */
+/**
+ * A live pass would continue without a failed summary. Here, a missing summary would look like an effect of the policy.
+ */
 const throwFailure: EventListener = (event) => {
   if (event.type === 'worker_failed') throw event.error;
 };
@@ -120,7 +123,7 @@ function outcomeOf({ kind }: TrialOutcome): PassMeasure['outcome'] {
   return kind === 'refused' ? 'failed' : kind;
 }
 
-/** Without a version, the context is unchanged. */
+/** Measures the context of a result. Without a version, the context is unchanged. */
 function measureContext(
   { items, version }: Context,
   { prepared, settled, outcome }: Pick<MeasuredPass, 'prepared' | 'settled' | 'outcome'>,
@@ -137,7 +140,7 @@ function measureContext(
   };
 }
 
-/** Both lists are sorted by seq. */
+/** Items of the context that a version evicts. Both lists are sorted by seq. */
 function evictedItems(items: readonly ContextItem[], segments: readonly Segment[]): ContextItem[] {
   let position = 0;
   return items.filter(({ from }) => {

@@ -21,9 +21,9 @@ interface TrialRequest extends PassFindings {
   readonly source: ContextSource;
   readonly context: Context;
   readonly requested: readonly Reason[];
-  /** Without the check against the formats of providers, which takes longer than the rest of a trial. */
+  /** True: skip the check against the formats of providers, which takes longer than the rest of a trial. */
   readonly isUnchecked?: boolean;
-  /** Writes the missing summaries, and returns all accepted ones. */
+  /** Writes the missing summaries of a plan, and returns all accepted summaries. */
   readonly complete: (plan: PassPlan) => Promise<AcceptedSummaries>;
 }
 
@@ -61,11 +61,11 @@ interface TrialPorts
   extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly conversation: ConversationRef;
   readonly prepared: PreparedAgent;
-  /** By the keys of their ranges, from earlier trials. Receives the new ones. */
+  /** Summaries from earlier trials, by the keys of their ranges. Receives the new summaries. */
   readonly written?: Map<string, SummaryRecord>;
 }
 
-/** Writes missing summaries by the workers' handler, but keeps them in memory. */
+/** Writes missing summaries with the workers' own handler, but keeps them in memory. */
 export async function summarizeInTrial(
   { conversation, prepared, contexts, written = new Map(), ...ports }: TrialPorts,
   plan: PassPlan,
@@ -74,7 +74,7 @@ export async function summarizeInTrial(
   const policy = state === undefined ? prepared.policy : summaryPolicy(prepared.policy, state);
   const handle = createSummarizationHandler({
     ...ports,
-    // The handler writes a summary only if its pass is open.
+    // The handler writes a summary only if its pass is open, so the state names this trial as the open pass.
     contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
     summaries: keepInMemory(written),
     agents: { find: () => prepared },

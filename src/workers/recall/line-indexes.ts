@@ -10,7 +10,8 @@ import type { ContextReader, ContextStore } from '../../store/contexts.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 
 /**
- * Shared by all conversations of a process. 10,000 recorded messages take about 5 MB, and most logs are much shorter.
+ * Limit for the indexes of all conversations of a process. 10,000 recorded messages take about 5 MB, and most logs are
+ * much shorter.
  */
 const MAX_BYTES = 64 * 1_048_576;
 
@@ -22,13 +23,13 @@ export interface IndexedLog {
 
 interface OpenIndex {
   readonly index: LineIndex;
-  /** The model sees these. */
+  /** Segments that the model sees. */
   readonly segments: readonly Segment[];
-  /** Messages that a rollback took out of the conversation. */
+  /** Ranges of messages that a rollback removed from the conversation. */
   readonly hidden: readonly SeqRange[];
 }
 
-/** No entry of a later log has the same time, turn and sizes. */
+/** Marks a log entry. An entry of a later log under the same id never has the same time, turn and sizes. */
 interface LogMark extends Pick<LogEntry, 'at' | 'total'> {
   readonly turn: string | undefined;
 }
@@ -41,21 +42,21 @@ interface Shown {
 
 interface Kept {
   index: LineIndex;
-  /** Shows whether the log is still the same. */
+  /** Last indexed entry, which shows whether the log is still the same. */
   last?: LogMark | undefined;
   version?: Shown | undefined;
-  /** Parallel calls extend an index one after the other. */
+  /** Last update of the index. Parallel calls update an index one after the other. */
   work: Promise<unknown>;
 }
 
 /**
- * The indexes that `recall` searches, one for each conversation. The first search builds an index, later ones add new
- * messages. Least recently used indexes are dropped first.
+ * The indexes that `recall` searches, one for each conversation. The first search builds an index, and later searches
+ * add new messages. Least recently used indexes are dropped first.
  */
 export class LineIndexes {
   readonly #kept = new Map<string, Kept>();
   readonly #maxBytes: number;
-  /** Memory of the last search, for the next one. */
+  /** Buffer of the last search, which the next search reuses. */
   #marks: LineMarks | undefined;
 
   constructor(maxBytes = MAX_BYTES) {
@@ -74,7 +75,10 @@ export class LineIndexes {
     return matches;
   }
 
-  /** @throws the signal's reason once it is aborted. The messages indexed until then are kept. */
+  /**
+   * Returns the index of a conversation, updated to the end of its log.
+   * @throws the signal's reason once it is aborted. The messages indexed until then are kept.
+   */
   async open(log: IndexedLog, signal: AbortSignal): Promise<OpenIndex> {
     const kept = this.#use(log.conversation);
     const extended = kept.work.then(
@@ -97,7 +101,7 @@ export class LineIndexes {
 
   async #extend(kept: Kept, log: IndexedLog, signal: AbortSignal): Promise<void> {
     const from = Math.max(1, kept.index.head);
-    // If the last entry is another one now, it belongs to a conversation that was erased and created again.
+    // If the last entry has changed, the log belongs to a conversation that was erased and created again.
     let known = kept.last;
     for await (const entries of readRange(log, { from, to: Math.max(from, log.state.head) }, signal)) {
       if (known !== undefined && !isSame(known, entries[0])) {
@@ -108,19 +112,22 @@ export class LineIndexes {
       known = undefined;
       const last = fresh.at(-1);
       if (last === undefined) continue;
-      // A log that is too large for an index is searched from here on.
+      // If the log is too large for one index, a new index starts after its last message.
       if (2 * kept.index.bytes > this.#maxBytes) kept.index = new LineIndex(kept.index.head + 1);
       await eventLoopShare.run(kept.index.add(fresh));
       kept.last = { at: last.at, total: last.total, turn: last.turn };
     }
   }
 
-  /** Needs no index. */
+  /** Ranges of messages that a rollback hides. Needs no index. */
   async hidden(log: IndexedLog): Promise<readonly SeqRange[]> {
     return (await this.#readShown(this.#use(log.conversation), log)).hidden;
   }
 
-  /** Versions never change, and reading those of a long conversation takes milliseconds. */
+  /**
+   * Reads what the model sees, once for each version: versions never change, and reading those of a long conversation
+   * takes milliseconds.
+   */
   async #readShown(kept: Kept, { contexts, conversation, state }: IndexedLog): Promise<Shown> {
     const { version: number } = state.size;
     if (kept.version?.number === number) return kept.version;
@@ -148,10 +155,10 @@ function isSame(known: LogMark, entry: LogEntry | undefined): boolean {
   );
 }
 
-/** Parsing so many bytes takes a few milliseconds. A single message may be twice as large. */
+/** Bytes of one batch. Parsing them takes a few milliseconds. A single message may be twice as large. */
 const BATCH_BYTES = 524_288;
 
-/** The size of entries is unknown at first. Each further read may have four times as many. */
+/** Entries of the first read, because their size is unknown. Each further read may have four times as many. */
 const FIRST_ENTRIES = 4;
 const GROWTH = 4;
 const MAX_ENTRIES = 512;
@@ -161,7 +168,7 @@ export interface LogPlace {
   readonly conversation: ConversationRef;
 }
 
-/** Yields batches in ascending order, up to the first missing entry. */
+/** Yields log entries in batches, in ascending order, up to the first missing entry. */
 export async function* readRange(place: LogPlace, range: SeqRange, signal: AbortSignal): AsyncGenerator<LogEntry[]> {
   let size = FIRST_ENTRIES;
   for (let { from } = range; from <= range.to; ) {
@@ -178,9 +185,9 @@ export async function* readRange(place: LogPlace, range: SeqRange, signal: Abort
 }
 
 /**
- * Skips numbers without an entry.
+ * Reads log entries by seq, and skips numbers without an entry.
  * @param seqs distinct
- * @param bytesOf size of an entry, as far as it is known
+ * @param bytesOf size of an entry, as far as the size is known
  */
 export async function* readEntries(
   { contexts, conversation }: LogPlace,

@@ -8,18 +8,21 @@ import type { LogEntry, Message, ToolCall } from '../../domain/message.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import { type LogPlace, readEntries } from './line-indexes.ts';
 
-/** Without a `limit` of the model. The limit for tool results may allow fewer. */
+/** Tokens of an answer if the model gave no `limit`. The limit for tool results may allow fewer. */
 export const ANSWER_TOKENS = 1_000;
 
 const LAST_LINE_TOKENS = 40;
 const MAX_CALL_CHARS = 80;
 
-/** Each attempt counts the whole answer, so a part is made smaller still. */
+/** Additional tokens by which the next attempt is smaller, because each attempt counts the whole answer. */
 const SPARE_TOKENS = 8;
 
 type Compose = (room: number) => Promise<string>;
 
-/** The whole answer may have more tokens than its parts. The parts are then composed again with fewer. */
+/**
+ * Composes an answer within a limit. The whole answer may have more tokens than the sum of its parts. The parts are
+ * then composed again with fewer tokens.
+ */
 export async function composeWithin(counter: TokenCounter, maxTokens: number, compose: Compose): Promise<string> {
   for (let room = maxTokens - LAST_LINE_TOKENS; ; ) {
     const answer = await compose(room);
@@ -29,7 +32,10 @@ export async function composeWithin(counter: TokenCounter, maxTokens: number, co
   }
 }
 
-/** The fence is longer than any run in the text, so no line can end the frame or pass as another message. */
+/**
+ * Frames a text by a fence of backticks. The fence is longer than any run of backticks in the text. So no line can end
+ * the frame or look like another message.
+ */
 export function frameText(title: string, text: string): string {
   if (text === '') return `${title} no text`;
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
@@ -51,7 +57,10 @@ function nameAuthor(
   return call === undefined ? result : `${result} of ${clipAtWord(briefCall(call, MAX_CALL_CHARS), MAX_CALL_CHARS)}`;
 }
 
-/** The id of a call names the message that made it. @param entries their own calls are known already */
+/**
+ * Reads the tool calls that results in `entries` answer. The id of a call names the message that made the call.
+ * @param entries their own calls are known already
+ */
 export async function readCalls(
   place: LogPlace,
   entries: readonly LogEntry[],
@@ -74,9 +83,9 @@ export async function readCalls(
 }
 
 const NEIGHBOURS = 2;
-/** For the line breaks and dots around a line that stands alone. */
+/** Tokens for the line breaks and dots around a line that stands alone. */
 const GAP_TOKENS = 4;
-/** Characters around a match in a line that is too long, as a share of the answer's tokens. */
+/** If a line is too long, characters to show around a match, as a share of the answer's tokens. */
 const REACH_SHARE = 1 / 8;
 
 export interface Found {
@@ -85,12 +94,12 @@ export interface Found {
   readonly messages: ReadonlyMap<number, MatchedMessage>;
   readonly calls: ReadonlyMap<string, ToolCall>;
   readonly count: number;
-  /** An answer may be composed more than once. */
+  /** Cache of token counts, because an answer may be composed more than once. */
   readonly counts: Map<string, number>;
   readonly notes: readonly string[];
 }
 
-/** Writes the best lines that fit, by message, and a last line about the others. */
+/** Writes the best matching lines that fit, by message, and a last line about the lines that were left out. */
 export async function writeFound(found: Found, room: number, counter: TokenCounter): Promise<string> {
   const { count, notes } = found;
   const chosen = new ChosenLines(found, room, counter);
@@ -110,7 +119,7 @@ interface Block {
   readonly message: MatchedMessage;
   readonly title: string;
   readonly lines: Set<number>;
-  /** Part of a line that is too long. */
+  /** The part to show of a line that is too long. */
   cut?: string;
 }
 
@@ -203,7 +212,10 @@ class ChosenLines {
   }
 }
 
-/** `…` stands for what is left out. @param lines ascending */
+/**
+ * Writes lines of a message. `…` stands for lines that are left out.
+ * @param lines ascending
+ */
 function writeLines({ lines: { text }, places }: MatchedMessage, lines: readonly number[]): string {
   const runs: LinePlace[][] = [];
   for (const [at, line] of lines.entries()) {

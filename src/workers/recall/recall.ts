@@ -18,7 +18,7 @@ import {
   writeFound,
 } from './recall-answer.ts';
 
-/** With fewer tokens left, no further message is begun. */
+/** With fewer tokens left, the answer includes no further message. */
 const MIN_MESSAGE_TOKENS = 16;
 
 const seqSchema = z.number().int().min(1);
@@ -47,7 +47,10 @@ interface RecallPlace extends IndexedLog {
   readonly contexts: IndexedLog['contexts'] & Pick<ContextStore, 'readText'>;
 }
 
-/** The built-in tool by which an agent searches and reads its own conversation, with what compaction archived. */
+/**
+ * The built-in tool with which an agent searches and reads its own conversation, also the messages that compaction
+ * archived.
+ */
 export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly name = RECALL;
   readonly description =
@@ -61,7 +64,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly #indexes: LineIndexes;
 
   /**
-   * @param maxTokens as for other tool results
+   * @param maxTokens the same limit as for other tool results
    * @param indexes kept by the process for all conversations
    */
   constructor(counter: TokenCounter, maxTokens: number, indexes: LineIndexes) {
@@ -112,7 +115,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
           const fitting = await this.#fit(title, text, left);
           const isWhole = fitting.length === text.length;
           // Only the first message is cut, because it can be too large for any answer. The next call returns any other
-          // in full.
+          // message in full.
           if (!isWhole && messages.length > 0) {
             return [...messages, `Continue with from: ${entry.seq}${end}.`].join('\n');
           }
@@ -144,7 +147,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     });
   }
 
-  /** The longest start that fits into `room` with its frame. The cost does not grow with the text. */
+  /** Finds the longest start of a text that fits into `room` with its frame. The cost does not grow with the text. */
   async #fit(title: string, text: string, room: number): Promise<string> {
     for (let tokens = room; tokens > 0; ) {
       const cut = await this.#counter.clipStart(text, tokens);
@@ -160,11 +163,14 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   }
 }
 
-/** A line with its title has about 40 tokens, so an answer shows half of the lines that are looked up. */
+/**
+ * Tokens of an answer for each line that is looked up. A line with its title has about 40 tokens, so an answer shows
+ * about half of these lines.
+ */
 const TOKENS_A_LINE = 24;
 const MIN_LINES = 32;
 const MAX_LINES = 256;
-/** The best message is read at any size. */
+/** Limit of bytes to read for the found messages. The best message is read at any size. */
 const MAX_READ_BYTES = 1_048_576;
 
 interface Search {

@@ -14,10 +14,16 @@ import { postpone } from '../solo-lock.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
-/** A rate limit may take this share of a pass's waiting time. The rest is for the call, and for the next summarizer. */
+/**
+ * Share of a pass's waiting time that a summary may wait for a rate limit. The rest is for the call, and for the next
+ * summarizer.
+ */
 const WAIT_SHARE = 0.5;
 
-/** Each job summarizes one sequence, which it claims by content. Two jobs with the same content pay for one summary. */
+/**
+ * Creates the handler of summarization jobs. Each job summarizes one sequence, which the job claims by content. Two
+ * jobs with the same content pay for one summary.
+ */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
   return (delivery) => {
     const { conversation, passId, sequence, traceParent } = delivery.task;
@@ -79,7 +85,10 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/** Since a rollback no model summarizes. The text must not be recorded under the key of a model's summary. */
+/**
+ * True for a job from before a rollback. Since then no model summarizes, and the text must not be recorded under the
+ * key of a model's summary.
+ */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== sequenceKey(sequence, { summarizer: 'structural' });
 }
@@ -123,7 +132,8 @@ async function runClaimed(
 }
 
 /**
- * Repeats writes of paid texts until Redis accepts them or the worker stops (I11). Even a full Redis renews the claim.
+ * Repeats writes of paid texts until Redis accepts them or the worker stops (I11). Even a full Redis accepts the
+ * heartbeats that renew the claim.
  */
 function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;
@@ -147,7 +157,9 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
   return postpone(ports);
 }
 
-/** Finished parts are stored, so that the next attempt does not pay for them again. */
+/**
+ * Prepares the summarizers of a job. Finished parts are stored, so that the next attempt does not pay for them again.
+ */
 function prepareChain(
   ports: SummarizationPorts,
   { requestedAt }: SummarizationDelivery,
@@ -166,7 +178,10 @@ function prepareChain(
   };
 }
 
-/** A rate limit that ends after `waitUntil` counts as a failure, so that the next summarizer is asked at once. */
+/**
+ * Adds stored parts and a time limit to a summarizer. A rate limit that ends after `waitUntil` counts as a failure, so
+ * that the next summarizer is asked at once.
+ */
 function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUntil: number): Summarizer {
   return {
     id: summarizer.id,
@@ -182,7 +197,7 @@ function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUnti
   };
 }
 
-/** ms since epoch. Undefined for other errors. */
+/** Time at which a limited provider allows the next call, in ms since epoch. Undefined for other errors. */
 export function readSummarizerRetryAt(error: unknown): number | undefined {
   return isModelError(error, 'retry') ? error.retryAt : undefined;
 }

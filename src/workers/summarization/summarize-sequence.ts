@@ -17,9 +17,11 @@ interface SummarizedConversation {
 }
 
 export interface ChainResult {
-  /** Accepted, or why all texts were refused. Undefined if a summarizer failed: a later pass may try again. */
+  /**
+   * The accepted summary, or why all texts were refused. Undefined if a summarizer failed: a later pass may try again.
+   */
   readonly record?: PaidRecord;
-  /** An earlier summarizer of the chain was asked without success. */
+  /** True if an earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;
   readonly refusals: readonly string[];
 }
@@ -57,7 +59,7 @@ function addUsage(record: SummaryRecord, { readUsage }: Pick<PreparedRequest, 'r
   const usage = readUsage();
   if (usage.inputTokens + usage.outputTokens === 0) return record;
   if (record.status === 'refused') return { ...record, usage };
-  // The text keeps its usage, so that a version can state what it cost.
+  // The text keeps its usage, so that a version can state what the text cost.
   const paid = { ...record.summary, usage: { cachedTokens: 0, costMicros: 0, ...usage } };
   return { ...record, summary: paid, usage };
 }
@@ -76,7 +78,10 @@ interface ChainAttempt {
   readonly earlier: EarlierSummaries | undefined;
 }
 
-/** A failure is final for this job: another attempt would not help, or this was the last one. */
+/**
+ * Asks one summarizer. A failure is final for this job if another attempt would not help, or if this was the last
+ * attempt.
+ */
 async function trySummarizer(
   attempt: ChainAttempt,
 ): Promise<SummaryRecord | Extract<SummaryAnswer, { status: 'unfit' | 'failed' }>> {
@@ -85,10 +90,10 @@ async function trySummarizer(
   const answer = await askSummarizer(attempt);
   if (answer.status !== 'written') return answer;
   const isUpdate = answer.isUpdate === true && attempt.earlier !== undefined;
-  // A model may ignore the token limit in its request.
+  // A model may ignore the token limit in its request, so the text is clipped.
   const text = await prepared.counter.clipStart(answer.text, request.maxTokens);
   const summary = {
-    // A text that has only copied user messages is no summary.
+    // A text that contains only copied user messages is no summary.
     text: text.trim() === '' ? '' : userTexts + text,
     covers: request.range,
     sources: isUpdate ? [...attempt.earlier.keys] : [],
@@ -122,7 +127,7 @@ async function askSummarizer({
   }
 }
 
-/** The text must have fewer tokens than its source, in each form in which it may be sent. */
+/** Accepts or refuses a text. The text must have fewer tokens than its source, in each form in which it may be sent. */
 async function acceptSummary(
   prepared: Pick<PreparedAgent, 'weigh'>,
   { sequence }: SummarizationTask,
@@ -139,10 +144,13 @@ async function acceptSummary(
   return { status: 'accepted', summary: own === undefined ? summary : { ...summary, raw: own.raw }, weight };
 }
 
-/** Opaque items of the provider, stored beside the text. */
+/** The provider's opaque items, stored beside the text. */
 type OwnItems = Extract<SummaryAnswer, { status: 'written' }>['own'];
 
-/** Counts the larger form. The model and the messages before the summary decide which one is sent. */
+/**
+ * Counts the larger of the two forms of a summary. The model and the messages before the summary decide which form is
+ * sent.
+ */
 async function weighSummary(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { text, covers }: Summary,

@@ -16,19 +16,19 @@ import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
-/** Even if that exceeds their share: user texts that are not copied leave the context. */
+/** Least tokens for copied user texts, even beyond their share: user texts that are not copied leave the context. */
 const MIN_USER_TEXTS_TOKENS = 64;
-/** Kept for the summary itself, however long the copied user texts are. */
+/** Tokens reserved for the summary itself, however long the copied user texts are. */
 const MIN_SUMMARY_TOKENS = 16;
 const MAX_LATER_MESSAGES = 64;
-/** In addition to the text of a message. */
+/** Tokens of a message in addition to its text. */
 const MESSAGE_TOKENS = 4;
 
-/** Summaries within a sequence that can be updated, instead of reading the log again. */
+/** Summaries within a sequence. A new summary can update them, so that the log need not be read again. */
 export interface EarlierSummaries {
   readonly summaries: readonly EarlierSummary[];
   readonly keys: readonly string[];
-  /** How often the text of the new summary was summarized. */
+  /** How many times in a row the text of the new summary will have been summarized. */
   readonly depth: number;
 }
 
@@ -41,9 +41,9 @@ interface SequencePlace {
 export interface PreparedRequest {
   readonly status: 'prepared';
   readonly request: SummaryRequest;
-  /** Copied user texts, before the summary. */
+  /** User texts that are copied in front of the summary. */
   readonly userTexts: string;
-  /** All model calls for this request so far. */
+  /** Usage of all model calls for this request so far. */
   readonly readUsage: () => TurnUsage;
 }
 
@@ -59,7 +59,10 @@ interface RequestParts {
   readonly head: number;
 }
 
-/** The live version may have changed since the plan. If the place is not found, the summary is made from the log. */
+/**
+ * Finds the place of a sequence in the live version. That version may have changed since the plan. If the place is not
+ * found, the summary is made from the log.
+ */
 export async function findPlace(
   contexts: Pick<SummarizationPorts['contexts'], 'readContext'>,
   { conversation, sequence }: SummarizationTask,
@@ -86,9 +89,10 @@ interface FoundSummary {
 }
 
 /**
- * Updating summaries costs less than reading the log. The log is read again for a text that was summarized too often,
- * or if code wrote one of the summaries: a model's contains more. A provider compacts its own items again without a
- * limit, because their messages can exceed the window.
+ * Chooses earlier summaries to update, which costs less than reading the log. The log is read again if a text was
+ * summarized too often. The log is also read if code wrote one of the summaries, because a model's summary contains
+ * more. Summaries that a provider compacted itself may be compacted again without a limit, because their messages can
+ * exceed the window.
  */
 function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierSummaries | undefined {
   const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
@@ -103,13 +107,16 @@ function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierS
   return { summaries, keys: found.map(({ key }) => key), depth };
 }
 
-/** All earlier segments of the version are evicted. */
+/** True if all segments of the version before `from` are evicted. */
 function opensContext(segments: Version['segments'], from: number): boolean {
   if (segments.length === 0) return from === 1;
   return segments.every((segment) => segment.from >= from || segment.kind === 'evicted');
 }
 
-/** Refuses if no text could be smaller than the sequence and still contain a part of a user message. */
+/**
+ * Creates the request for a summary. Refuses if no text could be smaller than the sequence and still contain a part of
+ * a user message.
+ */
 export async function createRequest(
   { contexts, onEvent, shutdown, gates }: SummarizationPorts,
   { task }: SummarizationDelivery,
@@ -170,8 +177,8 @@ interface PrefixPlace {
 }
 
 /**
- * The request of the agent's model up to the end of the sequence, which its provider may have cached.
- * @returns undefined if the context shows the sequence otherwise than the summarizer should read it
+ * Reads the messages that the agent's model was sent, up to the end of the sequence. Its provider may have cached them.
+ * @returns undefined if the context shows the sequence in another form than the summarizer should read
  */
 async function readPrefix(
   contexts: SummarizationPorts['contexts'],
@@ -205,16 +212,19 @@ function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 
-/** With its tags, the text must stay within its cap and be smaller than the messages. */
+/**
+ * Tokens for the text of a summary. With its tags, the text must stay within its cap and be smaller than the messages.
+ */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
-  // Without a text, the two line breaks between the tags would count as one token.
+  // The frame is counted around a text `x`: without a text, the two line breaks between the tags would count as one
+  // token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return Math.min(sequence.tokens - 1, sequence.maxTokens) - frameTokens;
 }
 
 const CHUNK = 16;
 
-/** Looks at the 16 entries before `seq`. */
+/** Finds a user text among the 16 entries before `seq`. */
 async function findUserTextBefore(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,

@@ -6,22 +6,25 @@ import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
 const OPEN = '<users>';
 const CLOSE = '</users>';
-/** In a user's text. Escaped, so that the text cannot end the list `<users>`. */
+/** The tag `<users>` in a user's text. It is escaped, so that the text cannot end the list `<users>`. */
 const OWN_TAG = /<(?=[\s/]*(?:users)\b)/gi;
 const GAP = '…';
 
-/** A shorter piece would be useless. */
+/** Least tokens of a clipped piece, because a shorter piece would be useless. */
 const MIN_CLIPPED_TOKENS = 16;
-/** With the blanks around the gap, and the line end. */
+/** Tokens of a gap, with the blanks around it and the line end. */
 const GAP_TOKENS = 3;
-/** The end keeps the rest, because requests often stand behind a pasted text. */
+/**
+ * Share of a clipped text that its start keeps. The end keeps the rest, because requests often stand behind a pasted
+ * text.
+ */
 const START_SHARE = 0.6;
 
 /**
  * Copies the users' texts of a range, so that no summarizer can lose or change them. Repeated lines are copied once.
- * Above the limit, the longest texts are clipped in the middle first. Then the oldest are left out, but for the first,
- * which usually states the topic.
- * @returns '' if the range has no text of a user, undefined if there are too few tokens for any of them
+ * Above the limit, the longest texts are clipped in the middle first. Then the oldest texts are left out, except for
+ * the first, which usually states the topic.
+ * @returns '' if the range has no text of a user, undefined if the limit allows none of the texts
  */
 export async function copyUserTexts(
   counter: TokenCounter,
@@ -44,7 +47,7 @@ export function withoutUserTexts(text: string): string {
   return end === -1 ? text : text.slice(end + CLOSE.length).trimStart();
 }
 
-/** In order. Clipped texts are returned as they were copied. */
+/** Reads the copied texts in order. Clipped texts are returned as they were copied. */
 export function readCopiedTexts(text: string): string[] {
   const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
   if (end === -1) return [];
@@ -57,7 +60,7 @@ interface UserText {
   readonly text: string;
 }
 
-/** Fewer characters in a row may be the same by chance. */
+/** Least characters of a repeated line. Fewer characters in a row may be the same by chance. */
 const MIN_REPEATED_CHARS = 80;
 
 function foldRepeats(entries: readonly LogEntry[]): UserText[] {
@@ -114,7 +117,7 @@ async function copyWithin(
   );
 }
 
-/** @returns the size to which the largest are cut so that all fit, or the largest size */
+/** @returns the size to which the largest texts are cut so that all fit, or the largest size */
 function shareTokens(sizes: readonly number[], room: number): number {
   let left = room;
   for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
@@ -152,7 +155,7 @@ async function readAll(text: string): Promise<TextRecord[]> {
   return records;
 }
 
-/** A sentence may be cut between words, because its subject stands first. */
+/** Finds where the kept start of a text ends. A sentence may be cut between words, because its subject stands first. */
 function endOfStart(text: string, records: readonly TextRecord[], limit: number): number {
   const before = records.reduce((end, record) => (record.end <= limit ? Math.max(end, record.end) : end), 0);
   const at = records.findIndex(({ start, end }) => start < limit && end > limit);
@@ -161,7 +164,7 @@ function endOfStart(text: string, records: readonly TextRecord[], limit: number)
   return Math.max(before, isSentence(records, at) || !text.includes(',') ? space : text.lastIndexOf(',', limit - 1));
 }
 
-/** True for a part of a line, and for a line that is all of the text. */
+/** True for a part of a line, and for a line that is the whole text. */
 function isSentence(records: readonly TextRecord[], at: number): boolean {
   const { line, field } = records[at] ?? {};
   if (field !== undefined || line === undefined) return false;
@@ -173,11 +176,14 @@ interface Gap {
   readonly to: number;
 }
 
-/** The end must begin with a record whose owner is shown, or with the owner of its first record. */
+/**
+ * Finds where the kept end of a text begins. It must begin with a record whose owner is shown, or with the owner of its
+ * first record.
+ */
 function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap): string {
   const isFree = ({ owner }: TextRecord): boolean => owner === undefined || owner.end <= from;
   const owned = records.find(({ start }) => start >= to);
-  // A long sentence may be cut. A part of another record would be a part of a value.
+  // A long sentence may be cut. A part of another kind of record would be a part of a value.
   const last = records.length - 1;
   if (owned === undefined)
     return isSentence(records, last) && isFree(records[last] as TextRecord) ? text.slice(to) : '';
@@ -187,7 +193,10 @@ function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap)
   return end.length >= named.length / 2 ? end : named;
 }
 
-/** @returns '' if the owner is longer than the text */
+/**
+ * Names the owner of a record at the start of a clipped end.
+ * @returns '' if the owner is longer than the text
+ */
 function nameOwner({ owner }: TextRecord, text: string): string {
   const owners: string[] = [];
   for (let next = owner; next !== undefined; next = next.owner) owners.unshift(next.text.trim());

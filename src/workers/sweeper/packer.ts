@@ -9,11 +9,14 @@ interface PackerPorts {
   readonly onEvent: EventListener;
 }
 
-/** A chore of the process that sweeps. A failure delays no other conversation. Must not throw. */
+/**
+ * Packs old log entries to save memory, in the process that sweeps. A failure delays no other conversation. Must not
+ * throw.
+ */
 export async function packDueLogs({ packs, shutdown, onEvent }: PackerPorts): Promise<void> {
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);
-    // If the worker stops meanwhile, its closed connection is no failure.
+    // If the worker stops meanwhile, the failure comes from its closed connection and is not reported.
     if (!shutdown.begun.aborted) onEvent({ type: 'worker_failed', where: 'packing', ...scope, error });
   };
   const due = await packs.takeUnpacked().catch((error: unknown) => {

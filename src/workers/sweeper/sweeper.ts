@@ -10,7 +10,7 @@ import { quarantineCorrupt } from '../quarantine.ts';
 import type { Timers } from '../timers.ts';
 import { EntryLanes } from './entry-lanes.ts';
 
-/** Erased conversations whose jobs one call removes. As many wait for the next call after a failure. */
+/** Number of erased conversations whose jobs one call removes. After a failure, as many wait for the next call. */
 const MAX_EXPIRED = 1_000;
 
 export interface SweeperPorts {
@@ -27,12 +27,18 @@ export interface Sweeper {
   /**
    * Adds wakes for due work, and erases idle conversations.
    * @returns the number of wakes added
-   * @throws the error of a shard that could not be read, after the work of the others was handled
+   * @throws the error of a shard that could not be read, after the work of the other shards was handled
    */
   sweepOnce(): Promise<number>;
-  /** Ends the leases of a dead worker, and wakes its conversations. @throws like `sweepOnce` */
+  /**
+   * Ends the leases of a dead worker, and wakes its conversations.
+   * @throws the errors of `sweepOnce`
+   */
   endLeases(worker: string): Promise<void>;
-  /** @param chores each twice a second. Must not throw. */
+  /**
+   * Starts to sweep.
+   * @param chores calls that the sweeping process makes twice a second. They must not throw.
+   */
   start(chores?: readonly Chore[]): void;
   /** Resolves when the sweep that runs now has ended. */
   stop(): Promise<void>;
@@ -42,15 +48,15 @@ export interface Sweeper {
  * The sweeper replaces lost wakes: it adds one for each entry of due work without an owner and without a pending wake.
  * It also erases conversations at the end of their idle TTL.
  *
- * Every process runs a sweeper, and the one with the lease sweeps. A sweep also claims each shard for a second, so that
- * processes sweep no more often while the server of the lease is away.
+ * Every process runs a sweeper, and only the process with the lease sweeps. A sweep also claims each shard for a
+ * second, so that processes sweep no more often while the server of the lease is unreachable.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
   let shift: ReturnType<typeof beginSweepShift> | undefined;
   let isStopped = false;
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);
-    // If the worker stopped meanwhile, its closed connection is no failure.
+    // If the worker stopped meanwhile, the failure comes from its closed connection and is not reported.
     if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...scope, error });
   };
   const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
@@ -60,7 +66,9 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       report(error, entry.conversation);
     }
   };
-  /** A failed entry must not delay others (I12): their next due time is up to a minute later. */
+  /**
+   * Handles one entry. A failed entry must not delay others (I12), because their next due time is up to a minute later.
+   */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {
       return await handleEntry(ports, entry, expired);
@@ -103,7 +111,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   };
 }
 
-/** After a failure, the next sweep tries again. */
+/** Removes the jobs of erased conversations. After a failure, the next sweep tries again. */
 async function eraseJobs(wakes: WakeQueue, expired: ConversationRef[]): Promise<void> {
   const erased = expired.splice(0, MAX_EXPIRED);
   try {
@@ -154,25 +162,25 @@ interface SweepShiftPorts {
 type Chore = () => Promise<void>;
 
 interface SweepShiftWork {
-  /** Must not throw. */
+  /** One sweep. Must not throw. */
   readonly sweep: (now: number) => Promise<void>;
-  /** At each beat, unless one still runs. Must not throw. */
+  /** Calls at each beat. A call that still runs is not started again. Must not throw. */
   readonly chores: readonly Chore[];
-  /** The lease could not be read. The process still sweeps. */
+  /** Called if the lease could not be read. The process then sweeps without it. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Between two renewals of the lease, and between two attempts to take it. */
+/** ms between two renewals of the lease, and between two attempts to take the lease. */
 const BEAT_MS = 500;
 const BEATS = 2;
-/** Another process tries within one further beat, so it takes over after at most 1.3 s. */
+/** Another process tries within one further beat, so it takes the lease over after at most 1.3 s. */
 const LEASE_MS = 800;
-/** A process whose sweep takes longer gives up the lease, because the sweep may never end. */
+/** Beats after which a process whose sweep still runs gives up the lease, because that sweep may never end. */
 const MOST_BEATS = 20;
 
 /**
  * Sweeps about once a second in the process with the lease, which is renewed during a sweep. If the lease cannot be
- * read, every process sweeps: the claims of the shards keep sweeps a second apart.
+ * read, every process sweeps. The claims of the shards then keep sweeps of a shard a second apart.
  */
 function beginSweepShift(
   ports: SweepShiftPorts,
@@ -201,7 +209,7 @@ function beginSweepShift(
   const beat = async (): Promise<void> => {
     beats += 1;
     const isStuck = sweeping !== undefined && beats - sweeping.since > MOST_BEATS;
-    // An unread lease takes about a beat to fail, so each beat may sweep then.
+    // Reading the lease takes about a beat to fail, so each beat may sweep while the lease cannot be read.
     const isTime = isUnread || beats % BEATS === 0;
     if (isStuck) return;
     const now = await ports.sweep.holdSweeping(owner, LEASE_MS).catch((error: unknown) => {

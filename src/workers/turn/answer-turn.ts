@@ -46,11 +46,14 @@ export interface OpenDelivery {
   readonly settings: TurnSettings;
   readonly context: ContextCache;
   hold: SoloHold | undefined;
-  /** False at the limit of the delivery. The next turn then gets a wake. */
+  /** False at the limit of the delivery. The next turn then gets a wake instead. */
   mayClaimNext(): boolean;
 }
 
-/** @returns the next turn, if the settlement of this one claimed it */
+/**
+ * Answers a claimed turn.
+ * @returns the next turn, if the settlement of this turn claimed it
+ */
 export async function answerClaimedTurn(
   delivery: OpenDelivery,
   claimed: ClaimedTurn,
@@ -69,7 +72,7 @@ export async function answerClaimedTurn(
     }
   } catch (error) {
     if (error instanceof LostTurn) ports.onEvent({ type: 'lease_lost', what: 'turn', ...ending.scope, why: error.why });
-    // The delivery reports the first error. An error here has the same cause, or the lease was lost.
+    // The delivery reports the first error. An error of this call has the same cause, or the lease was lost.
     else await endBrokenTurn(ports, work, error).catch(() => undefined);
     throw error;
   } finally {
@@ -77,7 +80,9 @@ export async function answerClaimedTurn(
   }
 }
 
-/** Abandons work that did not end in time. Without its lease it can write nothing more. */
+/**
+ * Hands the turn back, and abandons work that did not end in time. Without its lease that work can write nothing more.
+ */
 async function handBack(ports: TurnPorts, work: ClaimedWork, cause: StoppedWork): Promise<void> {
   work.ending.abort(cause);
   ports.shutdown.noteCutOff();
@@ -119,14 +124,14 @@ function openTurn(delivery: OpenDelivery, { claimed, ending }: ClaimedWork, prep
   const { ports, settings, context } = delivery;
   if (claimed.earlier !== undefined) context.adopt(claimed.earlier);
   if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
-  // A turn that recorded an outcome did not crash its worker at once. Other work may run beside it again.
+  // A turn that recorded an outcome did not crash its worker at once. So other work may run beside the turn again.
   const onOutcome = (): void => delivery.hold?.admitOthers();
   const journal = new TurnJournal({ ...ports, claimed, ending, context, onOutcome });
   const stream = new PieceStream({ ...ports, lease: ending.lease, countText: textCounter(prepared) });
   return { claimed, prepared, turnContext: {}, journal, context, ending, stream, ports, settings };
 }
 
-/** The first piece of a text counts with the delimiters of its message. */
+/** Counts streamed text. The first piece of a text counts with the delimiters of its message. */
 function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
   if (prepared.agent.onCancel === 'discard') return undefined;
   return async (text, at) => {
@@ -135,7 +140,10 @@ function textCounter(prepared: PreparedAgent): StreamedTurn['countText'] {
   };
 }
 
-/** @throws LostTurn if the lease was lost. StoppedWork if the worker stops. */
+/**
+ * Runs the turn until its end.
+ * @throws LostTurn if the lease was lost. StoppedWork if the worker stops.
+ */
 async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   const { ending, ports, prepared, claimed, settings } = run;
   const rules = {
@@ -213,7 +221,7 @@ async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
   try {
     await undoSettled(ports, lease);
   } catch (error) {
-    // The next turn removes the messages that must leave. An erased conversation has none.
+    // The next turn removes these messages from the context. An erased conversation has no such messages.
     if (error instanceof LostTurn) return;
     ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(lease.conversation), error });
   }
@@ -221,8 +229,9 @@ async function undoLeft(ports: TurnPorts, lease: TurnLease): Promise<void> {
 
 /**
  * Requests a pass if a threshold is met. If the worker crashes before that, the next turn's threshold check requests
- * it. An error must not reach the turn, which is settled, nor the next one, which this delivery owns already.
- * @returns the next turn with the id of that pass: it was claimed before the pass was requested
+ * the pass.
+ * An error here must reach neither the settled turn nor the next turn, which this delivery owns already.
+ * @returns the next turn with the id of that pass, because the turn was claimed before the pass was requested
  */
 async function requestPassAfter(
   { claimed, prepared, journal, ports }: RunningTurn,

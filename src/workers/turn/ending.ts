@@ -8,7 +8,8 @@ import { type Shutdown, StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
 /**
- * The lease was lost, or not renewed in time (`expired`). An error, because an aborted call can end in no other way.
+ * Thrown if the lease was lost, or was not renewed in time (`expired`). An error is needed, because an aborted call can
+ * end in no other way.
  */
 export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
@@ -28,12 +29,15 @@ export class StepTimeout extends Error {
   }
 }
 
-/** Ends the turn: a step took longer than the time that the turn had left. Its outcome is not recorded. */
+/**
+ * Ends the turn, because a step took longer than the time that the turn had left. The outcome of the step is not
+ * recorded.
+ */
 export class TurnTimeout extends StepTimeout {}
 
 export interface EndingOptions extends DeferredWritePorts {
   readonly turns: Pick<TurnStore, 'heartbeat'>;
-  /** Names what blocked the event loop, if a renewal or a call was late. */
+  /** Monitor that names what blocked the event loop, if a heartbeat or a call was late. */
   readonly loop?: EventLoop | undefined;
   readonly shutdown: Pick<Shutdown, 'callsEnd'>;
   readonly heartbeatMs: number;
@@ -54,15 +58,16 @@ type Stoppable = ReturnType<Timers['after']>;
  * other error   the first call of a tool round that threw an error    settles it as failed, or gives it back
  * ```
  *
- * A canceled turn is a lost one: the cancel raised the epoch, and the next heartbeat or write says so. Two other ends
- * concern one call only: its own timeout, and a stopping worker that aborts its calls but still records their answers.
+ * A canceled turn ends as a lost turn: the cancel raised the epoch, and the next heartbeat or write reports the loss.
+ * Two other ends concern one call only: its own timeout, and a stopping worker that aborts its calls but still records
+ * their answers.
  *
- * Each cause used to be a wrapper around the next: seven functions on the stack of every model call.
+ * An earlier design wrapped the call once for each cause, which put seven functions on the stack of every model call.
  */
 export class Ending {
   readonly lease: TurnLease;
   readonly scope: EventScope & { readonly turn: string };
-  /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` aborts. */
+  /** Aborted when a stopping worker aborts its calls. A call may still answer until `signal` is aborted. */
   readonly callsEnd: AbortSignal;
   readonly #ports: EndingOptions;
   readonly #work = new AbortController();
@@ -82,7 +87,7 @@ export class Ending {
     this.#expiry = this.#expireLater();
   }
 
-  /** The first cause remains. */
+  /** Ends the turn with a cause. If it has ended already, the first cause remains. */
   abort(cause: unknown): void {
     this.stop();
     this.#work.abort(cause);
@@ -103,7 +108,10 @@ export class Ending {
     this.#limit?.stop();
   }
 
-  /** @throws the cause of an ended turn. StoppedWork if the stopping worker aborts its calls. */
+  /**
+   * Throws if the turn has ended.
+   * @throws the cause of the end. StoppedWork if the stopping worker aborts its calls.
+   */
   throwIfEnded(): void {
     this.signal.throwIfAborted();
     if (this.callsEnd.aborted) throw new StoppedWork();
@@ -111,7 +119,7 @@ export class Ending {
 
   /**
    * Runs one model or tool call until it ends, times out (`StepTimeout`), or its turn ends (the cause). A call that
-   * ignores its signal is abandoned, and its outcome ignored.
+   * ignores its signal is abandoned, and its outcome is ignored.
    */
   async call<T>(timeoutMs: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { timers, loop } = this.#ports;
@@ -120,8 +128,8 @@ export class Ending {
     const step = new AbortController();
     const ended = Promise.withResolvers<never>();
     const leave = (reason: unknown): void => {
-      // Rejected before the call is aborted. Otherwise the caller would get the error that the abort causes in the
-      // call.
+      // The caller's promise is rejected before the call is aborted. Otherwise the caller would get the error that the
+      // abort causes in the call.
       ended.reject(reason);
       step.abort(reason);
     };
@@ -153,7 +161,10 @@ export class Ending {
     return result as Exclude<Result, Lost>; // TypeScript does not narrow a type parameter
   }
 
-  /** Throws if the store does not answer. The lease stays valid until it lapses, and the next heartbeat may succeed. */
+  /**
+   * Renews the lease. Throws if the store does not answer. The lease stays valid until it lapses, and the next
+   * heartbeat may succeed.
+   */
   async #renew(): Promise<void> {
     const { status } = await this.#ports.turns.heartbeat(this.lease);
     if (this.#isStopped) return;
@@ -171,13 +182,16 @@ export class Ending {
     return timers.after(leaseMs, () => this.#expire());
   }
 
-  /** After a block of the event loop, asks the store first: the lease thread may have renewed the lease. */
+  /**
+   * Called when the lease has lapsed by this process's clock. After a block of the event loop, asks the store first:
+   * the lease thread may have renewed the lease.
+   */
   #expire(): void {
     const { timers, loop, heartbeatMs, leaseMs } = this.#ports;
     const wasBlocked = !this.#isOutlasted && loop?.longestWithin(leaseMs) !== undefined;
     if (!wasBlocked) return this.abort(new LostTurn('expired'));
     this.#isOutlasted = true;
     this.#expiry = timers.after(heartbeatMs, () => this.#expire());
-    this.#renew().catch(() => undefined); // the next expiry decides
+    this.#renew().catch(() => undefined); // if this fails, the next expiry decides
   }
 }

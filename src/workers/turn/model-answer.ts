@@ -15,10 +15,10 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { leaveUnanswered, requestUnderLease } from './refused-request.ts';
 import type { RunFacts, RunningTurn, RunState } from './turn-states.ts';
 
-/** Stands for a refusal without text. Providers refuse later requests with an empty message. */
+/** Text of a refusal that has none. Providers refuse later requests with an empty message. */
 const EMPTY_REFUSAL = '(empty)';
 
-/** `why` names the wrong field, but never its content. */
+/** An answer that cannot be recorded. `why` names the wrong field, but never its content. */
 interface UnusableAnswer {
   readonly status: 'unusable';
   readonly why: string;
@@ -28,21 +28,21 @@ type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
   | UnusableAnswer;
 
-/** `countFault`: why the provider's count is not used. */
+/** A counted request. `countFault`: why the provider's count is not used. */
 interface JudgedRequest extends CountedRequest {
   readonly countFault?: CountFault;
 }
 
 interface SentRequest extends JudgedRequest {
   readonly key: string;
-  /** The ids of new tool calls are derived from it. */
+  /** Last seq of the log, from which the ids of new tool calls are derived. */
   readonly head: number;
-  /** The provider's count applies to this version and `fingerprint` only. */
+  /** Version that was sent. The provider's count applies only to this version and `fingerprint`. */
   readonly version: number;
   readonly fingerprint?: string | undefined;
 }
 
-/** Records the answer, but leaves a final one to the settlement of the turn. */
+/** Records the answer of a model call. A final answer is left to the settlement of the turn. */
 export async function recordModelAnswer(
   run: RunningTurn,
   { key, tokens, answer, sent }: RunState<'record'>,
@@ -58,7 +58,7 @@ export async function recordModelAnswer(
   const answered = { key, seq: head + 1, message, end: outcome.end };
   const repair = isAskedForRepair(sent.messages) ? undefined : findRepair(prepared, message, outcome.end);
   if (repair !== undefined) {
-    // The provider's count does not cover the added message.
+    // The provider's count does not include the added message.
     const { anchor: _, ...uncounted } = outcome;
     await journal.record({ ...uncounted, messages: [...outcome.messages, await prepared.weigh(askForRepair(repair))] });
     return { status: 'to_correct' };
@@ -83,7 +83,7 @@ function findRepair(
 
 /**
  * Compares the provider's count with turnfold's own. A count that no tokenizer could give is reported and not used. If
- * the provider cuts requests without an error, a pass makes the context smaller than the part that it reads.
+ * the provider cuts requests without an error, a pass makes the context smaller than the part that the provider reads.
  */
 async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: readonly Message[]): Promise<JudgedRequest> {
   const { journal, prepared, ports, ending } = run;
@@ -98,7 +98,8 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
   if (reported === undefined) return counted;
   const countFault = findCountFault(reported, counted, size, prepared.overhead);
   const model = answer.model ?? profile.id;
-  // One count beyond all bounds moves the factor only a little. Several may be true.
+  // A count that is too large may still be right. A single such count moves the factor only a little, but several move
+  // it further.
   if (countFault === undefined || countFault === 'excess') {
     void ports.calibrations.observe(model, reported, counted.countedTokens);
   }
@@ -119,7 +120,7 @@ async function judgeCount(run: RunningTurn, answer: ModelAnswer, messages: reado
   return { ...counted, countFault };
 }
 
-/** Gives the tool calls ids that are unique in the log, and counts the message. */
+/** Reads an answer: gives the tool calls ids that are unique in the log, and counts the message. */
 export async function readAnswer(
   answer: ModelAnswer,
   request: SentRequest,
@@ -153,7 +154,7 @@ export async function readAnswer(
     return { status: 'read', message, outcome };
   }
   const results = await Promise.all(toolCalls.map(({ id }) => weigh(refuseUnfinished(id, end))));
-  // The provider's count does not cover these tool results, so no later size follows from it.
+  // The provider's count does not include these tool results, so later sizes are not derived from it.
   const anchor = results.length === 0 ? readAnchor(answer, request, profile) : {};
   return {
     status: 'read',
@@ -186,7 +187,8 @@ const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {
 };
 
 /**
- * An incomplete call never runs: its truncated arguments may be valid JSON with another meaning, such as half a list.
+ * Result for an incomplete call, which never runs: its truncated arguments may be valid JSON with another meaning, such
+ * as half a list.
  */
 function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
   return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };

@@ -32,11 +32,14 @@ interface ModelCall {
   readonly run: RunningTurn;
   readonly model: Model;
   readonly request: Omit<ModelRequest, 'signal'> & Required<Listeners>;
-  /** Compaction removed or shortened messages of the log. */
+  /** True if compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
 }
 
-/** @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops. */
+/**
+ * Calls the model of a step.
+ * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
+ */
 export async function callModel(call: ModelCall): Promise<ModelCallResult> {
   const { run, model, isCompacted, request } = call;
   const { ending, ports, settings } = run;
@@ -58,7 +61,10 @@ export async function callModel(call: ModelCall): Promise<ModelCallResult> {
   });
 }
 
-/** Calls code that turnfold does not trust. @throws ModelError for every error and every malformed answer */
+/**
+ * Calls the model, whose code turnfold does not trust.
+ * @throws ModelError for every error and every malformed answer
+ */
 function generateWith({ run: { ending, ports }, model }: ModelCall, observed: Omit<ModelRequest, 'signal'>) {
   return async (signal: AbortSignal): Promise<ModelAnswer> => {
     const request = { ...observed, signal };
@@ -99,7 +105,7 @@ function observeRequest({ run, request }: ModelCall) {
       progress.usage = readModelUsage(usage);
     },
     onText(piece: unknown) {
-      // The model's whole answer is checked later.
+      // A piece that is not text is ignored here, because the model's whole answer is checked later.
       if (typeof piece !== 'string') return;
       progress.firstTextAt ??= clock.now();
       request.onText(piece);
@@ -132,7 +138,7 @@ function outcomeOf(error: unknown, ending: Ending): ModelOutcome {
 
 type CalledEvent = Extract<WorkerEvent, { readonly type: 'model_called' }>;
 
-/** A call that ended without token usage has the usage that the model reported last. */
+/** How a call ended. If it ended without token usage, the usage is what the model reported last. */
 interface CallEnd extends Pick<CalledEvent, 'outcome' | 'answeredBy' | 'why' | 'code' | 'retryAfterMs'> {
   readonly usage: ModelUsage | undefined;
 }

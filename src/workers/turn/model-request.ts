@@ -45,7 +45,7 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
       const asked = { version, isUnanswered: isUnanswered(journal.conversation, version) };
       return { ...result, ...asked, waits: journal.waitsOf(state.key), retryAfterMs, random: Math.random() };
     }
-    // The settlement refuses later pieces. Pieces of other steps may arrive later.
+    // The stream ends before the settlement, which refuses later pieces. Pieces of other steps may arrive later.
     if (result.answer.toolCalls.length === 0) await stream.end();
     return { ...result, sent };
   } finally {
@@ -53,7 +53,10 @@ export async function askModel(run: RunningTurn, state: RunState<'ask'>): Promis
   }
 }
 
-/** While a model thinks, a pass could only end without a result. The end of the turn requests it then. */
+/**
+ * Requests a pass in the background, except while a model thinks: such a pass could only end without a result. The end
+ * of the turn then requests the pass.
+ */
 async function requestSoftPass(
   run: RunningTurn,
   { reasons, backoff }: SoftPass,
@@ -85,7 +88,9 @@ function describeRequest(
   };
 }
 
-/** Fields that help a provider to cache the request, and to find who misuses the model. Names are sent as hashes. */
+/**
+ * Adds fields that help a provider to cache the request, and to find who misuses the model. Names are sent as hashes.
+ */
 export function hintProvider(
   { agent, policy }: Pick<PreparedAgent, 'agent' | 'policy'>,
   conversation: ConversationRef,
@@ -149,7 +154,10 @@ function listReferences(message: Message): ContentReference[] {
   return readParts(message).flatMap((part) => (part.kind === 'reference' ? [part] : []));
 }
 
-/** @throws ModelError if the content cannot be loaded now, so that the turn tries again later */
+/**
+ * Loads the content of one reference.
+ * @throws ModelError if the content cannot be loaded now, so that the turn tries again later
+ */
 async function loadPart(content: ContentReference, load: Load, context: LoadContext): Promise<unknown> {
   const { mediaType, name } = content;
   let loaded: unknown;

@@ -7,9 +7,9 @@ import type { PieceBatch, StreamPiece } from '../../store/stream-entries.ts';
 import type { StreamWriter } from '../../store/streams.ts';
 import type { Timers } from '../timers.ts';
 
-/** The first batch is sent at once. */
+/** ms between two batches of pieces. The first batch is sent at once. */
 export const FLUSH_MS = 50;
-/** So many characters are sent without a delay. Also the size of the largest batch. */
+/** Number of characters that are sent without waiting. Also the size of the largest batch. */
 export const FLUSH_CHARACTERS = 16_384;
 export const ASK_MS = 250;
 export const RETRY_MS = 1_000;
@@ -19,20 +19,20 @@ export interface StreamedTurn {
   readonly timers: Timers;
   readonly lease: TurnLease;
   readonly onEvent: EventListener;
-  /** Counts a text, so that a cancel can put it into the log. Undefined if the agent discards such text. */
+  /** Counts tokens of a text, so that a cancel can log the text. Undefined if the agent discards such text. */
   readonly countText?: ((text: string, at: number) => Promise<number>) | undefined;
 }
 
 interface StreamedStep {
-  /** Seq of the message in the log. */
+  /** Seq that the message will have in the log. */
   readonly seq: number;
   readonly step: number;
 }
 
 /**
- * Sends what models write to the stream of one turn if a client follows it. Otherwise asks at the start and the first
- * piece of each call, then every 250 ms. A turn never fails with its stream: readers complete each step from the log
- * (I18).
+ * Sends the pieces that models write to the stream of one turn, if a client follows the turn. Otherwise asks Redis for
+ * a follower at the start and the first piece of each call, then every 250 ms. A failure of the stream never fails the
+ * turn, because readers complete each step from the log (I18).
  */
 export class PieceStream {
   readonly #turn: StreamedTurn;
@@ -47,12 +47,12 @@ export class PieceStream {
 
   open(step: StreamedStep): CallStream {
     this.#attempt += 1;
-    // Asked before the model answers, so that the first piece need not wait for the reply.
+    // Asks for a follower before the model answers, so that the first piece need not wait for the reply.
     if (!this.#isFollowed) void this.#ask().catch(() => undefined);
     return new CallStream(this, step, this.#attempt);
   }
 
-  /** False if no client is known to follow, and no question is in flight. */
+  /** False if no client is known to follow the turn, and no question about followers is in flight. */
   get mayBeFollowed(): boolean {
     return this.#isFollowed || this.#asking !== undefined;
   }
@@ -61,7 +61,7 @@ export class PieceStream {
     return this.#turn.timers;
   }
 
-  /** Calls at the same time share one question, which otherwise might wait for the reply to the first. */
+  /** Calls at the same time share one question. Separate questions would wait for the reply to the first. */
   async #ask(): Promise<void> {
     this.#asking ??= this.#askOnce().finally(() => {
       this.#asking = undefined;
@@ -80,7 +80,7 @@ export class PieceStream {
     return countText && piece?.kind === 'text' ? { textTokens: await countText(piece.text, piece.at) } : {};
   }
 
-  /** @returns ms until the next batch, or undefined if the stream has ended for this worker */
+  /** @returns ms until the next batch may be sent, or undefined if the stream has ended for this worker */
   async send(pieces: CallPieces, { seq, step }: StreamedStep, attempt: number): Promise<number | undefined> {
     const { streams, lease, onEvent } = this.#turn;
     const { conversation, turn, epoch } = lease;
@@ -104,8 +104,8 @@ export class PieceStream {
 }
 
 /**
- * Streams one model call. At most one batch is in flight, so a slow Redis makes batches larger, not more. At the end
- * only the rest of the reasoning is sent: the recorded step completes everything else.
+ * Streams one model call. At most one batch is in flight, so a slow Redis makes batches larger, and not more numerous.
+ * At the end only the rest of the reasoning is sent, because readers get everything else from the recorded step.
  */
 class CallStream {
   readonly #stream: PieceStream;
@@ -139,8 +139,8 @@ class CallStream {
   }
 
   /**
-   * Later pieces of a call that ignores its signal are dropped. Resolves once the rest of the reasoning is sent,
-   * because the settlement refuses later pieces, or after 50 ms.
+   * Ends the stream of this call. Later pieces of a call that ignores its signal are dropped. Resolves once the rest of
+   * the reasoning is sent, because the settlement refuses later pieces, or after 50 ms.
    */
   async end(): Promise<void> {
     if (this.#isEnded) return;
@@ -190,7 +190,7 @@ class CallStream {
 
 interface Growing {
   written: string;
-  /** Characters of `written` that are in the stream. */
+  /** Number of characters of `written` that are in the stream. */
   sent: number;
 }
 
@@ -201,8 +201,8 @@ interface GrowingCall extends Growing {
 }
 
 /**
- * Keeps all that one call has written, until the call ends. So a late reader gets it from its start, and a refused
- * batch can be sent again.
+ * Keeps all pieces of one call until the call ends. So a late reader gets the text from its start, and a refused batch
+ * can be sent again.
  */
 class CallPieces {
   readonly #text: Growing = { written: '', sent: 0 };
@@ -280,13 +280,13 @@ class CallPieces {
     this.#characters += piece.length;
   }
 
-  /** An answer above the limit is refused when it is complete. */
+  /** False above the limit of an answer. Such an answer is refused when it is complete. */
   #hasRoom(piece: string): boolean {
     return this.#characters + piece.length <= MAX_MESSAGE_BYTES;
   }
 }
 
-/** Never ends within a surrogate pair: Redis stores UTF-8, in which a half has no encoding. */
+/** The next piece, which never ends within a surrogate pair: UTF-8, which Redis stores, cannot encode half a pair. */
 function cut({ written, sent }: Growing, most: number): string {
   const text = written.slice(sent, sent + Math.max(most, 0));
   const last = text.charCodeAt(text.length - 1);

@@ -37,7 +37,7 @@ export async function requestUnderLease({ ending, ports, prepared }: RunningTurn
   return answer.passId;
 }
 
-/** Completes the open pass, or a new one, in this turn. The step does not wait for a pass again. */
+/** Completes the open pass, or a new pass, within this turn. The step does not wait for a pass again. */
 export async function compactHere(
   run: RunningTurn,
   { key, need, isLastResort }: RunState<'compact'>,
@@ -59,7 +59,10 @@ export async function noteRefusal(
   return { need: { reasons: ['overflow'], refusedTokens }, waits: journal.waitsOf(key) };
 }
 
-/** Counts again before a turn fails as too large: could a pass make the current context small enough (I14)? */
+/**
+ * Counts again before a turn fails as too large. Finds out whether a pass could make the current context small enough
+ * (I14).
+ */
 export async function countAgain(
   run: RunningTurn,
   { tokens, refusal }: RunState<'recount'>,
@@ -84,7 +87,10 @@ function doesFit({ prepared, journal }: RunningTurn): boolean {
   return decideStep(prepared, journal.conversation, false).kind !== 'refuse';
 }
 
-/** If this turn's own messages are the cause, they leave the context, so that later turns can be answered. */
+/**
+ * Explains why the turn fails as too large. If the turn's own messages are the cause, they leave the context, so that
+ * later turns can be answered.
+ */
 export async function explainTooLarge(run: RunningTurn, large: RunState<'give_up'>): Promise<RunFacts['give_up']> {
   const failed = describeTooLarge(run, large);
   const isOwn = (await isOwnTooLarge(run)) || (large.refusal !== undefined && (await leaveIfNew(run)) !== undefined);
@@ -123,10 +129,10 @@ function explainParts(recount: Recount | undefined): string {
   return rules.length === 0 ? parts : `${parts}. A smaller context would break the rules ${rules.join(', ')}`;
 }
 
-/** Messages before a turn in which turns without an answer are searched. */
+/** Number of messages before a turn that are searched for earlier turns without an answer. */
 const SEARCHED_MESSAGES = 100;
 
-/** Messages of this turn, and of canceled or failed turns directly before it: no model has answered them. */
+/** Finds the messages of this turn, and of canceled or failed turns directly before it, which no model has answered. */
 export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<Leaving> {
   const { inputSeq, lease } = claimed;
   const earliest = Math.max(1, inputSeq - SEARCHED_MESSAGES);
@@ -137,14 +143,17 @@ export async function leaveUnanswered({ claimed, ports }: RunningTurn): Promise<
     const { turn, message } = last;
     if (message.role === 'assistant' && message.toolCalls === undefined) break;
     const first = before.find((entry) => entry.turn === turn);
-    // The start of a long turn is not read, and a part of a turn cannot leave.
+    // The start of a long turn was not read, and a turn can leave the context only as a whole.
     if (first === undefined || (first === before[0] && earliest > 1)) break;
     from = first.seq;
   }
   return { from, why: 'refused' };
 }
 
-/** Only if the rest of the request was accepted before. Otherwise the agent's settings may be the cause. */
+/**
+ * Finds the messages to remove, but only if the rest of the request was accepted before. Otherwise the agent's settings
+ * may be the cause.
+ */
 export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined> {
   const { journal, context } = run;
   const { answeredVersion, head } = journal.conversation;
@@ -154,7 +163,7 @@ export async function leaveIfNew(run: RunningTurn): Promise<Leaving | undefined>
   return messages.length <= head - leaving.from + 1 ? leaving : undefined;
 }
 
-/** The messages of this turn alone exceed the window. */
+/** True if the messages of this turn alone exceed the window. */
 async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn): Promise<boolean> {
   const { inputSeq, lease } = claimed;
   const { overhead, limits } = prepared;
@@ -165,14 +174,20 @@ async function isOwnTooLarge({ claimed, journal, ports, prepared }: RunningTurn)
   const { headTotal } = journal.conversation.size;
   const own = { version: START_VERSION.number, weight: NO_WEIGHT, baseTotal: before.total, headTotal };
   const fits = (tokens: number): boolean => upperBoundTokens(tokens, upperBoundFactor) <= usable;
-  // A system prompt that alone exceeds the window is no fault of the turn.
+  // If the system prompt alone exceeds the window, the turn is not the cause.
   return fits(overhead.tokens) && !fits(contextSize(own, overhead).tokens);
 }
 
-/** Mark in `explained` of a version that replaced a refused one. A caller's rollback has another mark. */
+/**
+ * Mark in `explained` of a version that replaced a version which the provider refused. A rollback by a caller has
+ * another mark.
+ */
 const VERSION_REFUSED = 'version_refused';
 
-/** If the older version is too large, and the step may not wait again, the turn fails with the provider's refusal. */
+/**
+ * Goes back to an older version of the context. If that version is too large and the step may not wait again, the turn
+ * fails with the provider's refusal.
+ */
 export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): Promise<RunFacts['roll_back']> {
   if (!(await replaceRefused(run, state))) return { mayAsk: false };
   const { journal, prepared } = run;
@@ -180,17 +195,17 @@ export async function rollBack(run: RunningTurn, state: RunState<'roll_back'>): 
   return { mayAsk: decideStep(prepared, journal.conversation, mayWait).kind !== 'refuse' };
 }
 
-/** A pass or a rollback made the version, and no request over it was answered yet. */
+/** True if a pass or a rollback made the version, and no model has answered a request with it yet. */
 export function isUnanswered({ answeredVersion }: StepState, version: number): boolean {
   return version > START_VERSION.number && (answeredVersion === undefined || answeredVersion < version);
 }
 
 /**
  * Replaces a version whose form the provider refused by its parent, and quarantines its segments. Further refusals go
- * on to older versions, until one that was answered before or that no pass made. A step that has waited for a pass may
+ * to older versions, until a version that a model answered or that no pass made. A step that has waited for a pass may
  * wait once more: the parent is as large as the context was before.
- * @returns false if no pass made the version's segments, or a request with them was answered: their form is not at
- * fault
+ * @returns false if no pass made the version's segments, or a model answered a request with them: their form is not the
+ * cause
  * @throws LostTurn if the lease was lost
  */
 async function replaceRefused(
@@ -200,14 +215,15 @@ async function replaceRefused(
   const { ports, ending, journal } = run;
   const { conversation } = ending.lease;
   const shown = await findShown(run, await readVersion(run, refused));
-  // No version newer than `answeredVersion` was answered. The search reaches that version before any older one.
+  // No version newer than `answeredVersion` was answered. The search goes backwards, so it meets that version before
+  // older answered versions.
   const { answeredVersion } = journal.conversation;
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = copyOlder(run, refused, await readVersion(run, shown.parent));
   ending.signal.throwIfAborted();
-  // Recorded before the rollback. A crash between the two leaves one wait too many. The other order would fail the
-  // turn.
+  // Recorded before the rollback. A crash between the two then leaves one wait too many. In the other order, a crash
+  // would fail the turn.
   if (hasWaitedForPass(journal.waitsOf(key))) await journal.recordWait(key, 'rolled_back');
   const rollback = {
     expectedVersion: refused,
@@ -236,13 +252,13 @@ async function replaceRefused(
   return true;
 }
 
-/** A version that the store dropped counts as the full log. */
+/** Reads a version. A version that the store dropped counts as the full log. */
 async function readVersion({ ports, ending }: RunningTurn, number: number | null): Promise<Version> {
   const version = number === null ? undefined : await ports.contexts.readVersion(ending.lease.conversation, number);
   return version ?? START_VERSION;
 }
 
-/** Finds the version whose segments a rollback copied. */
+/** If a rollback copied the segments of this version from an older version, finds that older version. */
 async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
   const refused = await findShown(run, await readVersion(run, version.parent));

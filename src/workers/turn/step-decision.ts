@@ -10,28 +10,31 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
-/** Reasons for a pass in the background. Empty if there are none, or if a backoff suppresses them. */
+/** Reasons for a pass in the background. Empty if there are no reasons, or if a backoff suppresses them. */
 export interface SoftPass {
   readonly reasons: readonly Reason[];
   readonly backoff?: BackoffCause;
 }
 
 export type StepDecision =
-  /** If there are reasons, also request a pass that runs while the turn continues. */
+  /** Send the request. If there are reasons, also request a pass that runs while the turn continues. */
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
-  /** The step has used up its waits. */
+  /** Refuse, because the context is too large and the step has used up its waits. */
   | { readonly kind: 'refuse'; readonly size: Weight };
 
-/** Decides by the conversation's state alone. @param mayWait true if the step may still wait for a pass */
+/**
+ * Decides what a model step does, by the conversation's state alone.
+ * @param mayWait true if the step may still wait for a pass
+ */
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
-  // A provider's count makes a turn wait, but only turnfold's own count makes it fail.
+  // A provider's count can make a turn wait, but only turnfold's own count can make a turn fail.
   const { anchor: _, ...uncounted } = state.size;
   const own = contextSize(uncounted, agent.overhead).tokens;
   if (!isSendable(agent.limits, Math.min(own, size.tokens))) return { kind: 'refuse', size };
-  // A step with a hard reason has waited for a pass already. Another one in the background would not help.
+  // A step with a hard reason has already waited for a pass, and another pass in the background would not help.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };
 }
 
@@ -52,19 +55,22 @@ function checkBackoff({ passId, backoff }: StepState, { tokens }: Weight, reason
   return cause === undefined ? { reasons } : { reasons: [], backoff: cause };
 }
 
-/** Why a step waits for a pass. It waits once for each cause: a second pass over the same log would not help. */
+/**
+ * Why a step waits for a pass. A step waits once for each cause, because a second pass over the same log would not
+ * help.
+ */
 type WaitCause = 'threshold' | 'overflow' | 'rollback';
 
-/** The waits of one model step, computed from marks among the steps of its turn. */
+/** The waits of one model step, computed from marks that are stored among the steps of its turn. */
 export interface StepWaits {
   readonly step: string;
-  /** Wait because the context meets a hard threshold. */
+  /** The wait because the context meets a hard threshold. */
   readonly threshold: 'available' | 'used';
-  /** Wait because the provider refused the request as too long. */
+  /** The wait because the provider refused the request as too long. */
   readonly overflow: 'available' | 'requested' | 'used';
-  /** One more wait, granted if the provider refused the result of a pass and it was rolled back. */
+  /** One more wait, granted if the provider refused the version that a pass made and the turn rolled it back. */
   readonly rollback: 'not_granted' | 'available' | 'used';
-  /** Passes that ended without deciding on the size. They use up no wait (I13). */
+  /** Number of passes that ended without deciding on the size. They use up no wait (I13). */
   readonly unsettledPasses: number;
   readonly retries: number;
 }
@@ -72,12 +78,12 @@ export interface StepWaits {
 export type WaitEvent = 'size_refused' | 'rolled_back' | 'pass_settled' | 'pass_unsettled' | 'retry_due';
 
 interface WaitTransition {
-  /** Key of the record for the event. Recording it twice changes nothing (I5). */
+  /** Key of the record for the event. A second record with this key changes nothing (I5). */
   readonly mark: string;
   readonly waits: StepWaits;
 }
 
-/** The caller stores `mark` before it acts on the waits. */
+/** Applies an event to the waits. The caller stores `mark` before it acts on the new waits. */
 export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransition {
   const { step } = waits;
   switch (event) {
@@ -138,7 +144,7 @@ export function hasWaitedForPass({ threshold, overflow }: StepWaits): boolean {
   return threshold === 'used' || overflow === 'used';
 }
 
-/** The wait that was granted last comes first. */
+/** Cause of the wait that ends now. The wait that was granted last comes first. */
 function causeOfWait({ rollback, overflow }: StepWaits): WaitCause {
   if (rollback === 'available') return 'rollback';
   return overflow === 'requested' ? 'overflow' : 'threshold';
@@ -152,17 +158,20 @@ export function waitForPass(step: string, passId: string): WaitRequest {
   return { for: 'compaction', step, waitMs: TURN_LIMITS.compactionWaitMs, calls: [], passId };
 }
 
-/** The delay doubles with each retry of the same step. */
+/** ms before the first retry. The delay doubles with each retry of the same step. */
 const RETRY_FIRST_MS = 1_000;
-/** Later retries are not recorded: a step may wait for its provider for a day. */
+/** Number of doublings, and of recorded retries: a step may wait for its provider for a day. */
 const MAX_DOUBLINGS = 6;
-/** An hour: a provider may name a far time by mistake. A gate is paused for as long at most. */
+/**
+ * Longest delay that a provider may ask for, an hour: it may name a far time by mistake. A gate is paused for at most
+ * this time, too.
+ */
 const LONGEST_ASKED_MS = 3_600_000;
 
 /**
  * Waits before the next retry, with jitter, because all turns see an outage of their provider at once.
- * @param retryAfterMs asked for by the provider. It can only lengthen the delay: a provider in an outage may ask for an
- * immediate retry each time.
+ * @param retryAfterMs delay that the provider asked for. It can only lengthen our delay, because a provider in an
+ * outage may ask for an immediate retry each time.
  * @param random from 0 to 1
  */
 export function waitForRetry(

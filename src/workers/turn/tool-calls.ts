@@ -25,7 +25,7 @@ export type CallDecision =
   | { readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown }
   | { readonly kind: 'wait'; readonly for: AnswerKind; readonly call: CallToWaitFor };
 
-/** Its kind decides how the wait ends, whatever the tool's definition is now (I20). */
+/** The wait of a call. Its recorded kind decides how the wait ends, whatever the tool's definition is now (I20). */
 interface CallWait {
   readonly for: AnswerKind;
   readonly call: WaitingCall;
@@ -36,11 +36,11 @@ export interface CallFacts {
   readonly steps: ReadonlyMap<string, StepRecord>;
   readonly answers: ClaimedTurn['answers'];
   readonly waits: ReadonlyMap<string, CallWait>;
-  /** By the store's clock, as the deadlines. */
+  /** Time of the claim by the store's clock. The deadlines are by the same clock. */
   readonly claimedAt: number;
 }
 
-/** A round can have 4,000 calls. */
+/** Waits by call id, because a tool round can have 4,000 calls. */
 export function indexWaits(waited: ClaimedTurn['waited']): CallFacts['waits'] {
   if (waited === undefined || !isAnswerKind(waited.for)) return new Map();
   const kind = waited.for;
@@ -48,9 +48,9 @@ export function indexWaits(waited: ClaimedTurn['waited']): CallFacts['waits'] {
 }
 
 /**
- * A call that has waited is decided by its record alone (I20), any other by the tool's definition. A call that cannot
- * run is answered at once, without an approval. A tool without `run` ignores `needsApproval`: its result comes from
- * outside.
+ * Decides what happens to a tool call. A call that has waited is decided by its record alone (I20), any other call by
+ * the tool's definition. A call that cannot run is answered at once, without an approval. A tool without `run` ignores
+ * `needsApproval`, because its result comes from outside.
  */
 export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   const wait = facts.waits.get(call.id);
@@ -85,7 +85,10 @@ function decideApproval({ call }: CallWait, facts: CallFacts): CallDecision {
   return approved ? runApproved(call, facts) : answerError('denied', why ?? 'the call was not approved');
 }
 
-/** Runs with the recorded input. A deployment may have taken the tool or its `run` away. */
+/**
+ * Decides an approved call, which runs with the recorded input. A deployment may have removed the tool or its `run`
+ * since.
+ */
 function runApproved(call: WaitingCall, facts: CallFacts): CallDecision {
   const tool = findTool(call.name, facts);
   const canRun = tool !== undefined && isRunnable(tool);
@@ -140,6 +143,7 @@ function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
 }
 
 /**
+ * Request to wait for calls.
  * @param step key of the model step with the open calls
  * @param calls at least one
  */
@@ -175,8 +179,8 @@ type ShownInput = Required<Pick<RecordedCall, 'input'>> & Pick<RecordedCall, 'is
 const INPUT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES };
 
 /**
- * Writes an input for a person to approve. JSON only if parsing it gives an equal value, so that `run` gets what was
- * read. Otherwise `inspect`.
+ * Writes an input for a person to approve. JSON is used only if parsing that JSON gives an equal value, so that `run`
+ * gets what the person read. Otherwise Node's `inspect` writes the input.
  * @returns undefined for an input that is too large to be shown
  */
 function showInput(input: unknown): ShownInput | undefined {
@@ -188,14 +192,17 @@ function showInput(input: unknown): ShownInput | undefined {
     depth: 200,
     maxArrayLength: null,
     maxStringLength: null,
-    customInspect: false, // a class could hide a part of its value
+    customInspect: false, // a class could otherwise hide a part of its value
   });
   return text.length > MAX_MESSAGE_BYTES ? undefined : { input: text, isShownOnly: true };
 }
 
 const UNSHOWN_INPUT = `arguments: the tool's schema makes an input of more than ${MAX_MESSAGE_BYTES} characters. No person can check such an input. Send fewer arguments`;
 
-/** If JSON cannot hold the approved input, the schema makes it again. It runs only if it reads as the approved text. */
+/**
+ * Restores the approved input. If JSON cannot hold the input, the tool's schema parses the arguments again. The call
+ * runs only if the result is shown as the approved text.
+ */
 function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: RecordedCall): ReadInput {
   if (input !== undefined && isShownOnly !== true) {
     const recorded = readJsonText(input);
@@ -203,7 +210,7 @@ function restoreInput(tool: Tool, { arguments: text, input, isShownOnly }: Recor
     return { status: 'invalid', why: 'arguments: the recorded input is not JSON. The call did not run' };
   }
   const read = readInput(tool, text);
-  // An earlier release recorded no input.
+  // An earlier release did not record the input.
   if (input === undefined || read.status === 'invalid') return read;
   const shown = showInput(read.input);
   if (shown?.input === input && shown.isShownOnly === true) return read;

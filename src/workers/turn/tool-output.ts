@@ -9,7 +9,7 @@ import { joinPath, safeParse } from '../../domain/parse.ts';
 import { readSafely } from '../../domain/thrown.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 
-/** `outcome` is for metrics. */
+/** The answer to a tool call. `outcome` is for metrics. */
 export interface ToolAnswer {
   readonly output: ToolOutput;
   readonly outcome: ToolOutcome;
@@ -30,23 +30,23 @@ export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string):
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
-/** The result becomes a text, which nothing parses again. */
+/** Bounds of a result. The result becomes a text, which nothing parses again. */
 const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxValues: 550_000 };
 
 export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);
 }
 
-/** Reads text, or `{content, isError?}` without other fields. */
+/** Reads a result that is text, or `{content, isError?}` without other fields. */
 function readExact(value: unknown): ToolAnswer | undefined {
-  // The schema would visit all keys of the object, possibly millions.
+  // A schema would visit all keys of the object, possibly millions, so this check comes first.
   if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
   const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
   return { output: parsed.data, outcome: parsed.data.isError === true ? 'failed' : 'done' };
 }
 
-/** Writes any other result as JSON, so that no field beside `content` is lost. */
+/** Writes any other result as JSON, so that no field besides `content` is lost. */
 function readObject(value: unknown): ToolAnswer {
   if (typeof value !== 'object' || value === null) {
     return errorAnswer('invalid_result', 'the tool must return text or a JSON object');
@@ -74,7 +74,7 @@ export function readBroughtOutput(json: string): ToolAnswer {
   );
 }
 
-/** An unreadable decision counts as not approved. */
+/** Reads a decision of a person. An unreadable decision counts as not approved. */
 export function readApproval(json: string): Approval {
   const parsed = approvalSchema.safeParse(readJsonText(json));
   return parsed.success ? parsed.data : { approved: false, why: 'the decision on the approval could not be read' };
@@ -84,20 +84,20 @@ export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
 interface ClippedResult {
   readonly content: string;
-  /** Undefined if nothing was cut, or if the full text is not stored. */
+  /** The full text. Undefined if nothing was cut, or if the full text is not stored. */
   readonly whole?: { readonly hash: string; readonly text: string };
 }
 
 interface ClipBounds {
   readonly maxTokens: number;
-  /** The full text is stored only if the agent can read it by recall. */
+  /** True if the agent can read the full text by recall. Otherwise the full text is not stored. */
   readonly hasRecall: boolean;
 }
 
-/** UTF-16 units that nearly no token exceeds. A longer text is clipped without counting all of it. */
+/** Number of UTF-16 units that nearly no token exceeds. A longer text is clipped without counting all of it. */
 const UNITS_A_TOKEN = 8;
 
-/** If a clip would remove no more units, the text is counted exactly, because it may fit. */
+/** If a clip would remove at most this many units, the text is counted exactly, because it may fit. */
 const NARROW_GAP_UNITS = 4_096;
 
 /**
@@ -109,14 +109,14 @@ export async function clipResult(
   text: string,
   { maxTokens, hasRecall }: ClipBounds,
 ): Promise<ClippedResult> {
-  // A unit has at least one byte. Counting the bytes of 64 MiB would take milliseconds.
+  // Each unit has at least one byte. Counting the bytes of 64 MiB would take milliseconds.
   const isTooLong = text.length > MAX_MESSAGE_BYTES || Buffer.byteLength(text) > MAX_MESSAGE_BYTES;
   if (!isTooLong && (await fits(counter, text, maxTokens))) return { content: text };
   const isKept = hasRecall && !isTooLong;
   const hash = isKept ? createHash('sha256').update(text).digest('hex').slice(0, 32) : '';
   const rest = isKept ? `recall reads the whole by ref ${hash}` : 'the rest is not kept';
   const marker = `\n[clipped: ${text.length} characters; ${rest}]\n`;
-  // A text of so many tokens fits into a message, even if all are the longest ones.
+  // A text of this many tokens fits into a message, even if all are the longest tokens.
   const fitting = Math.floor(MAX_MESSAGE_BYTES / counter.longestTokenBytes);
   const limit = isTooLong ? Math.min(maxTokens, fitting) : maxTokens;
   const left = Math.max(0, limit - counter.countSync(marker));

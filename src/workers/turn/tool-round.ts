@@ -11,7 +11,7 @@ import { clipResult, errorAnswer, readOutput, TOOL_RESULT_MAX_TOKENS, type ToolA
 import { countSteps, idempotencyKey, toolKey } from './turn-journal.ts';
 import { failTurn, HANDED_BACK, mustHandBack, type RunFacts, type RunningTurn, type RunState } from './turn-states.ts';
 
-/** Tool calls that run at the same time. 4,000 that started at once blocked the event loop for 2.5 s. */
+/** Tool calls that run at the same time. When 4,000 calls started at once, they blocked the event loop for 2.5 s. */
 const CALLS_AT_ONCE = 64;
 
 interface DecidedCall<Decision extends CallDecision = CallDecision> {
@@ -21,7 +21,10 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
-/** Each result is recorded at once. Calls that wait suspend the turn, after all others have results. */
+/**
+ * Runs a tool round. Each result is recorded at once. Calls that wait suspend the turn, after all other calls have
+ * results.
+ */
 export async function runTools(run: RunningTurn, { answered }: RunState<'tools'>): Promise<RunFacts['tools']> {
   const { journal, prepared, claimed } = run;
   if (mustHandBack(run)) return { status: 'ended', end: HANDED_BACK };
@@ -53,7 +56,7 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
   return [...agent.tools, recall.open({ contexts, conversation, state: journal.conversation })];
 }
 
-/** One kind of wait at a time: first approvals, then outside results. */
+/** Ends the round. The turn waits for one kind of call at a time: first for approvals, then for outside results. */
 function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[]): RunFacts['tools'] {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.flatMap(({ decision }) =>
@@ -64,13 +67,19 @@ function endRound(run: RunningTurn, step: string, decided: readonly DecidedCall[
   return { status: 'closed' };
 }
 
-/** The hash has an idempotency key, so a late answer to a call of an erased conversation has another hash (I21). */
+/**
+ * Adds the hash that names a waiting call. It is made with an idempotency key, so a late answer to a call of an erased
+ * conversation has another hash (I21).
+ */
 function nameWait(run: RunningTurn, call: CallToWaitFor): CallToWaitFor {
   const { id, name, arguments: text, input = '', hash } = call;
   return { ...call, hash: hash ?? hashOf(JSON.stringify([idempotencyKey(run, id), name, text, input])) };
 }
 
-/** The first failure aborts all other calls. When the worker stops, each call is aborted by its own deadline. */
+/**
+ * Runs all calls of a round. The first failure aborts all other calls. When the worker stops, each call is aborted by
+ * its own deadline.
+ */
 async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
@@ -88,7 +97,10 @@ async function runAll({ ending }: RunningTurn, jobs: readonly (() => Promise<voi
   await Promise.all(lanes);
 }
 
-/** A call that is answered without being run has a span. Errors for a lost turn and a stop are thrown outside of it. */
+/**
+ * Records a span for a call, also if the call is answered without being run. Errors for a lost turn and a stop are
+ * thrown outside of the span.
+ */
 async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
   const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(returnTurnEnd));
@@ -100,7 +112,9 @@ function returnTurnEnd(error: unknown): LostTurn | StoppedWork {
   throw error;
 }
 
-/** For spans and metrics. Unknown tools share one name, because models can invent any number. */
+/**
+ * Name of the tool for spans and metrics. Unknown tools share one name, because models can invent any number of names.
+ */
 function nameTool({ call, decision }: AnswerableCall): string {
   return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
 }
@@ -130,10 +144,13 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
   ports.onEvent({ type: 'tool_called', ...scope, name, outcome: answer.outcome, durationMs });
 }
 
-/** The model reads this text. A stack trace would only use up context. */
+/** Limit for an error text that the model reads. A longer stack trace would only use up context. */
 const TOOL_ERROR_CHARACTERS = 16_000;
 
-/** Errors and missed deadlines become results. @throws LostTurn if the turn ends. StoppedWork if the worker stops. */
+/**
+ * Runs one tool call. Errors and missed deadlines become results.
+ * @throws LostTurn if the turn ends. StoppedWork if the worker stops.
+ */
 async function runTool(
   run: RunningTurn,
   call: ToolCall,
@@ -152,7 +169,7 @@ async function runTool(
   try {
     return await ending.call(timeoutMs, (signal) => runSafely(ports.loop, tool, input, { ...context, signal }));
   } catch (error) {
-    // An abort may have caused the error. It is unknown whether the call had its effect.
+    // The abort may have caused the error. It is unknown whether the call had its effect.
     ending.throwIfEnded();
     return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws only after an abort
   }

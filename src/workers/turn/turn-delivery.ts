@@ -8,11 +8,12 @@
  *     endTurn             the only write that gives the lease back                         turn-end.ts
  * ```
  *
- * The settlement of a turn claims the next one, so a conversation with many turns needs no further wake. A delivery
- * answers 16 turns, and claims none after 2 s: one busy conversation must not occupy a worker.
+ * The settlement of a turn claims the next turn, so a conversation with many turns needs no further wake. A delivery
+ * answers at most 16 turns, and claims no turn after 2 s: one busy conversation must not occupy a worker.
  *
- * A suspect is a turn whose workers died twice. It runs in a process of its own, or else alone in this one, so that a
- * third crash harms no other work (I10). Beside others, its crashes would count against their turns, too.
+ * A suspect is a turn whose workers died twice. It runs in a process of its own, or else alone in this process, so that
+ * a third crash harms no other work (I10). If other turns ran beside it, its crashes would count against those turns,
+ * too.
  */
 import { isTurnfoldError } from '../../domain/errors.ts';
 import type { EventScope } from '../../domain/events.ts';
@@ -31,7 +32,7 @@ import { ContextCache } from './turn-journal.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 import type { TurnEnd } from './turn-states.ts';
 
-/** `cause`: the unexpected error that ended the delivery of a turn. */
+/** Thrown if an unexpected error ended the delivery of a turn. `cause` is that error. */
 export class BrokenDelivery extends Error {
   readonly scope: EventScope;
 
@@ -54,7 +55,9 @@ export async function answerSuspect(ports: TurnPorts, claimed: ClaimedTurn): Pro
   return await new TurnDelivery({ ...ports, settings, isWatched: true }, claimed.lease.conversation).run(claimed);
 }
 
-/** Ends when the mailbox is empty, its first turn waits, or the share is used. */
+/**
+ * Delivers a wake. Ends when the mailbox is empty, its first turn waits, or the delivery's share of turns is used up.
+ */
 export class TurnDelivery implements OpenDelivery {
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
@@ -64,7 +67,10 @@ export class TurnDelivery implements OpenDelivery {
   readonly #startedAt: number;
   #claims = 0;
   hold: SoloHold | undefined;
-  /** Turn that killed a process of its own. It made progress there, so its attempts do not make it a suspect. */
+  /**
+   * Turn whose separate process died during this delivery. It made progress there, so its attempts do not make it a
+   * suspect.
+   */
   #killer: string | undefined;
   #postponed: Postponed | undefined;
 
@@ -78,7 +84,7 @@ export class TurnDelivery implements OpenDelivery {
   }
 
   /**
-   * @param given a turn that another process has claimed for this delivery
+   * Delivers turns of the conversation.\n@param given a turn that another process has claimed for this delivery
    * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported
    * once.
    */
@@ -108,7 +114,7 @@ export class TurnDelivery implements OpenDelivery {
     }
   }
 
-  /** A turn whose agent no worker has had for long is still claimed, and fails. */
+  /** Claims the next turn. A turn whose agent no worker has had for long is still claimed, and fails. */
   async #claim(): Promise<ClaimedTurn | undefined> {
     const { turns, ids, elsewhere } = this.ports;
     this.#postponed = undefined;
@@ -175,18 +181,18 @@ function reportClaimed({ onEvent }: TurnPorts, claimed: ClaimedTurn): void {
   onEvent({ type: 'turn_claimed', ...nameConversation(conversation), turn, agent, attempt, ...times });
 }
 
-/** Only the first claim after a suspension reports it. */
+/** Time that a turn was suspended. Only the first claim after a suspension reports it. */
 function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
   if (waited === undefined || !isFirstClaim) return undefined;
   return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };
 }
 
-/** ms until a worker may claim a suspect again for which this worker had no process left. */
+/** ms until any worker may claim a suspect that this worker had no process left to run. */
 const FULL_DELAY_MS = 5_000;
 
 /**
- * Answers a suspect in a process of its own. This process renews the lease as well: a blocked event loop there costs no
- * lease before its death is reported.
+ * Answers a suspect in a process of its own. This process renews the lease as well, so a blocked event loop in the
+ * child costs no lease before the child's death is reported.
  * @throws LostTurn if the lease was lost
  */
 async function answerApart(

@@ -17,7 +17,7 @@ type EndPorts = Pick<TurnPorts, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' |
 export interface ClaimedWork {
   readonly claimed: ClaimedTurn;
   readonly ending: Ending;
-  /** By this process's clock. `claimed.claimedAt` is by the store's clock. */
+  /** Start of the work by this process's clock. `claimed.claimedAt` is by the store's clock. */
   readonly startedAt: number;
 }
 
@@ -27,13 +27,16 @@ interface EndedWork extends ClaimedWork {
 }
 
 interface EndedTurn {
-  /** Claimed together with the settlement (I7). */
+  /** The next turn, if the settlement claimed it (I7). */
   readonly next?: ClaimedTurn | undefined;
-  /** State after the last step, if the settlement recorded that step. */
+  /** State of the conversation after the last step, if the settlement recorded that step. */
   readonly conversation?: StepState | undefined;
 }
 
-/** The only write that gives the lease of a turn back. @throws LostTurn if the lease was lost */
+/**
+ * Ends the work on a turn. This is the only write that gives the lease of a turn back.
+ * @throws LostTurn if the lease was lost
+ */
 export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {
   const { claimed, end } = work;
   switch (end.kind) {
@@ -66,7 +69,7 @@ async function handBack(
   if (delayMs === 0) await wakeUnlessFull(wakes, conversation, wake, { priority: BEGUN_PRIORITY });
 }
 
-/** Adds the wake that the end of a turn has recorded. If Redis is full, the sweeper adds it later. */
+/** Adds the wake that the end of a turn has recorded. If Redis is full, the sweeper adds the wake later. */
 export async function wakeUnlessFull(
   wakes: Pick<WakeQueue, 'wake'>,
   conversation: ConversationRef,
@@ -112,7 +115,7 @@ async function settle(
   const { conversation, turn } = lease;
   const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
-  // After an abort no outcome of a step may be recorded, only the failure of the turn.
+  // After an abort only the failure of the turn may be recorded, but no outcome of a step.
   if (settlement.step !== undefined) ending.signal.throwIfAborted();
   const result = await ending.write('settle', () => turns.settle(lease, { ...settlement, ...idleTtl }, wake));
   onEvent({
@@ -130,8 +133,8 @@ async function settle(
 
 /**
  * Ends a turn whose work threw an unexpected error. The worker lives, so the claim must not count as a death (I22).
- * After an outage the lease is given back without a wake, and the sweeper wakes the conversation. The next claim would
- * meet any other error again, so the turn fails with a code.
+ * After an outage the lease is given back without a wake, and the sweeper wakes the conversation. Any other error would
+ * return with the next claim, so the turn fails with a code.
  */
 export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: unknown): Promise<void> {
   const { claimed, ending } = work;
@@ -140,7 +143,7 @@ export async function endBrokenTurn(ports: EndPorts, work: ClaimedWork, error: u
   else await endTurn(ports, { ...work, end: failAsBroken(error), mayClaimNext: false });
 }
 
-/** An unknown error may quote contents, so only its name is stored. */
+/** Outcome for an unknown error. The error may quote contents, so only its name is stored. */
 function failAsBroken(error: unknown): TurnEnd {
   const code = failureCode(error);
   if (isTurnfoldError(error)) return failTurn(code, error.message, error.details);

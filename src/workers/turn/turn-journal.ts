@@ -54,7 +54,10 @@ export class TurnJournal {
     return this.#openCalls;
   }
 
-  /** @param state undefined if the conversation was erased */
+  /**
+   * Adopts a newer state of the conversation.
+   * @param state undefined if the conversation was erased
+   */
   adopt(state: ConversationState | undefined): void {
     if (state === undefined) throw new LostTurn('gone');
     this.#conversation = state;
@@ -78,7 +81,7 @@ export class TurnJournal {
     }
   }
 
-  /** Appends messages that steer this turn. Costs a write only if there may be some. */
+  /** Appends the messages of turns that steer this turn. Writes to the store only if such turns may exist. */
   async takeSteering(): Promise<void> {
     if (this.#conversation.isSteered !== true) return;
     const { turns, ending } = this.#ports;
@@ -106,7 +109,7 @@ export class TurnJournal {
       messages.map(({ message }) => message),
       conversation,
     );
-    // Replies to parallel writes may arrive in another order.
+    // Replies to parallel writes may arrive out of order, so only a newer state is adopted.
     if (conversation.head >= this.#conversation.head) this.#conversation = conversation;
   }
 }
@@ -115,7 +118,10 @@ function readOpenCalls({ openCalls }: ConversationState): Set<string> {
   return new Set(openCalls.map(({ id }) => id));
 }
 
-/** Keys are deterministic, so that a repeated step records its outcome once (I5). The marks of waits have some, too. */
+/**
+ * Keys of steps are deterministic, so that a repeated step records its outcome once (I5). The marks of waits have such
+ * keys, too.
+ */
 
 type Steps = ReadonlyMap<string, StepRecord>;
 
@@ -140,8 +146,8 @@ function countKeys(steps: Steps, pattern: RegExp): number {
 }
 
 /**
- * Key by which a provider or tool recognizes a repeated step. The time of acceptance is in it: an erased conversation
- * may be created again, with a turn of the same id.
+ * Key by which a provider or tool recognizes a repeated step. The key includes the time of acceptance, because an
+ * erased conversation may be created again, with a turn of the same id.
  */
 export function idempotencyKey({ claimed }: { readonly claimed: ClaimedTurn }, step: string): string {
   const { conversation, turn } = claimed.lease;
@@ -152,15 +158,15 @@ type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;
 
 export interface SentContext {
   readonly version: number;
-  /** Compaction removed or shortened messages of the log. */
+  /** True if compaction removed or shortened messages of the log. */
   readonly isCompacted: boolean;
   readonly head: number;
   readonly messages: readonly Message[];
 }
 
 /**
- * The context of one conversation during one delivery. A short context comes with the claim, any other version is read
- * once. Messages of this delivery are appended, and others are read from the log.
+ * The context of one conversation during one delivery. A short context comes with the claim. Any other version is read
+ * once. Messages of this delivery are appended, and other messages are read from the log.
  */
 export class ContextCache {
   readonly #contexts: Contexts;
@@ -172,19 +178,25 @@ export class ContextCache {
     this.#conversation = conversation;
   }
 
-  /** @param messages came with the claim, and are the whole log so far */
+  /**
+   * Adopts the context that came with the claim.
+   * @param messages the whole log so far
+   */
   adopt(messages: readonly Message[]): void {
     this.#cached = { version: START_VERSION.number, isCompacted: false, head: messages.length, messages };
   }
 
   append(messages: readonly Message[], state: StepState): void {
     const cached = this.#cached;
-    // Replies to parallel writes may arrive out of order. Messages behind a gap are read from the log later.
+    // Replies to parallel writes may arrive out of order. Messages behind such a gap are read from the log later.
     if (cached === undefined || cached.head + messages.length !== state.head) return;
     this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
   }
 
-  /** @throws LostTurn if the conversation was erased */
+  /**
+   * Reads the context of a state.
+   * @throws LostTurn if the conversation was erased
+   */
   async read(state: StepState): Promise<SentContext> {
     const cached = this.#cached;
     if (cached?.version !== state.size.version || cached.head > state.head) return this.#readWhole();

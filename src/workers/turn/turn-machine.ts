@@ -58,10 +58,10 @@ import {
   type TurnRules,
 } from './turn-states.ts';
 
-/** Passes that may end without deciding on the size. After these, the turn compacts the context itself. */
+/** Number of passes that may end without deciding on the size. After these, the turn compacts the context itself. */
 const MAX_UNSETTLED = 3;
 
-/** Each retry costs the whole request. */
+/** Number of retries after an empty answer. Each retry costs the whole request. */
 const MAX_EMPTY_RETRIES = 2;
 
 const CHECK: RunState<'check'> = { step: 'check' };
@@ -148,7 +148,10 @@ function afterCheck(_: RunState<'check'>, facts: RunFacts['check'], rules: TurnR
   return { step: 'ask', key, number, tokens, soft: decision };
 }
 
-/** Waits for a pass. After several that decided nothing, compacts here without summaries, and does not wait again. */
+/**
+ * Waits for a pass. After several passes that decided nothing, compacts here without summaries, and does not wait
+ * again.
+ */
 function makeRoom(key: string, { unsettledPasses }: StepWaits, need: PassNeed): RunState {
   if (unsettledPasses < MAX_UNSETTLED) return { step: 'request_pass', key, need };
   return { step: 'compact', key, need, isLastResort: false };
@@ -208,7 +211,10 @@ function failModel(
   return leaveContext(failTurn('model_failed', `the call of model ${model} failed: ${message}`, details), leaves);
 }
 
-/** Drops an outcome that was not recorded in time. Ends a wait at the limit, where the next claim fails the turn. */
+/**
+ * Applies the time limit to the end of a turn. An outcome that was not recorded in time is dropped. A wait ends at the
+ * limit, where the next claim fails the turn.
+ */
 export function endWithin(how: TurnEnd, { leftMs, failed, isOver }: TimeLimit & { readonly isOver: boolean }): TurnEnd {
   if ('step' in how && isOver) return failed;
   if (how.kind !== 'suspended') return how;

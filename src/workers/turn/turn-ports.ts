@@ -20,45 +20,49 @@ export interface PassNeed {
   readonly refusedTokens?: number | undefined;
 }
 
-/** Could a pass make the context small enough now? `gone`: the conversation was erased. */
+/** Says if a pass could make the context small enough now. `gone`: the conversation was erased. */
 export type Recount =
   | { readonly status: 'fits' }
   | {
       readonly status: 'too_large';
-      /** Sizes of what a pass must keep. */
+      /** Sizes of the parts that a pass must keep. */
       readonly details: BudgetInfeasible;
       /** Rules of the model's format that a smaller context would break. */
       readonly rules: readonly string[];
     }
   | { readonly status: 'gone' };
 
-/** `none_open`: the pass had ended before. `lost`: another owner took it. */
+/** Result of taking over a pass. `none_open`: the pass had ended before. `lost`: another owner took the pass. */
 export type TakeoverResult =
   | { readonly status: 'ended'; readonly outcome: PassOutcome['kind'] }
   | { readonly status: 'none_open' }
   | { readonly status: 'lost' };
 
-/** Lets a turn compact its context itself, if no pass made it small enough. */
+/** Lets a turn compact its context itself, if no pass made the context small enough. */
 export interface PassTakeover {
   /** Completes the open pass without the summaries that are missing. */
   settleNow(conversation: ConversationRef): Promise<TakeoverResult>;
-  /** Writes nothing. */
+  /** Counts what a pass could reach now. Writes nothing. */
   recount(conversation: ConversationRef, need: PassNeed): Promise<Recount>;
 }
 
 /**
- * `ended`: the process settled, suspended, handed back or lost the turn. `stopped`: this worker stops. `not_started`:
- * the process could run no turn, which is not the turn's fault. `full`: this worker runs as many as it may.
+ * How the process of a suspect ended. `ended`: the process settled, suspended, handed back or lost the turn. `stopped`:
+ * this worker stops. `not_started`: the process could run no turn, which is not the turn's fault. `full`: this worker
+ * runs as many processes as it may.
  */
 export type SuspectEnd = 'ended' | 'died' | 'stopped' | 'not_started' | 'full';
 
 export interface SuspectRunner {
-  /** Its process has ended when the call resolves. @param leaseEnds aborted when this worker has lost the turn */
+  /**
+   * Runs a claimed suspect. Its process has ended when the call resolves.
+   * @param leaseEnds aborted when this worker has lost the turn
+   */
   run(claimed: ClaimedTurn, leaseEnds: AbortSignal): Promise<SuspectEnd>;
 }
 
 export interface TurnSettings {
-  /** Turns of one delivery. Further turns get a wake, so that one conversation cannot occupy a worker. */
+  /** Number of turns of one delivery. Further turns get a wake, so that one conversation cannot occupy a worker. */
   readonly maxTurns: number;
   readonly maxDeliveryMs: number;
   readonly stepTimeoutMs: number;
@@ -87,12 +91,12 @@ export interface TurnPorts extends WorkerPorts {
   readonly streams: StreamWriter;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly calibrations: Pick<Calibrations, 'observe'>;
-  /** Undefined: no contents are collected. */
+  /** Receives texts of requests and answers. Undefined: no such texts are collected. */
   readonly onContent?: ContentListener | undefined;
   readonly solo: SoloLock;
-  /** Undefined: a suspect runs alone in this process. */
+  /** Runs suspects in processes of their own. Undefined: a suspect runs alone in this process. */
   readonly suspects?: SuspectRunner | undefined;
-  /** True in the process of a suspect, whose death its parent reports. */
+  /** True in the process of a suspect. Its parent reports its death. */
   readonly isWatched?: boolean;
   readonly settings?: Partial<TurnSettings>;
 }

@@ -37,7 +37,7 @@ export async function startLimit(run: RunningTurn): Promise<RunFacts['claimed']>
   return { limit };
 }
 
-/** The agent's timeout or the caller's deadline, the earlier one. */
+/** Time limit of the turn: the earlier one of the agent's timeout and the caller's deadline. */
 async function findTimeLimit(run: RunningTurn): Promise<TimeLimit | undefined> {
   const { turnTimeoutMs } = run.prepared.agent;
   const { caps, dueAt, claimedAt } = run.claimed;
@@ -67,8 +67,8 @@ async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
 }
 
 /**
- * If `system` is a function, calls it once per turn. The store keeps its prompt, so a function that reads a clock
- * cannot change the prompt between two steps.
+ * If the agent's `system` is a function, calls that function once per turn. The store keeps its prompt, so a function
+ * that reads a clock cannot change the prompt between two steps.
  * @throws LostTurn if the lease was lost
  */
 export async function briefTurn(run: RunningTurn): Promise<RunFacts['brief']> {
@@ -119,8 +119,8 @@ async function closeWait(run: RunningTurn): Promise<void> {
   const { claimed, journal } = run;
   const { waited } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
-  // This record is the first step of a claim after a wait. More steps than before the wait: another claim wrote it and
-  // died. Times prove nothing, because clocks may run backwards.
+  // The first claim after a wait writes this record before any other step. If there are more steps than before the
+  // wait, an earlier claim wrote the record and died. Times prove nothing, because clocks may run backwards.
   if (journal.steps.size > waited.steps) return;
   if (waited.for === 'retry') {
     if (countsAsRetry(journal.waitsOf(waited.step), waited.isHeld)) await journal.recordWait(waited.step, 'retry_due');
@@ -139,7 +139,8 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
 }
 
 /**
- * The last recorded assistant message. Undefined if the turn has none, or if a message behind it asks for a correction.
+ * The last recorded assistant message. Undefined if the turn has no such message, or if a message behind it asks for a
+ * correction.
  */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countModelSteps(journal.steps);
@@ -147,9 +148,9 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
   const step = modelKey(count);
   const record = journal.steps.get(step);
   const done = record?.status === 'done' ? record : undefined;
-  // The seqs begin with the message. The results of refused calls follow.
+  // The seqs begin with the assistant message. The results of refused calls follow.
   const seq = done?.seqs?.from;
-  // The log has the message even if a pass has archived it.
+  // The log has the message even if a pass has archived the message.
   const [entry] =
     seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);
   if (entry === undefined) {
@@ -161,13 +162,19 @@ async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise
   return isRefused(message, done) ? undefined : { key: step, seq: entry.seq, message, end: done?.end };
 }
 
-/** Only a message that asks for a correction follows a complete answer without calls in the same step. */
+/**
+ * True if a message asks for a correction. Only such a message follows a complete answer without calls in the same
+ * step.
+ */
 function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: 'done' }> | undefined): boolean {
   if (done?.seqs === undefined || done.end !== undefined || toolCalls !== undefined) return false;
   return done.seqs.to > done.seqs.from;
 }
 
-/** Restores the version before turns that must leave the context. @throws LostTurn if the lease was lost */
+/**
+ * Restores the version from before the turns that must leave the context.
+ * @throws LostTurn if the lease was lost
+ */
 async function undoCanceled(run: RunningTurn): Promise<void> {
   const { claimed, journal, ports, ending } = run;
   const { undo = [], left = [] } = claimed.conversation;
@@ -183,7 +190,10 @@ async function undoCanceled(run: RunningTurn): Promise<void> {
 
 type UndoPorts = Pick<TurnPorts, 'turns' | 'contexts' | 'clock'>;
 
-/** After a settlement without another open turn, so that readers see at once what the next turn will see. */
+/**
+ * Removes turns from the context after a settlement without another open turn, so that readers see at once what the
+ * next turn will see.
+ */
 export async function undoSettled(ports: UndoPorts, lease: TurnLease): Promise<void> {
   const state = await ports.contexts.readConversation(lease.conversation);
   if (state?.undo === undefined) return;
@@ -204,7 +214,7 @@ async function makeUndo(
 ): Promise<TurnUndo> {
   const versions = await ports.contexts.listVersions(conversation);
   const live = versions.find(({ number }) => number === expectedVersion) ?? START_VERSION;
-  // Without that version the whole log is shown. The next pass makes it smaller.
+  // If that version no longer exists, the whole log is shown. The next pass makes the context smaller.
   const target = findVersionBefore(versions, undo[0]?.from ?? 1) ?? START_VERSION;
   const newer: Segment[] = [];
   let end: LogEnd = { head: target.base, total: target.baseTotal };
@@ -220,7 +230,7 @@ async function makeUndo(
     newer.push(...(await eventLoopShare.run(evictNewer(entries))));
     end = { head: to, total: last.total };
   }
-  // A pass may have committed a version over later messages, which are shown as the log has them.
+  // A pass may have committed a version over later messages. These messages are shown as the log has them.
   keepUntil({ head: live.base, total: live.baseTotal });
   const outside = weighOutside(versions);
   const explained = [...new Set(undo.map(({ from }) => `turn_${findCause(left, from)}`))];
@@ -231,12 +241,12 @@ async function makeUndo(
   return { expectedVersion, version, backoff, keepVersions: PASS_LIMITS.keepVersions };
 }
 
-/** Earlier releases noted no cause, and only a rollback made turns leave. */
+/** Finds why messages left the context. Earlier releases recorded no cause, and only a rollback made turns leave. */
 function findCause(left: readonly LeftRange[], from: number): LeaveCause {
   return left.findLast((range) => range.from === from)?.why ?? 'rolled_back';
 }
 
-/** An erase may have removed the log meanwhile. Otherwise the log is damaged. */
+/** Explains missing log entries. An erase may have removed the log meanwhile. Otherwise the log is damaged. */
 async function missingEntries(
   { contexts }: UndoPorts,
   conversation: ConversationRef,

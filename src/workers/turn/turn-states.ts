@@ -19,7 +19,7 @@ import type { PassNeed, Recount, TurnPorts, TurnSettings } from './turn-ports.ts
 export interface RunningTurn {
   readonly claimed: ClaimedTurn;
   prepared: PreparedAgent;
-  /** `{}` until the state `brief`. */
+  /** Context that the caller gave for the turn. `{}` until the state `brief`. */
   turnContext: TurnContext;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
@@ -27,22 +27,22 @@ export interface RunningTurn {
   readonly stream: PieceStream;
   readonly ports: TurnPorts;
   readonly settings: TurnSettings;
-  /** By this process's clock. */
+  /** Time limit by this process's clock. */
   limit?: { readonly until: number; readonly failed: FailedEnd };
 }
 
-/** The process stops, or another turn waits to be alone in it. No further step may begin. */
+/** True if the process stops, or another turn waits to be alone in it. No further step may begin then. */
 export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
   return shutdown.begun.aborted || solo.isWanted;
 }
 
-/** How the work on a turn ends. Any step may decide it, but only `endTurn` writes it. */
+/** How the work on a turn ends. Any step may decide this, but only `endTurn` writes it. */
 export type TurnEnd =
   | {
       readonly kind: 'completed';
       readonly answerSeq: number;
       readonly end?: AnswerEnd | undefined;
-      /** The answer matches the schema of the agent. */
+      /** True if the answer matches the schema of the agent. */
       readonly isStructured?: boolean;
       readonly leaves?: Leaving | undefined;
       readonly step: StepOutcome;
@@ -64,40 +64,43 @@ export interface FailedEnd {
   readonly step?: StepOutcome;
 }
 
-/** Between two steps, so no work is lost. */
+/** The turn is handed back between two steps, so no work is lost. */
 export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
 
-/** @param details numbers and ids, never contents of the conversation */
+/**
+ * Ends a turn as failed.
+ * @param details numbers and ids, never contents of the conversation
+ */
 export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): FailedEnd {
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
 }
 
-/** Without these messages in the context, later turns can be answered. */
+/** Adds the messages that leave the context. Without them, later turns can be answered. */
 export function leaveContext({ failure, ...end }: FailedEnd, leaves: Leaving | undefined): FailedEnd {
   if (leaves === undefined) return { ...end, failure };
   const message = `${failure.message}. The messages of this turn leave the context. The log keeps them`;
   return { ...end, failure: { ...failure, message }, leaves };
 }
 
-/** The error of a model call, by its consequence for the turn. */
+/** The error of a model call, classified by its consequence for the turn. */
 export interface ModelFailure {
   readonly kind: ModelErrorKind;
-  /** Without contents of the conversation. */
+  /** Text without contents of the conversation. */
   readonly message: string;
   readonly retryAt?: number | undefined;
   /** The provider's code, or the id of the rule that turnfold found broken. */
   readonly code?: string | undefined;
   /** Structure of the refused request as JSON, without contents. */
   readonly form?: string | undefined;
-  /** The provider refused what the messages say or hold. */
+  /** True if the provider refused what the messages say or contain. */
   readonly refusesContents?: boolean;
-  /** The provider named no message, but a size or a limit. */
+  /** True if the provider named a size or a limit, but no message. */
   readonly mayBeTooLong?: boolean;
-  /** The gate of the model chose the time of the next attempt. */
+  /** True if the gate of the model chose the time of the next attempt. */
   readonly isHeld?: boolean;
 }
 
-/** An assistant message. It is in the log, unless it is the final answer. */
+/** An assistant message. The log contains it, unless it is the final answer. */
 export interface Answered {
   readonly key: string;
   readonly seq: number;
@@ -156,11 +159,11 @@ interface FailedCall {
   readonly status: 'failed';
   readonly failure: ModelFailure;
   readonly version: number;
-  /** No request with this version, of a pass or a rollback, was answered yet. */
+  /** True if no model has answered a request with this version, which a pass or a rollback made. */
   readonly isUnanswered: boolean;
   readonly waits: StepWaits;
   readonly retryAfterMs: number;
-  /** From 0 to 1, for jitter. */
+  /** Random number from 0 to 1, for jitter. */
   readonly random: number;
 }
 
@@ -174,7 +177,7 @@ export interface RunFacts {
         readonly status: 'checked';
         readonly key: string;
         readonly number: number;
-        /** Model and tool calls so far. */
+        /** Number of model and tool calls so far. */
         readonly steps: number;
         readonly spentTokens: number;
         readonly decision: StepDecision;
@@ -183,7 +186,7 @@ export interface RunFacts {
   ask: { readonly status: 'answered'; readonly answer: ModelAnswer; readonly sent: SentContext } | FailedCall;
   record:
     | { readonly status: 'unusable'; readonly why: string }
-    /** The settlement records the outcome. */
+    /** A final answer. The settlement records the outcome. */
     | {
         readonly status: 'final';
         readonly answered: Answered;
@@ -191,15 +194,15 @@ export interface RunFacts {
         readonly leaves?: Leaving;
       }
     | { readonly status: 'recorded'; readonly answered: Answered }
-    /** Recorded with a message that asks for a corrected answer. */
+    /** The answer was recorded, with a message that asks for a corrected answer. */
     | { readonly status: 'to_correct' };
   tools: { readonly status: 'closed' } | { readonly status: 'ended'; readonly end: TurnEnd };
   request_pass: { readonly passId: string };
   compact: { readonly doesFit: boolean; readonly waits: StepWaits; readonly random: number };
-  /** `fits`: the context has changed meanwhile. */
+  /** `fits`: the context has changed meanwhile, and the request fits. */
   recount: { readonly status: 'fits' } | { readonly status: 'counted'; readonly recount: Recount };
   note_refusal: { readonly need: PassNeed; readonly waits: StepWaits };
-  /** The request over the older version may be sent, or waits for a pass. */
+  /** `mayAsk`: the request with the older version may be sent. Otherwise the turn waits for a pass. */
   roll_back: { readonly mayAsk: boolean };
   find_leaving: { readonly leaves: Leaving | undefined };
   give_up: { readonly failed: FailedEnd; readonly leaves: Leaving | undefined };

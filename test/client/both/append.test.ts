@@ -48,7 +48,7 @@ describe('an append repeated under its operation id', () => {
     expect((await fixture.client.describe('twice-calls')).head).toBe(3);
   });
 
-  test('append refuses an operation id that an earlier append used for other messages, also if these have no place in the log', async () => {
+  test('append refuses an operation id of an earlier append with other messages, even if the new messages are invalid themselves', async () => {
     await append('other', [user('a')], { operation: 'op-1' });
     for (const message of [user('b'), result('nowhere')]) {
       const reused = append('other', [message], { operation: 'op-1' });
@@ -118,19 +118,22 @@ describe('tool results in an append', () => {
     ['two calls with one id', 'messages[0].toolCalls[1].id', [calls('x', 'x'), result('x'), result('x')], 3],
     ['a result behind a later message', 'messages[2]', [calls('x'), user('a'), result('x')], 3],
     ['a call without a result', 'messages[0]', [calls('x'), user('a')], 3],
-  ])('append repairs %s with a note about %s, and a strict one refuses it', async (name, at, messages, length) => {
-    const conversation = name.replaceAll(' ', '-');
-    const strict = append(conversation, messages, { strict: true });
-    await expect(strict).rejects.toMatchObject({ code: 'invalid_input', field: at });
-    await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
-    const appended = await append(conversation, messages);
-    expect(appended).toMatchObject({ from: 1, to: length, notes: [{ at, kind: 'repaired' }] });
-    const log = (await fixture.client.log(conversation)).map(({ message }) => message);
-    const answered = log.flatMap(({ toolCallId }) => toolCallId ?? []);
-    expect(answered).toStrictEqual(log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
-  });
+  ])(
+    'append repairs %s with a note about %s, and with the option strict refuses the same messages',
+    async (name, at, messages, length) => {
+      const conversation = name.replaceAll(' ', '-');
+      const strict = append(conversation, messages, { strict: true });
+      await expect(strict).rejects.toMatchObject({ code: 'invalid_input', field: at });
+      await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
+      const appended = await append(conversation, messages);
+      expect(appended).toMatchObject({ from: 1, to: length, notes: [{ at, kind: 'repaired' }] });
+      const log = (await fixture.client.log(conversation)).map(({ message }) => message);
+      const answered = log.flatMap(({ toolCallId }) => toolCallId ?? []);
+      expect(answered).toStrictEqual(log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
+    },
+  );
 
-  test('a message of a user or a model closes the calls of the log that have no result, and others do not', async () => {
+  test('an appended user or assistant message closes the open tool calls of the log, and a system message leaves them open', async () => {
     await append('passed', [user('a'), calls('x', 'y')]);
     await append('passed', [result('y')]);
     expect(await append('passed', [{ role: 'system', content: 'Be brief.' }])).toStrictEqual({ from: 4, to: 4 });
@@ -142,7 +145,7 @@ describe('tool results in an append', () => {
   });
 });
 
-test('append reads messages in the formats of other programs', async () => {
+test('append accepts messages in the formats of other programs', async () => {
   const appended = await append('foreign', [
     { role: 'user', content: [{ type: 'text', text: 'Which port?' }] },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: 'a.yml' } }] },

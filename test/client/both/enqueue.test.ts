@@ -86,7 +86,7 @@ test('enqueueTurn fails once maxQueuedTurns turns are queued, reports their numb
   expect(await fixture.client.enqueueTurn({ ...turn, turn: 't3' })).toMatchObject({ state: 'queued', isNew: true });
 });
 
-test('a turn with a priority comes before turns of other conversations', async () => {
+test('workers run a turn with a priority before turns of other conversations', async () => {
   const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
   const queue = new Queue(QUEUES.turn, { connection, prefix: queuePrefix(0) });
   onTestFinished(async () => {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-test('a failed turn is listed with its failure, and redrive enqueues its input once for each operation', async () => {
+test('a failed turn is listed with its failure, and redrive enqueues its input once for each operation id', async () => {
   const { client } = fixture;
   const { turn } = await client.enqueueTurn({
     conversation: 'failed',

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 describe('outline', () => {
-  test('the pages of the outline join to the log, each message with its size and the start of its text', async () => {
+  test('the pages of an outline together list every message of the log, with its size and the start of its text', async () => {
     const { client } = fixture;
     const seqs: number[] = [];
     for (let after: number | undefined = 0; after !== undefined; ) {
@@ -32,7 +32,7 @@ describe('outline', () => {
     expect(entries[0]).toMatchObject({ role: 'user', start: 'question 1' });
   });
 
-  test('each message has the state that the context of a version gives it, and the version that did it', async () => {
+  test('outline shows the state of each message in a version of the context, and the version that changed this state', async () => {
     const { client } = fixture;
     const { entries } = await client.outline(conversation, { limit: 100 });
     const context = await client.context(conversation);
@@ -49,7 +49,7 @@ describe('outline', () => {
     expect(new Set(whole.entries.map(({ state }) => state))).toStrictEqual(new Set(['live']));
   });
 
-  test('an outline of what does not exist fails with the field', async () => {
+  test('outline fails for an unknown conversation or version and an invalid limit, and the error names the field', async () => {
     const { client } = fixture;
     await expect(client.outline('none')).rejects.toMatchObject({ code: 'not_found', field: 'conversation' });
     await expect(client.outline(conversation, { version: 9 })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe('outline', () => {
 });
 
 describe('breakdown', () => {
-  test('the categories and the framing make up the size of a request', async () => {
+  test('the categories and the framing of a breakdown add up to the tokens of a request', async () => {
     const { window, categories, thresholds, cost } = await fixture.client.breakdown(conversation);
     const sum = categories.reduce((all, { tokens }) => all + tokens, 3);
     expect(window.usedTokens).toBe(sum);
@@ -81,7 +81,7 @@ describe('breakdown', () => {
     expect(cost).toStrictEqual({ inputTokens: 0, cachedTokens: 0, outputTokens: 0 });
   });
 
-  test('a model call records window, thresholds and fixed sizes, and its usage is the cost', async () => {
+  test('after a model call, a breakdown shows the window, the thresholds and the fixed sizes, and the usage as cost', async () => {
     const { client } = fixture;
     await client.enqueueTurn({ conversation: 'called', agent, input: 'one', turn: 't1' });
     await client.result('called', 't1', { waitMs: 60_000 });
@@ -98,7 +98,7 @@ describe('breakdown', () => {
     expect(categories.find(({ name }) => name === 'user')?.largest).toMatchObject([{ seq: 1, start: 'one' }]);
   });
 
-  test('an older version is shown as it was when it was made, and new messages count at once', async () => {
+  test('a breakdown of an older version shows its state when it was made, and the live breakdown counts new messages at once', async () => {
     const { client } = fixture;
     expect(await client.breakdown(conversation, { version: 1 })).toMatchObject({ version: 1, head: 24 });
     await client.append({ conversation: 'growing', agent, messages: talk(2) });
@@ -153,7 +153,7 @@ describe('report', () => {
     );
   });
 
-  test('a report of a version that does not exist fails', async () => {
+  test('a report on a version that does not exist fails', async () => {
     await expect(fixture.client.report(conversation, 7)).rejects.toMatchObject({ code: 'not_found', field: 'version' });
     await expect(fixture.client.report('none', 1)).rejects.toMatchObject({ code: 'not_found' });
   });
@@ -172,7 +172,7 @@ describe('plan', () => {
     expect(await client.log('dry')).toHaveLength(24);
   });
 
-  test('a plan over a compacted context names positions of the log', async () => {
+  test('the plan for a compacted context names messages by their numbers in the log', async () => {
     const { client } = fixture;
     const plan = await client.plan(conversation, {
       policy: { maxTokens: 300, tokenThreshold: 300, retentionWindow: 0 },
@@ -186,7 +186,7 @@ describe('plan', () => {
     expect(plan.messages).toBe(items.length);
   });
 
-  test('a plan counts the window that a worker recorded', async () => {
+  test('a plan uses the model window that a worker recorded', async () => {
     const { client } = fixture;
     await client.enqueueTurn({ conversation: 'windowed', agent, input: 'one', turn: 't1' });
     await client.result('windowed', 't1', { waitMs: 60_000 });
@@ -215,7 +215,7 @@ describe('plan', () => {
     expect(newest(given)).toBe(6);
   });
 
-  test('a wrong policy fails with the setting', async () => {
+  test('plan refuses an invalid policy, and the error names the setting', async () => {
     await expect(fixture.client.plan(conversation, { policy: { maxTokens: -1 } })).rejects.toMatchObject({
       code: 'invalid_policy',
       field: 'maxTokens',

@@ -197,7 +197,7 @@ describe('answers to calls of a waiting turn', () => {
 });
 
 describe('erase', () => {
-  test('erase removes all data, and a later conversation under the id is new', async () => {
+  test('erase removes all data of a conversation, and a later conversation with the same id starts empty', async () => {
     await ask('gone', 'x', 't1');
     await inState('gone', 't1', 'completed');
     const { removedKeys } = await fixture.client.erase('gone');

@@ -74,7 +74,7 @@ async function logOf(conversation: string): Promise<object[]> {
   }));
 }
 
-test('a canceled turn keeps the text that its reader saw as a stopped message, which the model sees later', async () => {
+test('the text that a reader saw of a canceled turn stays in the log as a stopped message, which the model sees later', async () => {
   const { readRest } = await speakTo('c-cancel', 'Half "a\\ ☃');
   expect(await fixture.client.cancel('c-cancel', 'first')).toBe('canceled');
   expect(await readRest(), 'no restart').toEqual(['end']);
@@ -91,12 +91,12 @@ test('a canceled turn keeps the text that its reader saw as a stopped message, w
   expect(entry?.tokens).toBeGreaterThan(4);
 });
 
-test('onBusy interrupt keeps the text that was streamed, in front of the new message', async () => {
+test('onBusy interrupt keeps the streamed text of the canceled turn, in front of the new message', async () => {
   await speakTo('c-interrupt', 'Half');
   expect(await ask('c-interrupt', 'interrupt')).toBe('user: say Half | assistant: Half | user: next');
 });
 
-test('onBusy rollback keeps the text that was streamed in the log, and out of the context', async () => {
+test('onBusy rollback keeps the streamed text of the canceled turn in the log, and removes it from the context', async () => {
   await speakTo('c-rollback', 'Half');
   expect(await ask('c-rollback', 'rollback')).toBe('user: next');
   const left = 'rolled_back';
@@ -114,13 +114,13 @@ test('a canceled turn of an agent with onCancel discard leaves no text', async (
   expect(await ask('c-discard', undefined, 'forgetful')).toBe('user: say Half | user: next');
 });
 
-test('a blank text and reasoning alone leave no message', async () => {
+test('a canceled turn that streamed only blank text or reasoning leaves no message', async () => {
   await speakTo('c-blank', ' ');
   await fixture.client.cancel('c-blank', 'first');
   expect(await ask('c-blank')).toBe('user: say   | user: next');
 });
 
-test('a cancel that comes after the end of its turn touches no later turn', async () => {
+test('a late cancel of a settled turn does not touch later turns', async () => {
   await fixture.client.enqueueTurn({ conversation: 'c-late', agent: 'speaker', input: 'hello', turn: 'zero' });
   await fixture.client.result('c-late', 'zero', { waitMs: 60_000 });
   await speakTo('c-late', 'Half');

@@ -159,7 +159,7 @@ describe('a reader of a turn', () => {
     expect(late.steps.get(1)?.reasoning).toBe('hm');
   });
 
-  test('a reader that comes late, and a second reader, get the text from its start', async () => {
+  test('a late reader and a second reader of a stream get the text from its start', async () => {
     const { turn, parts, first, open } = await follow('late');
     open(0, 1);
     await readTo('It is ', parts, applyAll([(await first).value as TurnPart]));
@@ -170,7 +170,7 @@ describe('a reader of a turn', () => {
     expect(joinText(await takeAll(readParts('late', turn))), 'after the end').toBe('It is blue.');
   });
 
-  test('a reader that asks while a model writes gets what the worker has held so far', async () => {
+  test('a reader that joins while a model writes gets the text that the worker has held back so far', async () => {
     const { turn, open } = await enqueue('asks');
     open(0, 1);
     const claimed = async () => (await fixture.client.result('asks', turn)).state;
@@ -182,7 +182,7 @@ describe('a reader of a turn', () => {
     expect((await takeAll(parts)).at(-1)).toMatchObject(end('It is blue.'));
   });
 
-  test('a turn without readers writes no pieces', async () => {
+  test('a turn without readers writes no pieces of text to its stream', async () => {
     const { turn, open } = await enqueue('silent');
     open(0, 1, 2);
     expect(await fixture.client.result('silent', turn, { waitMs: 60_000 })).toMatchObject({ state: 'completed' });
@@ -190,7 +190,7 @@ describe('a reader of a turn', () => {
     expect(await takeAll(readParts('silent', turn))).toMatchObject([text('It is blue.'), end('It is blue.')]);
   });
 
-  test('a reader that resumes from an id gets the rest, while the model writes and after the end', async () => {
+  test('a reader that resumes after an id gets the rest of the stream, both while the model writes and after the end', async () => {
     const { turn, parts, first, open } = await follow('resumes');
     open(0);
     const { value } = await first;
@@ -209,7 +209,7 @@ describe('a reader of a turn', () => {
   test.each([
     ['removed', (key: string) => fixture.redis.unlink(key)],
     ['trimmed', (key: string) => fixture.redis.xtrim(key, 'MAXLEN', 1)],
-  ])('readers get the whole text from the log after pieces were %s', async (how, remove) => {
+  ])('readers get the whole text from the log after streamed pieces were %s', async (how, remove) => {
     const { turn, parts, first, open } = await follow(how);
     open(0);
     const reader = applyAll([(await first).value as TurnPart]);
@@ -228,7 +228,7 @@ describe('a reader of a turn', () => {
     expect(joinText(resumed)).toBe('blue.');
   });
 
-  test('a cancel in the middle of an answer keeps the text, because the log has it', async () => {
+  test('a reader keeps the streamed text after a cancel in the middle of an answer, because the log has this text', async () => {
     const { turn, parts, first, open } = await follow('canceled');
     open(0);
     const reader = applyAll([(await first).value as TurnPart]);
@@ -257,7 +257,7 @@ describe('a reader of a turn', () => {
 });
 
 describe('a reader that ends', () => {
-  test('the stream of a queued turn names the turn that it waits behind once, and then goes on', async () => {
+  test('the stream of a queued turn reports once which turn it waits behind, and then continues with its own parts', async () => {
     const { client } = fixture;
     await client.enqueueTurn({ conversation: 'behind', agent, turn: 't1', input: 'ask' });
     await expect.poll(async () => (await client.result('behind', 't1')).state, POLL).toBe('waiting');
@@ -319,7 +319,7 @@ test.each<[string, string, string, StreamOptions]>([
   await expect(readParts('whole', turn, options).next()).rejects.toMatchObject({ code, field });
 });
 
-test('a stream takes back the text of a step whose worker was killed, and delivers the text of the next worker', async () => {
+test('a stream withdraws the text of a step whose worker was killed, and delivers the text of the next worker', async () => {
   const own = await openFixture();
   onTestFinished(() => own.close());
   const { turn } = await own.client.enqueueTurn({ conversation: 'c1', agent, input: 'hello' });

@@ -39,7 +39,7 @@ test('enqueueTurns accepts turns of many conversations, and answers in the order
   expect(turns.map(({ turn, input }) => `${turn} ${input}`)).toEqual(['t0 0', 't13 13', 't26 26', 't39 39']);
 });
 
-test('enqueueTurns called again with the same turn ids accepts nothing, and returns the present states', async () => {
+test('enqueueTurns called again with the same turn ids accepts nothing, and returns the current states', async () => {
   const inputs = [1, 2].map((at) => ({ conversation: 'again', agent, input: `${at}`, turn: `t${at}` }));
   await fixture.client.enqueueTurns(inputs);
   await fixture.client.cancel('again', 't1');
@@ -59,7 +59,7 @@ test('a turn without an id gets a new id from enqueueTurns', async () => {
   expect(answers).toMatchObject([{ isNew: true }, { isNew: true }]);
 });
 
-test('a refused turn gets the error of enqueueTurn, and does not stop the turns behind it', async () => {
+test('enqueueTurns returns the error of a refused turn in its place, and accepts the turns after it', async () => {
   const turn = { conversation: 'refused', agent, input: 'x' };
   const answers = await fixture.client.enqueueTurns([
     { ...turn, turn: 't1' },

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-test('shows model and tool calls of a turn in its order, with their times', async () => {
+test('the steps of a turn list its model and tool calls in order, with their times', async () => {
   const { client } = fixture;
   await client.enqueueTurn({ conversation: 'done', agent, input: 'call echo,echo', turn: 't1' });
   await client.result('done', 't1', { waitMs: 60_000 });
@@ -28,7 +28,7 @@ test('shows model and tool calls of a turn in its order, with their times', asyn
   expect(claim).toBeUndefined();
 });
 
-test('shows the attempt and the lease of a turn that a worker runs', async () => {
+test('the steps of a running turn show its attempt and the lease of its worker', async () => {
   const { client } = fixture;
   await client.enqueueTurn({ conversation: 'held', agent, input: 'hold', turn: 't1' });
   await expect
@@ -39,7 +39,7 @@ test('shows the attempt and the lease of a turn that a worker runs', async () =>
   await client.result('held', 't1', { waitMs: 60_000 });
 });
 
-test('a turn that no worker has claimed has no steps, and an unknown one is not found', async () => {
+test('the steps of an unclaimed turn are empty, and those of an unknown turn fail with not_found', async () => {
   const { client } = fixture;
   await client.enqueueTurn({ conversation: 'later', agent, input: 'x', turn: 't1', delayMs: 600_000 });
   expect(await client.steps('later', 't1')).toEqual({ steps: [] });

@@ -76,7 +76,7 @@ describe('restore', () => {
     expect(made.segments).toMatchObject([{ kind: 'raw', from: 1, to: 49 }]);
   });
 
-  test('restore, fork, show and diff fail with version_gone if a version or one of its texts is no longer kept', async () => {
+  test('restore, fork, show and diff fail with version_gone if a version or one of its texts is no longer stored', async () => {
     const conversation = 'gone';
     await makeVersions(fixture, conversation);
     const keys = new Keyspace(SHARDS);

@@ -28,16 +28,16 @@ test.each<[string, unknown, [string, string][]]>([
       ['c', 'true'],
     ],
   ],
-])('the values of %s are read', (_, given, values) => {
+])('listValues reads the argument values of %s', (_, given, values) => {
   expect(valuesOf(given)).toEqual(values);
 });
 
-test('arguments that are no JSON are one value, and a limit ends the list', () => {
+test('listValues returns arguments that are not JSON as one value, and stops at its limit', () => {
   expect(listValues(readArguments({ arguments: '{"a": ' }))).toEqual([{ key: '', text: '{"a": ' }]);
   expect(listValues({ a: [1, 2, 3] }, 2)).toHaveLength(2);
 });
 
-test('the files of patches are listed once, at most eight', () => {
+test('listPatchedFiles lists each file of the given patches once, and at most eight files', () => {
   const patch = '*** Begin Patch\n*** Update File: src/a.ts\n*** Add File: b.ts\n*** Move to: c.ts\n';
   const diff = '--- a/d.ts\n+++ b/d.ts\n--- e.ts\n+++ /dev/null\n';
   const values = [patch, diff, patch, 'one line'].map((text) => ({ key: 'patch', text }));

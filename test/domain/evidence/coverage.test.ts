@@ -35,23 +35,23 @@ function textsOf(messages: readonly Message[], options: Options): string[] {
   return chosen.map((index) => ledger.fragments[index]?.text ?? '');
 }
 
-describe('the choice of fragments', () => {
-  test('takes the most value per token first', () => {
+describe('the choice of text fragments for an excerpt', () => {
+  test('the choice of fragments takes the fragment with the most value per token first', () => {
     const worth = { alpha: 1, beta: 3, gamma: 2 };
     expect(textsOf([user('alpha\nbeta\ngamma')], { worth })).toEqual(['beta', 'gamma']);
   });
 
-  test('counts a term once, so that a repetition has no value', () => {
+  test('the choice of fragments counts each term once, so that a repeated fragment has no value', () => {
     const worth = { alpha: 5, beta: 1 };
     expect(textsOf([user('alpha\nalpha\nbeta')], { worth })).toEqual(['alpha', 'beta']);
   });
 
-  test('counts terms of fragments that are shown anyway as covered', () => {
+  test('the choice of fragments gives no value to terms that an already shown fragment contains', () => {
     const worth = { alpha: 5, beta: 1 };
     expect(textsOf([user('alpha\nalpha\nbeta')], { worth, shown: [0] })).toEqual(['beta']);
   });
 
-  test('takes the lead of a fragment with it, and weighs both as one', () => {
+  test('the choice of fragments takes the line that introduces a fragment together with the fragment, and weighs both as one', () => {
     const worth = { alpha: 1, beta: 3, gamma: 4, delta: 4.5 };
     const leadOf = (index: number) => (index === 1 ? 0 : undefined);
     const messages = [user('alpha\nbeta\ngamma\ndelta')];
@@ -64,38 +64,38 @@ describe('the choice of fragments', () => {
     expect(textsOf(messages, { worth, leadOf, maxTokens: 30, shown: [0] })).toEqual(['delta', 'gamma', 'beta']);
   });
 
-  test('never takes what may not be chosen, nor what is shown anyway', () => {
+  test('the choice of fragments never takes a forbidden fragment or a fragment that is already shown', () => {
     const messages = [user('alpha beta\ngamma delta\nomega theta')];
     expect(textsOf(messages, { maxTokens: 100, shown: [0], mayChoose: (index) => index !== 1 })).toEqual([
       'omega theta',
     ]);
   });
 
-  test('charges the head of a message for its first fragment only', () => {
+  test('the choice of fragments charges the tokens of a message’s heading only for the first fragment of that message', () => {
     const messages = [user('alpha\nbeta'), user('gamma\ndelta')];
     const worth = { alpha: 9, beta: 5, gamma: 8, delta: 4 };
     const options = { worth, maxTokens: 27, tokens: new Float64Array(4).fill(8), headTokens: 10 };
     expect(textsOf(messages, options)).toEqual(['alpha', 'beta']);
   });
 
-  test('takes a smaller fragment where a larger one does not fit', () => {
+  test('the choice of fragments takes a smaller fragment if a larger fragment does not fit the budget', () => {
     const worth = { alpha: 9, beta: 5, gamma: 1 };
     const tokens = Float64Array.from([10, 15, 9]);
     expect(textsOf([user('alpha\nbeta\ngamma')], { worth, tokens })).toEqual(['alpha', 'gamma']);
   });
 
-  test('fills the rest with the lines that lose least, and with none that adds no term', () => {
+  test('the choice of fragments fills leftover budget with the least harmful lines, and with no line that adds no new term', () => {
     const worth = { alpha: 5, beta: -3, gamma: -1 };
     const messages = [user('beta\ngamma\nalpha\nalpha gamma')];
     expect(textsOf(messages, { worth, maxTokens: 100 })).toEqual(['alpha', 'gamma', 'beta']);
   });
 
-  test('is empty for a source without fragments', () => {
+  test('the choice of fragments is empty for a source without fragments', () => {
     expect(choose([], {}).chosen).toEqual([]);
   });
 });
 
-describe('for any source, values and budget, the choice', () => {
+describe('the choice of fragments for random sources, values and budgets', () => {
   const words = ['alpha', 'beta', 'gamma', 'delta', 'omega'];
   const line = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 4 }).map((some) => some.join(' '));
   const message = fc.record({
@@ -120,7 +120,7 @@ describe('for any source, values and budget, the choice', () => {
     return { worth, ...choose(messages, { worth, maxTokens, headTokens, tokens: Float64Array.from(sizes) }) };
   };
 
-  test('keeps the budget with the heads of messages, takes no fragment twice, and is the same again', () => {
+  test('the choice of fragments stays within its budget, takes no fragment twice, and is the same when repeated', () => {
     fc.assert(
       fc.property(source, (given) => {
         const { ledger, chosen } = chooseOf(given);
@@ -133,7 +133,7 @@ describe('for any source, values and budget, the choice', () => {
     );
   });
 
-  test('is that of a search over all fragments at every step, if messages have no head', () => {
+  test('the choice of fragments equals a full search over all fragments at every step, if messages have no heading', () => {
     fc.assert(
       fc.property(source, (given) => {
         const { ledger, chosen, worth } = chooseOf({ ...given, headTokens: 0 });

@@ -5,11 +5,11 @@ import { type Dense, DensityQueue } from '../../../src/compaction/evidence/densi
 const sort = (items: readonly Dense[]): Dense[] =>
   items.toSorted((one, other) => other.density - one.density || one.index - other.index);
 
-test('an empty queue gives nothing', () => {
+test('a density queue without items returns undefined', () => {
   expect(new DensityQueue().pop()).toBeUndefined();
 });
 
-test('a queue gives its items as a sort by density and index would', () => {
+test('a density queue returns its items by falling density, and items of equal density by their index', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -3, max: 3 })), (densities) => {
       const items = densities.map((density, index) => ({ index, density }));
@@ -22,7 +22,7 @@ test('a queue gives its items as a sort by density and index would', () => {
   );
 });
 
-test('a queue to which items are pushed between takes always gives the densest', () => {
+test('a density queue always returns the item of highest density, even if items are pushed between reads', () => {
   const step = fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -28,22 +28,22 @@ const talk: Message[] = [
   { role: 'assistant', content: 'Order W100 is pending.' },
 ];
 
-describe('the ledger of a source', () => {
-  test('counts messages, not repetitions, by the part that holds a term', () => {
+describe('the evidence ledger, which counts where each term of the messages occurs', () => {
+  test('the evidence ledger counts the messages that contain a term, not the repetitions, by part (user, statement, call, result)', () => {
     const term = termOf(read(...talk), 'W100');
     expect(term).toMatchObject({ first: 0, firstPart: 'user', last: 3, messages: 3, occurrences: 4 });
     expect(term.messagesByPart).toEqual({ user: 1, statement: 1, call: 1, result: 0 });
     expect(term.lastByPart).toEqual({ user: 0, statement: 3, call: 1, result: -1 });
   });
 
-  test('counts a term once if the words and the call of one message hold it', () => {
+  test('the evidence ledger counts one message if both the text and the tool call of this message contain a term', () => {
     const said: Message = { ...call('get_order', { order_id: 'W100' }, 'c1_0'), content: 'I look up W100.' };
     const term = termOf(read(said), 'W100');
     expect(term.messages).toBe(1);
     expect(term.messagesByPart).toMatchObject({ statement: 1, call: 1 });
   });
 
-  test('notes keys and values, quoted or not', () => {
+  test('the evidence ledger notes whether a term occurs as a key or as a value, quoted or not', () => {
     const ledger = read(...talk, user('total=1290'));
     expect(termOf(ledger, 'status')).toMatchObject({ asKey: 1, asValue: 0 });
     expect(termOf(ledger, 'pending')).toMatchObject({ asKey: 0, asValue: 1 });
@@ -51,13 +51,13 @@ describe('the ledger of a source', () => {
     expect(termOf(ledger, '1290')).toMatchObject({ asValue: 2, occurrences: 2 });
   });
 
-  test('notes terms that a failed call returned', () => {
+  test('the evidence ledger marks terms that a failed tool call returned', () => {
     const ledger = read(toolResult('c1_0', 'ENOENT config.json', { isError: true }), user('why'));
     expect(termOf(ledger, 'ENOENT').isInError).toBe(true);
     expect(termOf(ledger, 'why').isInError).toBe(false);
   });
 
-  test('lists each term of a fragment once, and finds the fragment again by its place', () => {
+  test('the evidence ledger lists each term of a fragment once, and its positions lead back to the text of the fragment', () => {
     const { fragments, terms } = read(...talk);
     expect(fragments[0]?.terms.map((index) => terms[index]?.text)).toEqual([
       'Cancel',
@@ -77,13 +77,13 @@ describe('the ledger of a source', () => {
       expect(bare(text)).toBe(bare(partTexts(talk[message] as Message)[partIndex]?.text.slice(start, end) ?? ''));
   });
 
-  test('names the last message of the agent and the stale results', () => {
+  test('the evidence ledger names the last assistant message and the results that a repeated call made stale', () => {
     const twice = [call('ls', {}, 'c1_0'), toolResult('c1_0'), call('ls', {}, 'c3_0'), toolResult('c3_0')];
     expect(read(...twice)).toMatchObject({ messages: 4, lastAgent: 2, superseded: new Set([1]) });
     expect(read(user('hello')).lastAgent).toBe(-1);
   });
 
-  test('is the same wherever the reading was interrupted', () => {
+  test('the evidence ledger is the same whether or not its reading was interrupted', () => {
     const messages = Array.from({ length: 200 }, (_, index) => user(`line ${index}\n`.repeat(40)));
     const slices = readLedger(messages);
     let count = 0;

@@ -22,25 +22,25 @@ const KINDS = [
   ['Order', 'ERROR', '订单'],
 ];
 
-describe('the peers of a term', () => {
-  test('are terms of the same kind of text', () => {
+describe('the peers of a term (terms that are compared with each other)', () => {
+  test('two terms are peers (terms that are compared) if they are the same kind of text, such as paths, numbers or plain words', () => {
     const groups = KINDS.map((row) => [...new Set(row.map((text) => groupOf(text)))]);
     for (const [index, row] of groups.entries()) expect(row, KINDS[index]?.join()).toHaveLength(1);
     expect(new Set(groups.flat()).size).toBe(KINDS.length);
   });
 
-  test('are in about as many messages', () => {
+  test('two terms are peers (terms that are compared) only if about as many messages contain them', () => {
     expect(new Set([1, 2, 3, 4, 6, 8, 11, 16].map((messages) => groupOf('order', messages))).size).toBe(8);
     expect(groupOf('order', 9)).toBe(groupOf('order', 8));
     expect(groupOf('order', 100_000)).toBe(groupOf('order', 16));
   });
 
-  test('have a number below the number of groups', () => {
+  test('the number of each group of comparable terms is below PEER_GROUPS', () => {
     for (const text of KINDS.flat()) expect(groupOf(text, 100_000)).toBeLessThan(PEER_GROUPS);
   });
 });
 
-test('sums of peers are kept by group', () => {
+test('PeerSums keeps a separate sum and count for each group of comparable terms', () => {
   const sums = new PeerSums();
   sums.add(3, 0.5);
   sums.add(3, 0.25);

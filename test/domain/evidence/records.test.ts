@@ -43,7 +43,7 @@ const anyText = fc.oneof(
     .map((lines) => lines.join('\n')),
 );
 
-test('the records of any text lie in it, and each owner is one of them', () => {
+test('each record of a text lies inside the text, and its owner is another record of the same text', () => {
   fc.assert(
     fc.property(anyText, fc.boolean(), (text, isMarked) => {
       const records = recordsOf(text, isMarked);
@@ -60,7 +60,7 @@ test('the records of any text lie in it, and each owner is one of them', () => {
 /** Forms whose identities come first. In others, an identity is shown before what stands above it. */
 const ORDERED = FORMS.filter(({ name }) => name !== 'nested JSON');
 
-test('lines of all records of a text have no gap, and lines of some of them show each gap', () => {
+test('writeLines shows a gap mark wherever records are left out, and none if all records of a text are shown', () => {
   fc.assert(
     fc.property(
       anyRecords,
@@ -78,8 +78,8 @@ test('lines of all records of a text have no gap, and lines of some of them show
   );
 });
 
-describe.each(FORMS)('an excerpt of records in $name', ({ write }) => {
-  test('says of each record only what the source says of it', () => {
+describe.each(FORMS)('an excerpt of records written as $name', ({ write }) => {
+  test('an excerpt never connects a value with a record that does not have this value in the source', () => {
     fc.assert(
       fc.property(anyRecords, fc.integer({ min: 40, max: 900 }), (records, maxTokens) => {
         const messages: Message[] = [
@@ -101,7 +101,7 @@ describe.each(FORMS)('an excerpt of records in $name', ({ write }) => {
   });
 });
 
-test('lines of a summary belong to the line above them that has a mark', () => {
+test('an unmarked line of a summary belongs to the nearest marked line above', () => {
   const records = recordsOf('user: Hi\nagent: there\n→ run make\n  with force\n← ok\nrest', true);
   expect(records.map(({ text, owner }) => [text.trim(), owner?.text])).toEqual([
     ['user: Hi', undefined],
@@ -113,7 +113,7 @@ test('lines of a summary belong to the line above them that has a mark', () => {
   ]);
 });
 
-test('objects, lists and strings of JSON are shown without escapes', () => {
+test('the records of a JSON text are shown without escape sequences', () => {
   const text = JSON.stringify({
     id: 'a-1',
     note: 'first\nsecond "third"',
@@ -130,7 +130,7 @@ test.each([
   ],
   ["[{'id': 'a-1', 'name': \"it's\"}]", `[{'id':'a-1','name':"it's"}]`],
   ['[{"id": "a-1", "note": "cut  of', '[{"id":"a-1","note":"cut  of'],
-])('blanks of JSON stay in its strings, and go between its values: %s', (text, shown) => {
+])('white space of JSON stays inside strings and disappears between values: %s', (text, shown) => {
   expect(textsOf(text)[0]).toBe(shown);
 });
 
@@ -141,7 +141,7 @@ test.each([
   ['tab\\tend', 'tab\tend'],
   ['\\q', 'q'],
   ['end\\', 'end\\'],
-])('the JSON string %j is read as %j', (given, text) => {
+])('decodeString reads the JSON string %j as %j', (given, text) => {
   const decoded = decodeString(given, 0, given.length);
   expect(decoded.text).toBe(text);
   expect(decoded.places.at(-1)).toBe(given.length);
@@ -154,7 +154,7 @@ test.each([
   ['{"a" 1}', 'has no colon'],
   ['[1, 2', 'is cut'],
   ['{1: 2}', 'has no key'],
-])('a text that begins as JSON and %s is read: %s', (text) => {
+])('a text that starts like JSON and %s is still split into records: %s', (text) => {
   expect(textsOf(text).length).toBeGreaterThan(0);
 });
 
@@ -174,31 +174,34 @@ test.each([
     ['Order 11', 'total: 5', 'Order 12', 'total: 6', 'Order 13', 'total: 7', 'That is all.'],
     ['total: 7', ['Order 13']],
   ],
-] as const)('a record of a repeated form %s owns its lines', (_name, lines, [line, owners]) => {
-  const found = ownersOf(lines.join('\n')).get(line) ?? [];
-  for (const owner of owners) expect(found).toContain(owner);
-});
+] as const)(
+  'in a text of repeated records %s, the lines that name a record own its other lines',
+  (_name, lines, [line, owners]) => {
+    const found = ownersOf(lines.join('\n')).get(line) ?? [];
+    for (const owner of owners) expect(found).toContain(owner);
+  },
+);
 
 test.each([
   ['code', 'const a1 = 1;\nconst b2 = 2;\nconst c3 = {\n};\nconst d4 = 4;'],
   ['lines of one word', 'alpha1\nbeta2\ngamma3'],
   ['first lines alone', 'Order 1\nOrder 2\nOrder 3\nOrder 4'],
   ['one record', 'Order 1\ntotal: 5'],
-])('%s is no repeated form', (_name, text) => {
+])('a text of %s is not taken for a series of repeated records', (_name, text) => {
   for (const owners of ownersOf(text).values()) expect(owners.length).toBeLessThan(2);
 });
 
-test('a long line of markup is read by its elements', () => {
+test('a long line of markup is split at its elements', () => {
   const text = `<list>${Array.from({ length: 20 }, (_, at) => `<id>A-${at}</id><total>${at}</total>`).join('')}</list>`;
   expect(textsOf(text).length).toBeGreaterThan(10);
 });
 
-test('several subjects in a line are records of their own', () => {
+test('a long sentence that lists several subjects is split into one record per subject', () => {
   const said = Array.from({ length: 8 }, (_, at) => `Order A-${at} is paid by the clerk of the shop`).join(', and ');
   expect(textsOf(`${said}.`).length).toBeGreaterThan(1);
 });
 
-test('a line in a summary without a mark belongs to the first line under a repeated one', () => {
+test('an unmarked line of a summary belongs to the first line after the repeated start of its record', () => {
   const text = '← BEGIN:ORDER\n  UID:A-1\n  total:5\nBEGIN:ORDER\n  UID:A-2\n  total:6';
   const [last] = recordsOf(text, true).slice(-1);
   expect(last?.owner?.text.trim()).toBe('UID:A-2');
@@ -207,13 +210,13 @@ test('a line in a summary without a mark belongs to the first line under a repea
 test.each([
   ['Please do none of this:\n\ndelete order_17\ndelete order_18\n\nThanks a lot.', 'delete order_18'],
   ['Never do any of these:\n- delete order_17\n- delete order_18\n\nThanks a lot.', '- delete order_18'],
-])('lines that words before a colon announce belong to these words: %s', (text, line) => {
+])('listed lines belong to the words before the colon that announces them: %s', (text, line) => {
   const owners = ownersOf(text);
   expect(owners.get(line)?.[0]).toMatch(/^(?:Please do none|Never do any)/);
   expect(owners.get('Thanks a lot.')).toEqual([]);
 });
 
-test('a line that ends with JSON is read as words and fields, and JSON with words behind it as a line', () => {
+test('a line that ends with JSON is split into its words and JSON fields, and JSON followed by words stays one line', () => {
   const fields = { id: 'A-1', note: 'two\nlines', list: [1, 2, { of: 'x'.repeat(200) }] };
   expect(textsOf(`ERROR in the shop ${JSON.stringify(fields)}`)).toContain('"id":"A-1"');
   expect(textsOf('{"id": "A-1", "of": {"b": 1}} and more')).toEqual(['{"id": "A-1", "of": {"b": 1}} and more']);

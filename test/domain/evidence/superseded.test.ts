@@ -20,20 +20,20 @@ function talk(...rounds: readonly Round[]): Message[] {
 const staleOf = (...rounds: readonly Round[]): number[] =>
   [...findSuperseded(talk(...rounds))].toSorted((a, b) => a - b);
 
-test('a file that is read again makes the earlier result stale', () => {
+test('reading a file again makes the earlier result of the same file stale', () => {
   expect(staleOf(['read', { path: 'a.ts' }], ['read', { path: 'b.ts' }], ['read', { path: 'a.ts' }])).toEqual([1]);
 });
 
-test('a listing that is repeated twice leaves only the last result in force', () => {
+test('a listing that is called three times leaves only its last result current', () => {
   expect(staleOf(['ls', {}], ['ls', {}], ['ls', {}])).toEqual([1, 3]);
 });
 
-test('the same arguments of another tool, or another page of the same file, make nothing stale', () => {
+test('a tool result stays current if another tool has the same arguments, or if another page of the same file is read', () => {
   expect(staleOf(['read', { path: 'a.ts' }], ['stat', { path: 'a.ts' }])).toEqual([]);
   expect(staleOf(['read', { path: 'a.ts' }], ['read', { path: 'a.ts', offset: 200 }])).toEqual([]);
 });
 
-test('a repeat that failed does not replace a result that succeeded, and is stale after the next success', () => {
+test('an earlier success and a failed repeat of a call become stale only when the same call succeeds again', () => {
   const rounds: Round[] = [
     ['test', { name: 'all' }],
     ['test', { name: 'all' }, 'error'],
@@ -42,29 +42,29 @@ test('a repeat that failed does not replace a result that succeeded, and is stal
   expect(staleOf(...rounds, ['test', { name: 'all' }])).toEqual([1, 3]);
 });
 
-test('an error is stale after the same call succeeded, and after the same call failed again', () => {
+test('an error becomes stale once the same call has succeeded or failed again', () => {
   expect(staleOf(['test', '{}', 'error'], ['test', '{}'])).toEqual([1]);
   expect(staleOf(['test', '{}', 'error'], ['test', '{}', 'error'])).toEqual([1]);
 });
 
-test('an edit that applies makes earlier errors of edits of the same file stale', () => {
+test('an edit that succeeds makes earlier failed edits of the same file stale', () => {
   const fails = (old: string, path = 'a.ts'): Round => ['edit', { path, old }, 'error'];
   expect(staleOf(fails('x'), fails('y'), fails('x', 'b.ts'), ['edit', { path: 'a.ts', old: 'z' }])).toEqual([1, 3]);
 });
 
-test('a success with another first argument, of another tool, or without arguments makes no error stale', () => {
+test('a tool error stays current after a success of another tool, with another first argument, or without arguments', () => {
   const failed: Round = ['edit', { path: 'a.ts' }, 'error'];
   expect(staleOf(failed, ['edit', { path: 'b.ts' }])).toEqual([]);
   expect(staleOf(failed, ['write', { path: 'a.ts', text: '' }])).toEqual([]);
   expect(staleOf(failed, ['edit', {}], ['edit', 'null'], ['edit', '{"path":']), 'arguments without a path').toEqual([]);
 });
 
-test('a result of an unknown call, and a message without calls, are never stale', () => {
+test('results of unknown calls and messages without calls are never stale', () => {
   const message: Message = { role: 'tool', content: 'late', toolCallId: 'c9_0' };
   expect([...findSuperseded([message, message, { role: 'user', content: 'hello' }])]).toEqual([]);
 });
 
-test('each call keeps its last success, and its last error if the error came later', () => {
+test('the last success of each call stays current, and so does an error that came after this success', () => {
   const round = fc.tuple(
     fc.constantFrom('read', 'edit'),
     fc.record({ path: fc.constantFrom('a', 'b') }),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TermIndex } from '../../../src/compaction/evidence/term-index.ts';
 
-test('an index numbers texts in the order in which they are first seen', () => {
+test('a term index numbers texts in the order in which they were first added', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 })), (texts) => {
       const index = new TermIndex();
@@ -13,7 +13,7 @@ test('an index numbers texts in the order in which they are first seen', () => {
   );
 });
 
-test('an index finds a part of a longer text if the part was added, and only then', () => {
+test('a term index finds a part of a longer text only if this part was added', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ minLength: 1, maxLength: 3 })), fc.string({ minLength: 1 }), (texts, longer) => {
       const index = new TermIndex();
@@ -40,7 +40,7 @@ function textsOfOneSlot(count: number): string[] {
   return texts;
 }
 
-test('an index tells texts apart that compete for the same place', () => {
+test('a term index keeps texts apart whose hashes lead to the same slot', () => {
   const texts = [...textsOfOneSlot(200), ...Array.from({ length: 5_000 }, (_, number) => `other${number}`)];
   const index = new TermIndex();
   const numbers = texts.map((_, number) => number);

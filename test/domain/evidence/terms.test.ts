@@ -11,11 +11,11 @@ function termsOf(text: string): string[] {
 }
 
 describe('the terms of a text', () => {
-  test('are the words of three characters or more in English prose', () => {
+  test('the terms of English prose are its words of three or more characters', () => {
     expect(termsOf('It is an order of 12 red lamps.')).toEqual(['order', 'red', 'lamps']);
   });
 
-  test('are the parts, the whole and the file name of a path', () => {
+  test('the terms of a path are its parts, the whole path and its file name', () => {
     expect(termsOf('see src/domain/ledger.ts:42')).toEqual([
       'see',
       'src',
@@ -26,25 +26,25 @@ describe('the terms of a text', () => {
     ]);
   });
 
-  test('do not repeat the last part of a path that has no extension', () => {
+  test('the terms of a path without a file extension include its last part only once', () => {
     expect(termsOf('src/domain')).toEqual(['src', 'domain', 'src/domain']);
   });
 
-  test('are pairs of neighbours in Chinese, and names between Chinese words', () => {
+  test('the terms of Chinese text are pairs of neighbouring characters, and names between Chinese words stay whole', () => {
     expect(termsOf('请修改订单order_17。')).toEqual(['请修', '修改', '改订', '订单', 'order_17']);
   });
 
-  test('are pairs of neighbours in Japanese, Korean and Thai', () => {
+  test('the terms of Japanese, Korean and Thai text are pairs of neighbouring characters', () => {
     expect(termsOf('こんに')).toEqual(['こん', 'んに']);
     expect(termsOf('주문서')).toEqual(['주문', '문서']);
     expect(termsOf('คำสั่ง').length).toBeGreaterThan(0);
   });
 
-  test('are whole words with umlauts in German', () => {
+  test('the terms of German text are whole words with their umlauts', () => {
     expect(termsOf('Die Größe der Überschrift')).toEqual(['Die', 'Größe', 'der', 'Überschrift']);
   });
 
-  test('are type and member names in Swift', () => {
+  test('the terms of Swift code include names of types and members', () => {
     expect(termsOf('let ctx: NSManagedObjectContext = store.viewContext')).toEqual([
       'let',
       'ctx',
@@ -55,7 +55,7 @@ describe('the terms of a text', () => {
     ]);
   });
 
-  test('are tables, columns and values in SQL', () => {
+  test('the terms of SQL include tables, columns and values', () => {
     expect(termsOf("SELECT o.total_cents FROM orders o WHERE o.id = 'A-1093'")).toEqual([
       'SELECT',
       'total_cents',
@@ -69,7 +69,7 @@ describe('the terms of a text', () => {
     ]);
   });
 
-  test('are dates, levels, addresses and keys in a log line', () => {
+  test('the terms of a log line include dates, levels, addresses and keys', () => {
     expect(termsOf('2024-05-01T10:00:07Z ERROR 10.0.0.12:8080 req=7f3a9c')).toEqual([
       '2024',
       '01T10',
@@ -83,24 +83,24 @@ describe('the terms of a text', () => {
     ]);
   });
 
-  test('do not reach beyond the given range', () => {
+  test('scanTerms reads no characters outside of its given range', () => {
     const terms: string[] = [];
     scanTerms('src/domain/ledger.ts', 4, 13, (term) => terms.push(term));
     expect(terms).toEqual(['domain', 'domain/le']);
   });
 
-  test('are the words of a name that is longer than 120 characters, and not the whole', () => {
+  test('the terms of a name with more than 120 characters are its words, without the whole name', () => {
     const words = Array.from({ length: 30 }, (_, index) => `word${index}`);
     expect(termsOf(words.join('.')).filter((term) => term.length > 120)).toEqual([]);
     expect(termsOf(words.join('.'))).toEqual(expect.arrayContaining(words));
   });
 
-  test('end at more than three joiners in a row', () => {
+  test('more than three joining characters in a row, such as dots, separate terms', () => {
     expect(termsOf('one....two')).toEqual(['one', 'two']);
     expect(termsOf('a::bcd')).toEqual(['bcd', 'a::bcd']);
   });
 
-  test('hold no emoji and no half of one', () => {
+  test('no term contains an emoji or half of a surrogate pair', () => {
     expect(termsOf('ship 🚀 it🚀now')).toEqual(['ship', 'now']);
   });
 });

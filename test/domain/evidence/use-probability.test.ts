@@ -38,40 +38,40 @@ function weigh(name: Feature, own: number, peers = 0): UseWeights {
   return { bias: 0, features: { ...Object.fromEntries(none), [name]: { own, peers } } as UseWeights['features'] };
 }
 
-describe('the features of a term', () => {
-  test('measure its age in messages', () => {
+describe('the features of a term, which predict whether the agent will use the term', () => {
+  test('the feature `age` of a term grows with the number of messages since the term last occurred', () => {
     const messages = [user('order W100'), say('ok'), say('W200')];
     expect(features(messages, 'W100').age).toBeCloseTo(Math.log(3));
     expect(features(messages, 'W200').age).toBe(0);
   });
 
-  test('measure the text after a term that one message holds', () => {
+  test('the feature `distanceIfOnce` measures the text after a term that occurs in only one message', () => {
     const messages = [user('order W100'), say('W200'), user(`W200 ${'long text '.repeat(140)}`)];
     expect(features(messages, 'W100').distanceIfOnce).toBeCloseTo(Math.log1p(1_409 / 700), 2);
     expect(features(messages, 'W200').distanceIfOnce).toBe(0);
   });
 
-  test('note whether the agent used it in a call', () => {
+  test('the feature `called` says whether the agent used the term in a tool call', () => {
     const messages = [read('a.ts'), toolResult('c1_0', 'see b.ts')];
     expect(features(messages, 'a.ts').called).toBe(1);
     expect(features(messages, 'b.ts').called).toBe(0);
   });
 
-  test('count the terms of the last result that holds it', () => {
+  test('the feature `crowd` counts the terms of the last tool result that contains the term', () => {
     const messages = [read('a.ts'), toolResult('c1_0', 'one.ts'), toolResult('c1_0', 'one two six\none')];
     expect(features(messages, 'one').crowd).toBeCloseTo(Math.log1p(4));
     expect(features(messages, 'one.ts').crowd).toBeCloseTo(Math.log1p(2));
     expect(features(messages, 'a.ts').crowd).toBe(0);
   });
 
-  test('note whether the agent wrote it, whether a result holds it, and whether a result brought it', () => {
+  test('the features of a term say whether the agent wrote the term, and whether a tool result contains the term or mentioned it first', () => {
     const messages = [user('W100'), toolResult('c1_0', 'W100 W200'), say('W200 W300')];
     expect(features(messages, 'W100')).toMatchObject({ said: 0, inResult: 1, fromResult: 0, occurrences: Math.log(3) });
     expect(features(messages, 'W200')).toMatchObject({ said: 1, inResult: 1, fromResult: 1, occurrences: Math.log(3) });
     expect(features(messages, 'W300')).toMatchObject({ said: 1, inResult: 0, fromResult: 0, length: Math.log(5) });
   });
 
-  test('measure how much of its line the agent used lately', () => {
+  test('the feature `company` measures how much of the line of a term the agent used lately', () => {
     const result = toolResult('c1_0', 'W100 W200\nW300 W400\nW500');
     const messages = [result, read('W200'), say('Done.')];
     // W200 is in two messages, so it weighs 1/2. An absent term weighs 0.3.
@@ -82,15 +82,15 @@ describe('the features of a term', () => {
     expect(features([result, read('W200'), ...later], 'W100').company).toBe(0);
   });
 
-  test('count the share of its occurrences as a key, and know plain words', () => {
+  test('the features of a term count its share of uses as a key, and recognize plain words', () => {
     const messages = [user('status: open\nstatus')];
     expect(features(messages, 'status')).toMatchObject({ asKey: 0.5, plain: 1 });
     expect(features([user('Größe W100')], 'Größe').plain).toBe(0);
   });
 });
 
-describe('the values of terms', () => {
-  test('compare a term with its peers: new ones are worth more than their mean, old ones less than nothing', () => {
+describe('the values of terms (how likely the agent is to use each term)', () => {
+  test('newly mentioned terms have a use value above the mean of comparable terms, and old terms have a use value below zero', () => {
     const names = Array.from({ length: 60 }, (_, at) => `W${100 + at}`);
     const found = [...values([user(names.slice(0, 30).join(' ')), say(names.slice(30).join(' '))]).values()];
     const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
@@ -99,30 +99,30 @@ describe('the values of terms', () => {
     expect(mean).toBeGreaterThan(0);
   });
 
-  test('are higher for a name that the agent called than for another of the same listing', () => {
+  test('a file name that the agent used in a call has a higher value than another name of the same listing', () => {
     const listing = toolResult('c0_0', 'src/aaa.ts\nsrc/bbb.ts\nsrc/ccc.ts\nsrc/ddd.ts');
     const found = values([user('find it'), listing, read('src/ccc.ts'), toolResult('c1_0', 'export const x = 1;')]);
     expect(found.get('src/ccc.ts')).toBeGreaterThan(found.get('src/ddd.ts') ?? 0);
   });
 
-  test('measure a lone term by the mean of the source', () => {
+  test('a term without comparable terms is valued against the mean of all terms of the source', () => {
     const found = values([user('order lamps W100')], weigh('plain', -4));
     expect(found.get('W100')).toBeGreaterThan(0);
     expect(found.get('order')).toBeLessThan(0);
   });
 
-  test('do not depend on what all peers have in common, if own value and mean have opposite weights', () => {
+  test('a feature that all comparable terms share does not change their values, if its own weight and its mean’s weight cancel out', () => {
     const messages = [user('W100 W200'), say('W300 W400')];
     const found = [...values(messages, weigh('length', 3, -3)).values()];
     for (const value of found) expect(value).toBeCloseTo(found[0] as number, 9);
   });
 
-  test('are empty for an empty source', () => {
+  test('a source without text has no term values', () => {
     expect(valueTerms(runToEnd(readLedger([])))).toHaveLength(0);
     expect(valueTerms(runToEnd(readLedger([user(''), say('')])))).toHaveLength(0);
   });
 
-  test('are finite for every script', () => {
+  test('the use values of terms are finite numbers for every script', () => {
     for (const value of values([user('订单 Größe заказ ορος 주문서 W1.2')]).values())
       expect(value).toBeTypeOf('number');
     expect([...values([user('订单号 Größe заказ')]).values()].every(Number.isFinite)).toBe(true);

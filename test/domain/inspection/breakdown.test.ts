@@ -46,8 +46,8 @@ const thought = (version: number | undefined, text: string): Message['raw'] => (
   items: [{ type: 'thinking', thinking: text, signature: 's' }],
 });
 
-describe('categories of a context', () => {
-  test('each message counts in its category, and its calls and thinking in their own', () => {
+describe('the token counts of a context by category', () => {
+  test('each message counts in the category of its role, and its tool calls and thinking count in categories of their own', () => {
     const call = { id: 'c1', name: 'look', arguments: '{"a":1}' };
     const sums = sumOf([
       item(1, { role: 'system', content: 'rules' }),
@@ -75,7 +75,7 @@ describe('categories of a context', () => {
     });
   });
 
-  test('a call without text leaves the delimiters of its message to the assistant, without a piece', () => {
+  test('a message with only a tool call counts the tokens of its delimiters for the assistant, without listing a piece', () => {
     const sums = new CategorySums();
     const message: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'go', arguments: '{}' }] };
     runToEnd(addItems(sums, { items: [item(1, message, 8)], version: 0, count, thinkingOf }));
@@ -84,13 +84,13 @@ describe('categories of a context', () => {
     expect(sums.tokens).toBe(8);
   });
 
-  test('thinking counts only under the version for which it was written, because a provider refuses other thinking', () => {
+  test('the thinking of a message counts only under the context version for which the model wrote it, because a provider refuses other thinking', () => {
     const message: Message = { role: 'assistant', content: 'a', raw: thought(2, 'think') };
     expect(sumOf([item(1, message)], 2).get('reasoning')).toEqual({ tokens: 5, count: 1 });
     expect(sumOf([item(1, message)], 3).get('reasoning')).toEqual({ tokens: 0, count: 0 });
   });
 
-  test('a category lists its five largest pieces, the largest first, with the tool of a result', () => {
+  test('a category lists its five largest pieces by falling size, and names the tool of each tool result', () => {
     const sums = new CategorySums();
     const sizes = [3, 9, 1, 7, 5, 8, 2];
     const items = sizes.map((tokens, index) => item(index + 2, toolResult('c', `r${tokens}`), tokens));
@@ -103,7 +103,7 @@ describe('categories of a context', () => {
   });
 });
 
-describe('fixed texts', () => {
+describe('texts before the messages: system prompt, tools and pins', () => {
   const tool = { name: 'look', description: 'looks', parameters: {} };
   const toolTokens = JSON.stringify(tool).length;
   const sumFixed = (texts: Partial<FixedTexts>) => {
@@ -112,7 +112,7 @@ describe('fixed texts', () => {
     return sums.list().filter(({ tokens }) => tokens > 0);
   };
 
-  test('known texts count as pieces, and what a worker recorded beyond them has no piece', () => {
+  test('system prompt, tools and pins count as pieces if their texts are known, and further recorded tokens count without a piece', () => {
     const facts = { systemTokens: 5, toolTokens: toolTokens + 2, pinTokens: 3 };
     expect(sumFixed({ system: 'rules', tools: [tool], pins: ['pin'], facts })).toMatchObject([
       { name: 'system', tokens: 5, count: 1, largest: [{ start: 'rules' }] },
@@ -122,7 +122,7 @@ describe('fixed texts', () => {
     expect(sumFixed({ system: 'rules', pins: ['pin'] })).toMatchObject([{ tokens: 5 }, { tokens: 3 }]);
   });
 
-  test('recorded sizes count alone if no texts are known, or if the known texts are of another time', () => {
+  test('recorded sizes of system prompt, tools and pins count alone if their texts are unknown or do not fit these sizes', () => {
     const facts = { systemTokens: 4, toolTokens: 0, pinTokens: 0 };
     const alone = [{ name: 'system', tokens: 4, count: 1, largest: [] }];
     expect(sumFixed({ facts })).toEqual(alone);
@@ -146,11 +146,11 @@ describe('thinking of a message', () => {
     ['openai-responses', [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'b' }, 7, { text: 8 }] }], 'b'],
     ['openai-chat', [{ role: 'assistant', reasoning_content: '', reasoning: 'c' }], 'c'],
     ['ai-sdk', [{ type: 'reasoning', text: 'd' }], 'd'],
-  ])('the format %s has its text', (format, items, text) => {
+  ])('readThinking reads the thinking text of a message in the format %s', (format, items, text) => {
     expect(read({ format, model: 'm', version: 3, items })).toEqual({ text, version: 3 });
   });
 
-  test('a message without thinking, of another role or with unknown items has none', () => {
+  test('readThinking returns undefined for a message without thinking, of another role or with unknown items', () => {
     expect(read({ format: 'openai-chat', model: 'm', items: [{ role: 'assistant' }] })).toBeUndefined();
     expect(read({ format: 'anthropic', model: 'm', items: [{ type: 'text', text: 'x' }] })).toBeUndefined();
     expect(read('other')).toBeUndefined();
@@ -162,7 +162,7 @@ describe('facts of a request', () => {
   const window = { windowTokens: 10_001, outputCapTokens: 1_000, upperBoundFactor: 1.1 };
   const fixed = { systemTokens: 1, toolTokens: 2, pinTokens: 3 };
 
-  test('the facts hold window, reserve and each threshold in whole tokens, smallest first', () => {
+  test('the facts of a request list window, output reserve and each threshold in whole tokens, the smallest threshold first', () => {
     const policy = completePolicy({ maxTokens: 2_000, tokenThreshold: 4_000 });
     const facts = readFacts(window, { policy, limits: resolveLimits(policy, window) }, fixed);
     expect(facts).toMatchObject({ ...fixed, windowTokens: 10_001, reservedTokens: 1_000, upperBoundFactor: 1.1 });
@@ -170,7 +170,7 @@ describe('facts of a request', () => {
     expect(named).toEqual(['maxTokens 2000', 'tokenThreshold 4000', 'thresholdRatio 7651', 'hardRatio 8281']);
   });
 
-  test('a plan from the facts has the limits that the worker has', () => {
+  test('a plan made from the facts of a request has the same limits as the worker’s plan', () => {
     const policy = completePolicy({});
     const limits = resolveLimits(policy, window);
     const facts = readFacts(window, { policy, limits }, fixed);
@@ -180,7 +180,7 @@ describe('facts of a request', () => {
     expect(listThresholds(without)).toEqual([]);
   });
 
-  test('the facts hold the settings that change a plan and differ from their defaults', () => {
+  test('the facts of a request include the settings that affect a plan and differ from their defaults', () => {
     const settings = { retentionWindow: 2, strategy: { evict: 0.3 } };
     const policy = completePolicy({ ...settings, keepFirstUser: true, pins: ['a long text'], mode: 'review' });
     expect(readFacts(window, { policy, limits: { upperBoundFactor: 1 } }, fixed)).toMatchObject({ policy: settings });

@@ -20,8 +20,8 @@ function fatesOf(...chain: readonly Version[]): string[] {
   return runToEnd(traceFates(chain)).map(({ from, to, state, by }) => `${from}-${to} ${state} ${by}`);
 }
 
-describe('fates of messages', () => {
-  test('a range belongs to the version that first showed it in its present form', () => {
+describe('the fate of a message: live, masked, clipped, summarized or archived', () => {
+  test('the fate of a range names the version that first showed the range in its present form', () => {
     const first = version(1, 0, masked(1, 4), raw(5, 8));
     const second = version(2, 1, evicted(1, 2), masked(3, 6), raw(7, 9));
     const third = version(3, 2, evicted(1, 3), masked(4, 6), clipped(7, 50), raw(8, 9));
@@ -36,7 +36,7 @@ describe('fates of messages', () => {
     ]);
   });
 
-  test('a summary belongs to the version that introduced it, and a message that was restored is live', () => {
+  test('the fate of a summarized range names the version that introduced the summary, and a restored message is live', () => {
     const first = version(1, 0, summary(1, 4, 1), raw(5, 6));
     const restored = version(2, 1, raw(1, 6));
     expect(fatesOf(first, version(2, 1, summary(1, 4, 1), evicted(5, 6)))).toEqual([
@@ -47,12 +47,12 @@ describe('fates of messages', () => {
     expect(fatesOf(first, restored, version(3, 2, evicted(1, 1), raw(2, 6)))).toEqual(['1-1 archived 3']);
   });
 
-  test('a message that is clipped again belongs to the later version', () => {
+  test('the fate of a message that was clipped twice names the later version', () => {
     expect(fatesOf(version(1, 0, clipped(1, 90)), version(2, 1, clipped(1, 40)))).toEqual(['1-1 clipped 2']);
     expect(fatesOf(version(1, 0, clipped(1, 90)), version(2, 1, clipped(1, 90)))).toEqual(['1-1 clipped 1']);
   });
 
-  test('ancestors are traced to the oldest kept one, and a record that names itself as its parent ends the trace', () => {
+  test('traceAncestors stops at the oldest version that is kept, or at a version that names itself as its parent', () => {
     const kept = [version(3, 2, raw(1, 1)), version(4, 3, raw(1, 1)), version(5, 4, raw(1, 1))];
     expect(traceAncestors(kept, kept[2] as Version).map(({ number }) => number)).toEqual([3, 4, 5]);
     expect(traceAncestors([version(6, 6, raw(1, 1))], version(6, 6, raw(1, 1))).map(({ number }) => number)).toEqual([
@@ -61,7 +61,7 @@ describe('fates of messages', () => {
     expect(traceAncestors([], { ...version(1, 0), parent: null }).map(({ number }) => number)).toEqual([1]);
   });
 
-  test('the fate of each message of a page is found from the middle of the log', () => {
+  test('passFates finds the fate of each message on a page that starts in the middle of the log', () => {
     const fates = runToEnd(traceFates([version(1, 0, evicted(1, 3), raw(4, 5), evicted(6, 9), raw(10, 12))]));
     const fateOf = passFates(fates, 5);
     expect([5, 6, 9, 10, 12].map((seq) => fateOf(seq)?.state)).toEqual([
@@ -74,7 +74,7 @@ describe('fates of messages', () => {
   });
 });
 
-describe('outline of a log', () => {
+describe('outlineEntry, which describes a log entry without its full text', () => {
   const fate: EntryFate = { from: 1, to: 9, state: 'masked', by: 4, shown: '' };
   const entry = (message: Message, tokens = 50) => ({
     seq: 3,
@@ -85,7 +85,7 @@ describe('outline of a log', () => {
     at: 7,
   });
 
-  test('an entry has the start of its text, its calls, its marks and no text', () => {
+  test('the outline of a log entry has the start of its text, the names of its calls and its marks', () => {
     expect(outlineEntry({ ...entry(user('where  is\nit?', { pinned: true })), turn: 't1' }, undefined)).toEqual({
       seq: 3,
       role: 'user',
@@ -108,7 +108,7 @@ describe('outline of a log', () => {
     expect(outlineEntry(entry(cut), undefined)).toMatchObject({ stopped: true });
   });
 
-  test('a masked range shows its large results as masked, and other messages as live', () => {
+  test('the outline shows a message in a masked range as masked only if it is a large result or has a masked picture', () => {
     expect(outlineEntry(entry(toolResult('c1', 'large')), fate)).toMatchObject({ state: 'masked', by: 4 });
     expect(outlineEntry(entry(toolResult('c1', 'ok'), 5), fate)).toMatchObject({ state: 'live' });
     expect(outlineEntry(entry(user('x')), fate)).toMatchObject({ state: 'live' });
@@ -116,7 +116,7 @@ describe('outline of a log', () => {
     expect(outlineEntry(entry(user('x')), { ...fate, state: 'archived' })).toMatchObject({ state: 'archived', by: 4 });
   });
 
-  test('the start of a text has at most 160 characters, on one line, and no half character', () => {
+  test('the start of a text is one line of at most 160 characters, without half of a surrogate pair', () => {
     expect(startOf(`a\r\n\tb${' '.repeat(2_000_000)}c`)).toBe('a b');
     expect(startOf('x'.repeat(400))).toHaveLength(160);
     const cut = startOf(`${'x'.repeat(159)}😀`);

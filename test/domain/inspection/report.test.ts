@@ -20,7 +20,7 @@ describe('report of a version', () => {
     archived: 5,
   });
 
-  test('the report compares a version with its parent at the head of the version', () => {
+  test('the report about a version compares it with its parent over the same messages of the log', () => {
     expect(runToEnd(frameReport(next, parent))).toEqual({
       version: 2,
       parent: 1,
@@ -36,17 +36,17 @@ describe('report of a version', () => {
     expect(findNewSummaries(next)).toMatchObject([{ from: 10, to: 12 }]);
   });
 
-  test('a version whose parent is no longer kept is compared with the whole log', () => {
+  test('the report about a version whose parent is no longer stored compares it with the whole log', () => {
     const frame = runToEnd(frameReport(next, undefined));
     expect(frame.evicted).toEqual([{ from: 5, to: 7 }]);
     expect(frame.before).toEqual({ messages: 11, tokens: 900 });
   });
 
-  test('a restored version has no duration, because no compaction made it', () => {
+  test('the report about a restored version has no duration, because no compaction made the version', () => {
     expect(runToEnd(frameReport({ ...next, cause: 'restore' }, parent))).not.toHaveProperty('durationMs');
   });
 
-  test('the cost sums the calls of models, and is absent if code wrote every summary', () => {
+  test('the cost of a version sums the model calls for its summaries, and is absent if no model wrote a summary', () => {
     const usage = { inputTokens: 100, outputTokens: 10, cachedTokens: 60, costMicros: 7 };
     expect(sumCost([{}, { usage }, { usage: { ...usage, cachedTokens: 0 } }])).toEqual({
       microdollars: 14,
@@ -59,7 +59,7 @@ describe('report of a version', () => {
   });
 });
 
-describe('text that a version shows of a range', () => {
+describe('showRange, which shows a range of messages as a version has it', () => {
   const entries = ['kept', 'x'.repeat(200), 'also kept'].map((content, index) => ({
     seq: index + 4,
     message: toolResult('c', content),
@@ -69,7 +69,7 @@ describe('text that a version shows of a range', () => {
     at: 0,
   }));
 
-  test('evicted messages show nothing, masked results a placeholder, and summaries are left out', () => {
+  test('showRange shows nothing for evicted messages, a placeholder for masked results, and leaves summaries out', () => {
     const shown = (...segments: readonly Segment[]) =>
       runToEnd(showRange(version(1, segments), { from: 4, to: 6 }, entries));
     expect(shown(evicted(1, 9))).toBe('');
@@ -78,51 +78,51 @@ describe('text that a version shows of a range', () => {
   });
 });
 
-describe('identifiers of a summary and its sources', () => {
+describe('compareIdentifiers, which finds the identifiers that a summary kept or lost', () => {
   const compare = (contents: readonly string[], text: string, find?: string) =>
     runToEnd(compareIdentifiers({ messages: contents.map((content) => user(content)), from: 11, text, find }));
   const texts = (found: readonly { text: string }[]): string[] => found.map(({ text }) => text).toSorted();
 
-  test('each identifier is kept or lost, with the last message that holds it', () => {
+  test('compareIdentifiers lists each identifier as kept or lost, with the last message that contains it', () => {
     const fates = compare(['order W8732376 of Sofia', 'see src/a.ts', 'order W8732376 again'], 'The order W8732376.');
     expect(fates.kept).toEqual([{ text: 'W8732376', seq: 13 }]);
     expect(texts(fates.lost)).toEqual(['a.ts', 'src/a.ts']);
     expect(fates).toMatchObject({ keptCount: 1, lostCount: 2 });
   });
 
-  test('plain words, capitalized words and joined words are no identifiers', () => {
+  test('compareIdentifiers ignores plain words, capitalized words and hyphenated words', () => {
     const fates = compare(['The customer reads a read-only page, 北京市 too'], '');
     expect(fates.lost).toEqual([]);
   });
 
-  test('an identifier inside a longer name of the summary is kept, and a part of a word is not', () => {
+  test('an identifier counts as kept inside a longer name of the summary, but not as a part of a word', () => {
     expect(texts(compare(['src/a.ts'], 'error at src/a.ts:12').kept)).toEqual(['a.ts', 'src/a.ts']);
     expect(texts(compare(['id 4711'], 'id 47112').lost)).toEqual(['4711']);
     expect(texts(compare(['id 4711'], 'id 94711').lost)).toEqual(['4711']);
   });
 
-  test('a search finds identifiers in any case of their letters, also behind the end of the lists', () => {
+  test('a search for identifiers ignores upper and lower case, and finds identifiers beyond the listed ones', () => {
     const many = Array.from({ length: 500 }, (_, index) => `key_${index}`).join(' ');
     expect(compare([many], '')).toMatchObject({ lostCount: 500, keptCount: 0 });
     expect(compare([many], '').lost).toHaveLength(MAX_LISTED);
     expect(texts(compare([many], '', 'KEY_499').lost)).toEqual(['key_499']);
   });
 
-  test('a search takes a word with the marks around it, and finds words that name nothing', () => {
+  test('a search for identifiers ignores punctuation around the searched word, and also finds words that are not identifiers', () => {
     expect(texts(compare(['order #W8732376 of Sofia'], '', '#W8732376').lost)).toEqual(['W8732376']);
     expect(texts(compare(['order #W8732376 of Sofia'], 'Sofia called', ' sofia,').kept)).toEqual(['Sofia']);
     expect(texts(compare(['她住在北京市'], '', '「北京」').lost)).toEqual(['北京']);
     expect(compare(['order 17'], '', '##')).toMatchObject({ keptCount: 0, lostCount: 0 });
   });
 
-  test('in a text of 100,000 characters, an identifier is kept only if it stands alone', () => {
+  test('in a summary of 100,000 characters, an identifier counts as kept only if it stands alone', () => {
     const long = `${'nothing more to say '.repeat(6_000)} src/a.ts:12 src/b.ts `;
     const fates = compare(['src/a.ts src/b.ts'], long);
     expect(texts(fates.kept)).toEqual(['b.ts', 'src/b.ts']);
     expect(texts(fates.lost)).toEqual(['a.ts', 'src/a.ts']);
   });
 
-  test('results of tools and arguments of calls are sources, too', () => {
+  test('compareIdentifiers also reads tool results and the arguments of tool calls', () => {
     const call = {
       role: 'assistant' as const,
       content: '',

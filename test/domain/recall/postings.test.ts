@@ -8,7 +8,7 @@ function read(postings: Postings, list: number): number[] {
   return items;
 }
 
-test('postings return each list as it was added, without repeated numbers', () => {
+test('a postings list returns its numbers in the order of their addition, without repetitions', () => {
   const added = fc.array(fc.tuple(fc.nat(4), fc.oneof(fc.nat(3), fc.nat(1_000), fc.nat(100_000_000))), {
     maxLength: 400,
   });
@@ -31,7 +31,7 @@ test('postings return each list as it was added, without repeated numbers', () =
   );
 });
 
-test('postings take less than two bytes for each of many near numbers', () => {
+test('a postings list stores each of many nearby numbers in less than two bytes', () => {
   const postings = new Postings();
   postings.open();
   for (let item = 0; item < 1_000_000; item += 10) postings.add(0, item);

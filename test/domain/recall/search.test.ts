@@ -115,7 +115,7 @@ describe('a search of the recall tool', () => {
     expect(recallText(messages[0] as Message)).toBe('a heron');
   });
 
-  test('a recall search ignores earlier calls of recall and their results, however far apart', () => {
+  test('a recall search ignores earlier calls of the recall tool and their results, even if messages lie between call and result', () => {
     const messages = [
       user('a kite'),
       call('c2_0', 'recall', '{"query":"kite"}'),
@@ -164,12 +164,12 @@ describe('a search of the recall tool', () => {
     expect(search('heron', logOf([write])).lines).toEqual([{ seq: 1, text: 'the heron' }]);
   });
 
-  test('a recall search takes a few equal lines of one message, so that other messages stay in view', () => {
+  test('a recall search returns only a few equal lines of one message, so that lines of other messages are found too', () => {
     const dump = Array.from({ length: 500 }, (_, at) => `heron ${at}`).join('\n');
     expect(find('heron', [user('a heron'), user(dump)], { most: 20 })).toEqual([2, 1]);
   });
 
-  test('a recall search ignores a word of many lines if the query has a rarer one', () => {
+  test('a recall search ignores a word that occurs in many lines if the query has a rarer word', () => {
     const messages = Array.from({ length: 2_000 }, (_, at) => user(at % 2 === 0 ? 'the fox' : 'a dog'));
     messages[700] = user('an owl');
     expect(find('the owl', messages)).toEqual([701]);
@@ -194,7 +194,7 @@ describe('a search of the recall tool', () => {
     expect([grown.head, grown.bytesOf(7), grown.bytesOf(61)]).toEqual([60, 40, 0]);
   });
 
-  test('a recall index that begins behind the first message numbers messages as the log does', () => {
+  test('a recall index that starts behind the first message still uses the message numbers of the log', () => {
     const index = new LineIndex(41);
     runToEnd(index.add(logOf(Array.from({ length: 60 }, (_, at) => user(`heron ${at + 1}`))).slice(40)));
     expect(index.head).toBe(60);
@@ -202,7 +202,7 @@ describe('a search of the recall tool', () => {
     expect(matchIn(index, 'heron', { from: 1, to: 9 }).ranked).toEqual([]);
   });
 
-  test('a recall search leaves out a message that is being added meanwhile', () => {
+  test('a recall search leaves out a message that is added while the search runs', () => {
     const index = indexOf(logOf([user('heron')]));
     const [, next] = logOf([user(''), user('heron and more words\n'.repeat(4_000))]);
     const adding = index.add([next as LogEntry]);

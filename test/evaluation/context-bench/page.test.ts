@@ -32,40 +32,40 @@ const results: Results = {
   ],
 };
 
-describe('tables', () => {
-  test('average the points of a family first, then the families', () => {
+describe('tables of the context benchmark', () => {
+  test('the quality table averages the points of each family of recordings first, then the families', () => {
     const chat = [measuredOf({ recall: 0 }), measuredOf({ recall: 0.5 })];
     const { header, rows } = tabulateQuality([...chat, measuredOf({ family: 'coding', recall: 1 })], []);
     expect(rows[0]?.[header.indexOf('recall')]).toBe('62.5');
   });
 
-  test('show a dash for a value that no point has', () => {
+  test('the quality table shows a dash for a value that no point has', () => {
     const { header, rows } = tabulateQuality([measuredOf({})], []);
     expect(rows[0]?.[header.indexOf('rare')]).toBe('–');
     expect(rows[0]?.[header.indexOf('passes')]).toBe('–');
   });
 
-  test('count contexts below 70 % of their budget and contexts that break a guard', () => {
+  test('the quality table counts contexts below 70 % of their budget and contexts that break a guard', () => {
     const { header, rows } = tabulateQuality(results.budgets[0]?.measured ?? [], []);
     const window = rows.find(([name]) => name === 'window');
     expect(window?.[header.indexOf('< 70 %')]).toBe('1');
     expect(window?.[header.indexOf('guards broken')]).toBe('1 (budget)');
   });
 
-  test('show passes per 100 requests and tokens billed per request', () => {
+  test('the quality table shows compaction passes per 100 requests and billed tokens per request', () => {
     const { header, rows } = tabulateQuality(results.budgets[0]?.measured ?? [], results.budgets[0]?.live ?? []);
     expect(rows[0]?.[header.indexOf('passes')]).toBe('8.0');
     expect(rows[0]?.[header.indexOf('billed')]).toBe('200');
   });
 
-  test('show kept facts of 100, in all and by kind', () => {
+  test('the table of planted facts shows how many of 100 facts were kept, in total and by kind', () => {
     const { header, rows } = tabulatePlanted(results.planted);
     expect(rows).toHaveLength(1);
     const of = (name: string) => rows[0]?.[header.indexOf(name)];
     expect([of('all'), of('implicit wish'), of('fact from the user')]).toEqual(['50', '25', '75']);
   });
 
-  test('have as many cells in each row as in the header', () => {
+  test('each table row has as many cells as the table header', () => {
     const table = tabulateQuality(results.budgets[0]?.measured ?? [], []);
     for (const row of table.rows) expect(row).toHaveLength(table.header.length);
     expect(toMarkdown(table).split('\n')).toHaveLength(table.rows.length + 2);
@@ -79,7 +79,7 @@ describe('tables', () => {
   });
 });
 
-test('the report has the tables of the page and a bar for each row', () => {
+test('the HTML report of the benchmark has the same tables as the page, and a bar for each row', () => {
   const document = readMarkup(writeReport(results.conversations, results.budgets, results.planted));
   const cells = results.budgets.flatMap(({ measured, live }) => [
     ...tabulateQuality(measured, live).rows,
@@ -99,7 +99,7 @@ test('the report has the tables of the page and a bar for each row', () => {
   ]);
 });
 
-test('bars grow with their shares and never go below zero', () => {
+test('bars of a text chart grow with their shares and have at least length zero', () => {
   const bars = drawBars([
     { name: 'a', share: 1 },
     { name: 'bb', share: 0.5 },
@@ -110,10 +110,10 @@ test('bars grow with their shares and never go below zero', () => {
   expect(bars.map((bar) => bar.split(' ').at(-1))).toEqual(['100', '50', '-20', '–']);
 });
 
-describe('the page', () => {
+describe('the Markdown page of the context benchmark', () => {
   const page = writePage(results);
 
-  test('has a section for each budget, the recorded summaries, the planted facts and the limits', () => {
+  test('the benchmark page has a section for each budget, the recorded summaries, the planted facts and the limits', () => {
     expect(page.split('\n').filter((line) => line.startsWith('## '))).toEqual([
       '## Method',
       '## Budget: 20 % of the source',
@@ -124,20 +124,20 @@ describe('the page', () => {
     ]);
   });
 
-  test('explains each column of its tables', () => {
+  test('the benchmark page explains each column of its tables', () => {
     const { header } = tabulateQuality([], []);
     for (const column of header.slice(2)) expect(page).toContain(`| ${column} |`);
   });
 
-  test('is the same for the same results', () => {
+  test('the benchmark page is the same for the same results', () => {
     expect(writePage(results)).toBe(page);
   });
 
-  test('says that presence is not understanding', () => {
+  test('the benchmark page says that presence is not understanding', () => {
     expect(page).toContain('Presence is not understanding');
   });
 
-  test('keeps the rules of the prose check', () => {
+  test('the benchmark page passes the prose check', () => {
     const sentences = readMarkdown(page).flatMap(({ text }) => splitSentences(text));
     expect(sentences.length).toBeGreaterThan(10);
     expect(
@@ -145,7 +145,7 @@ describe('the page', () => {
     ).toEqual([]);
   });
 
-  test('has no section of figures for recordings without summaries', () => {
+  test('the benchmark page says so if the recordings contain no model summaries', () => {
     expect(writePage({ ...results, recorded: [] })).toContain('hold no summaries of models');
   });
 });

@@ -11,32 +11,38 @@ const source: Message[] = [
 const seeds = Array.from({ length: 30 }, (_, seed) => seed);
 
 describe('planted facts', () => {
-  test('are one of each kind, the same in each run, and named differently for each seed', () => {
+  test('writeFacts writes one planted fact of each kind, the same in each run and other names for each seed', () => {
     expect(writeFacts(3).map(({ kind }) => kind)).toEqual(FACT_KINDS);
     expect(writeFacts(3)).toEqual(writeFacts(3));
     const rules = seeds.map((seed) => writeFacts(seed)[0]?.text);
     expect(new Set(rules).size).toBe(seeds.length);
   });
 
-  test.each(seeds)('hold their own keys and no placeholder, and are absent before (seed %i)', (seed) => {
-    for (const fact of writeFacts(seed)) {
-      expect(fact.text).not.toMatch(/\{\w+\}/);
-      expect({ fact, isKept: isKept(fact.text, fact) }).toEqual({ fact, isKept: true });
-      expect(isKept(renderMessages(source), fact)).toBe(false);
-    }
-  });
+  test.each(seeds)(
+    'each planted fact contains its own keys and no placeholder, and the conversation does not contain it before (seed %i)',
+    (seed) => {
+      for (const fact of writeFacts(seed)) {
+        expect(fact.text).not.toMatch(/\{\w+\}/);
+        expect({ fact, isKept: isKept(fact.text, fact) }).toEqual({ fact, isKept: true });
+        expect(isKept(renderMessages(source), fact)).toBe(false);
+      }
+    },
+  );
 
-  test.each(seeds)('are all in the conversation, whose rounds stay whole (seed %i)', (seed) => {
-    const facts = writeFacts(seed);
-    const planted = plantFacts(source, facts);
-    const text = renderMessages(planted);
-    for (const fact of facts) expect(isKept(text, fact)).toBe(true);
-    planted.forEach(({ role }, index) => {
-      if (role === 'tool') expect(planted[index - 1]?.toolCalls).toHaveLength(1);
-    });
-  });
+  test.each(seeds)(
+    'plantFacts puts all facts into the conversation without splitting tool rounds (seed %i)',
+    (seed) => {
+      const facts = writeFacts(seed);
+      const planted = plantFacts(source, facts);
+      const text = renderMessages(planted);
+      for (const fact of facts) expect(isKept(text, fact)).toBe(true);
+      planted.forEach(({ role }, index) => {
+        if (role === 'tool') expect(planted[index - 1]?.toolCalls).toHaveLength(1);
+      });
+    },
+  );
 
-  test('count as lost if their keys stand far apart', () => {
+  test('a planted fact counts as lost if its keys stand far apart', () => {
     const fact = { kind: 'implicit wish', role: 'user', text: '', keys: ['phone', 'walls'] } as const;
     expect(isKept('phone and walls', fact)).toBe(true);
     expect(isKept(`phone ${'x '.repeat(200)} walls`, fact)).toBe(false);

@@ -24,14 +24,17 @@ const { rows: others, missing } = await loadOtherSystems();
 const rows: readonly Row[] = [...BASELINES, ...LADDERS, ...others];
 
 describe('rows of the context benchmark', () => {
-  test.each(rows.map((row) => [row.name, row] as const))('%s fits the budget with whole rounds', async (_, row) => {
-    const measured = await measureRow(row, bench, maxTokens);
-    expect(measured?.fill).toBeGreaterThan(0);
-    expect(measured?.broken).not.toContain('budget');
-    expect(measured?.broken).not.toContain('rounds');
-  });
+  test.each(rows.map((row) => [row.name, row] as const))(
+    'the benchmark row %s produces a context within the budget, with whole tool rounds',
+    async (_, row) => {
+      const measured = await measureRow(row, bench, maxTokens);
+      expect(measured?.fill).toBeGreaterThan(0);
+      expect(measured?.broken).not.toContain('budget');
+      expect(measured?.broken).not.toContain('rounds');
+    },
+  );
 
-  test('the oracle holds what the agent used, and a window of the newest rounds holds less', async () => {
+  test('the context of the benchmark row `oracle` contains everything that the agent used later, and the row `window` contains less', async () => {
     const recallOf = async (name: string) =>
       (await measureRow(rows.find((row) => row.name === name) as Row, bench, maxTokens))?.recall ?? 0;
     expect(await recallOf('oracle')).toBe(1);
@@ -39,7 +42,7 @@ describe('rows of the context benchmark', () => {
   });
 
   test.skipIf(missing.length > 0)(
-    'other systems leave messages alone that fit (skipped without their packages)',
+    'other compaction systems do not change messages that fit the budget (skipped without their packages)',
     async () => {
       for (const { name, compact } of others) {
         if (name.includes('summarization')) continue;
@@ -50,28 +53,28 @@ describe('rows of the context benchmark', () => {
   );
 });
 
-describe('budgets', () => {
-  test('below 1 are shares of the source, others are tokens for long sources only', () => {
+describe('budgets of the context benchmark', () => {
+  test('a benchmark budget below 1 is a share of the source, and a larger budget is in tokens and applies to long sources only', () => {
     expect(maxTokensOf(0.2, 1_234)).toBe(246);
     expect(maxTokensOf(2_000, 20_000)).toBe(2_000);
     expect(maxTokensOf(2_000, 19_999)).toBeUndefined();
   });
 
-  test('are filled with the largest number that passes', async () => {
+  test('findLargest returns the largest number that passes a check', async () => {
     const largest = (most: number, limit: number) => findLargest(most, async (value) => value <= limit);
     expect(await Promise.all([largest(10, 7), largest(10, 20), largest(10, -1)])).toEqual([7, 10, -1]);
   });
 });
 
-describe('live runs', () => {
-  test('bill a shared beginning at the price of the cache, and the rest as written', () => {
+describe('live runs of the context benchmark, which replay a whole conversation', () => {
+  test('billRequest counts the start that a request shares with the previous request at the cache price, and the rest as written', () => {
     const [a, b, c] = [user('first message'), says('second message'), user('third message')];
     expect(billRequest([a, b], [])).toBeCloseTo(1.25 * sumTokens([a, b]));
     expect(billRequest([a, b, c], [a, b])).toBeCloseTo(0.1 * sumTokens([a, b]) + 1.25 * tokensOf(c));
     expect(billRequest([b, c], [a, b])).toBeCloseTo(1.25 * sumTokens([b, c]));
   });
 
-  test('compact a conversation only when its context reaches twice the budget', async () => {
+  test('a live run compacts a conversation only when its context reaches twice the budget', async () => {
     const window = BASELINES.find(({ name }) => name === 'window') as Row;
     const all = sumTokens(messages);
     expect(await playLive(window, recording, all)).toMatchObject({ passes: 0 });
@@ -80,11 +83,11 @@ describe('live runs', () => {
     expect(small?.requests).toBe(messages.filter(({ role }) => role === 'assistant').length);
   });
 
-  test('have no figures for a row that makes a plain text', async () => {
+  test('a live run returns no figures for a benchmark row that produces plain text', async () => {
     expect(await playLive(BASELINES.find(({ name }) => name === 'oracle') as Row, recording, 100)).toBeUndefined();
   });
 
-  test('count the passes of turnfold as workers would run them', async () => {
+  test('a live run counts the compaction passes of turnfold as workers would run them', async () => {
     const ladder = LADDERS.find(({ name }) => name === 'turnfold') as Row;
     const figures = await playLive(ladder, recording, 2_000);
     expect(figures?.passes).toBeGreaterThan(0);

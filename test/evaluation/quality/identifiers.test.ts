@@ -24,21 +24,21 @@ describe('identifiers of a text', () => {
     ['dotted', 'see os.environ', 'os.environ'],
     ['number', 'costs $1,250.50 in all', '$1,250.50'],
     ['number', 'port 8080', '8080'],
-  ])('finds a %s in "%s"', (kind, text, identifier) => {
+  ])('findIdentifiers finds an identifier of the kind %s in "%s"', (kind, text, identifier) => {
     expect(findIdentifiers(text).get(identifier)).toBe(kind);
   });
 
-  test('leaves out words, short numbers and texts of less than three characters', () => {
+  test('findIdentifiers leaves out words, short numbers and texts of less than three characters', () => {
     expect([...findIdentifiers('the result has 12 rows of a_ and 7 columns').keys()]).toEqual([]);
   });
 
-  test('gives a text of two kinds the kind that is listed first', () => {
+  test('findIdentifiers gives a text of two kinds the kind that is listed first', () => {
     expect(findIdentifiers('lib/setup.py').get('lib/setup.py')).toBe('path');
   });
 });
 
 describe('identifiers of a call', () => {
-  test('reads arguments in lists and objects under their nearest name', () => {
+  test('readLeaves lists values in nested lists and objects under the nearest argument name', () => {
     expect(readLeaves(callOf({ a: [{ b: 'x' }, 'y'], c: null, d: 3 }))).toEqual([
       { key: 'b', value: 'x' },
       { key: 'a', value: 'y' },
@@ -46,21 +46,21 @@ describe('identifiers of a call', () => {
     ]);
   });
 
-  test('reads arguments that are not JSON as one leaf', () => {
+  test('readLeaves returns arguments that are not JSON as one value', () => {
     expect(readLeaves({ id: 'c1', name: 'sh', arguments: 'ls -l' })).toEqual([{ key: '_raw', value: 'ls -l' }]);
   });
 
-  test('counts a short whole value as an identifier', () => {
+  test('findCallIdentifiers counts a short whole argument value as an identifier', () => {
     const found = findCallIdentifiers(callOf({ passenger: 'Sofia Silva', bags: '2', insured: 'yes' }));
     expect([...found]).toEqual([['Sofia Silva', 'value']]);
   });
 
-  test('never counts prose or code as a whole value', () => {
+  test('findCallIdentifiers never counts prose or code as a whole value', () => {
     expect([...findCallIdentifiers(callOf({ command: 'make all', content: 'hello' })).keys()]).toEqual([]);
   });
 });
 
-test('finds plain words of five letters that are no part of an identifier', () => {
+test('findPlainWords finds words of five or more letters that are not part of an identifier', () => {
   expect([...findPlainWords('Please delete branch feature/login and other_branch soon, without backup')]).toEqual([
     'delete',
     'branch',

@@ -8,51 +8,51 @@ import { pointOf, round, says, user } from './conversation.ts';
 const textsOf = (before: readonly Message[], after: readonly Message[]): string[] =>
   pointOf(before, after).needles.map(({ text }) => text);
 
-describe('needles', () => {
+describe('needles: identifiers that the agent uses after the cut and that a message before the cut contains', () => {
   const before = [user('fix the parser'), ...round({ path: 'src/parser' }, 'def parse_header(line): pass')];
 
-  test('are what the agent uses after the cut and a message before the cut holds', () => {
+  test('a needle is an identifier that the agent uses after the cut and that a message before the cut contains', () => {
     expect(textsOf(before, round({ path: 'src/parser' }, 'ok'))).toEqual(['src/parser']);
     expect(textsOf(before, [says('parse_header is fixed')])).toEqual(['parse_header']);
   });
 
-  test('leave out identifiers that only messages after the cut hold', () => {
+  test('an identifier that only messages after the cut contain is not a needle', () => {
     expect(textsOf(before, round({ path: 'src/lexer' }, 'ok'))).toEqual([]);
   });
 
-  test('leave out identifiers that a message after the cut brings before their use', () => {
+  test('an identifier that a user or tool mentions after the cut, before the agent uses it, is not a needle', () => {
     expect(textsOf(before, [user('look at src/parser again'), says('src/parser is open')])).toEqual([]);
   });
 
-  test('leave out identifiers that users or results mention but the agent never uses', () => {
+  test('an identifier that users or results mention but the agent never uses is not a needle', () => {
     expect(textsOf(before, [user('is parse_header right?'), says('yes')])).toEqual([]);
   });
 
-  test('leave out identifiers of the system prompt and names of tools', () => {
+  test('an identifier of the system prompt or the name of a tool is not a needle', () => {
     const system: Message = { role: 'system', content: 'Never touch src/parser.' };
     expect(textsOf([system, ...before], round({ path: 'src/parser' }, 'ok'))).toEqual([]);
     const tool = [...before, user('read_file failed'), ...round({ path: 'x' }, 'ok', 'read_file')];
     expect(textsOf(tool, [says('I call read_file')])).toEqual([]);
   });
 
-  test('leave out parts of longer names of the source', () => {
+  test('a part of a longer name in the source is not a needle', () => {
     expect(textsOf([user('see old_parse_header')], [says('call parse_header')])).toEqual([]);
   });
 
-  test('count uses in the next 40 messages only', () => {
+  test('a needle is used by the agent within 40 messages after the cut', () => {
     const filler = (count: number): Message[] => Array.from({ length: count }, () => says('next'));
     expect(textsOf(before, [...filler(39), says('src/parser')])).toEqual(['src/parser']);
     expect(textsOf(before, [...filler(40), says('src/parser')])).toEqual([]);
   });
 
-  test('say where they stand: user text, arguments, age, and number of messages', () => {
+  test('a needle records where it occurs: in user text or arguments, its age, and its number of messages', () => {
     const source = [user('order #W100 is late'), says('#W100 is on its way'), says('x'.repeat(200))];
     const [needle] = pointOf(source, round({ order: '#W100' }, 'ok')).needles;
     expect(needle).toMatchObject({ text: '#W100', kind: 'code', isFromUser: true, isInArgument: true, messages: 2 });
     expect(needle?.age).toBeGreaterThan(0.8);
   });
 
-  test('include words that the vocabulary calls rare, and no others', () => {
+  test('a plain word is a needle only if the vocabulary marks this word as rare', () => {
     const messages = [user('the turbine overheats'), says('the turbine is checked')];
     const isRareWord = (word: string): boolean => word === 'turbine';
     expect(findNeedles(messages, 1, { isCommon: () => false, isRareWord })).toMatchObject([
@@ -62,14 +62,14 @@ describe('needles', () => {
   });
 });
 
-describe('the corpus', () => {
+describe('the corpus of recordings, which knows common identifiers', () => {
   const recordings = Array.from({ length: 10 }, (_, index): Recording => {
     const own = `order_${index}`;
     const messages = [user(`${own} of basic_economy`), says(`${own} in basic_economy`)];
     return { id: `r${index}`, group: 'airline', messages };
   });
 
-  test('takes identifiers of more than a fifth of a group as common, so that they are no needles', () => {
+  test('the corpus marks identifiers in more than a fifth of a group as common, so that they are no needles', () => {
     const corpus = new Corpus(recordings);
     expect(corpus.isCommon('basic_economy', 'airline')).toBe(true);
     expect(corpus.isCommon('order_3', 'airline')).toBe(false);
@@ -77,19 +77,19 @@ describe('the corpus', () => {
     expect(point.needles.map(({ text }) => text)).toEqual(['order_3']);
   });
 
-  test('judges a small group by all recordings together', () => {
+  test('the corpus judges identifiers of a small group by all recordings together', () => {
     const corpus = new Corpus([...recordings, { id: 'x', group: 'other', messages: [user('zeta_one')] }]);
     expect(corpus.isCommon('basic_economy', 'other')).toBe(true);
   });
 
-  test('calls nothing common when it has too few recordings', () => {
+  test('the corpus marks no identifier as common if it has too few recordings', () => {
     const corpus = new Corpus(recordings.slice(0, 3));
     expect(corpus.isCommon('basic_economy', 'airline')).toBe(false);
   });
 });
 
-describe('controls', () => {
-  test('are unused identifiers of the same kind in as many messages', () => {
+describe('controls: identifiers like the needles that the agent does not use', () => {
+  test('each control is an unused identifier of the same kind as a needle and in as many messages', () => {
     const before = [user('files src/a and src/b, names left_one and right_one'), says('src/c is new')];
     const { needles, controls } = pointOf(before, [says('open src/a, not src/d')]);
     expect(needles.map(({ text }) => text)).toEqual(['src/a']);
@@ -97,13 +97,13 @@ describe('controls', () => {
     expect(controls).toHaveLength(1);
   });
 
-  test('never hold what the agent uses later, even beyond the horizon', () => {
+  test('an identifier that the agent uses later is never a control, even if the use comes after the counted 40 messages', () => {
     const before = [user('files src/a and src/b')];
     const filler = Array.from({ length: 45 }, () => says('next'));
     expect(pointOf(before, [says('src/a'), ...filler, says('src/b')]).controls).toEqual([]);
   });
 
-  test('are the same in each run', () => {
+  test('the choice of controls is the same in each run', () => {
     const names = Array.from({ length: 30 }, (_, index) => `name_${index}`);
     const choose = () => pointOf([user(names.join(' '))], [says('name_1 name_2 name_3')]).controls;
     expect(choose()).toHaveLength(3);

@@ -14,19 +14,19 @@ const point = pointOf(before, [
 ]);
 const scorer = new QualityScorer(point);
 
-describe('score', () => {
-  test('gives the whole source full recall and no selectivity', () => {
+describe('the quality score of a context', () => {
+  test('the quality score of the whole source is full recall without selectivity', () => {
     const score = scorer.score(point.sourceText);
     expect(score).toMatchObject({ recall: 1, rare: 1, inArguments: 1, anchored: 1, userWords: 1, invented: 0 });
     expect(score.selectivity).toBe(0);
   });
 
-  test('gives an empty context nothing', () => {
+  test('the quality score of an empty context is zero', () => {
     const score = scorer.score('');
     expect(score).toMatchObject({ recall: 0, anchored: 0, userWords: 0, selectivity: 0, density: 0, invented: 0 });
   });
 
-  test('rewards a context that keeps what is used and leaves out similar identifiers', () => {
+  test('the quality score rewards a context that keeps used identifiers and leaves out similar unused ones', () => {
     const score = scorer.score(
       'cart: discount computed in apply_discount of src/cart.py, rate 0.125, customer cust_881',
     );
@@ -34,15 +34,15 @@ describe('score', () => {
     expect(score.selectivity).toBe(1);
   });
 
-  test('punishes a context that keeps only what is never used again', () => {
+  test('the quality score is negative in selectivity for a context that keeps only identifiers that are never used again', () => {
     expect(scorer.score('tax is in apply_tax of src/tax.py, rate 0.190').selectivity).toBeLessThan(0);
   });
 
-  test('does not find an identifier inside a longer word', () => {
+  test('the quality score does not count an identifier inside a longer word', () => {
     expect(scorer.score('cust_8812').recall).toBe(0);
   });
 
-  test('has no value for a kind of needle that the point lacks', () => {
+  test('the quality score has no value for a kind of needle that the conversation lacks', () => {
     const talk = pointOf([user('name_one is lost')], [says('name_one is found')]);
     expect(new QualityScorer(talk).score('name_one')).toMatchObject({
       inArguments: undefined,
@@ -50,7 +50,7 @@ describe('score', () => {
     });
   });
 
-  test('counts as anchored only what stands beside words of the source', () => {
+  test('the quality score counts an identifier as anchored only beside words of the source', () => {
     const bare = scorer.score('apply_discount src/cart.py cust_881');
     const told = scorer.score('the discount is computed in apply_discount');
     expect(bare.recall).toBeGreaterThan(0);
@@ -58,12 +58,12 @@ describe('score', () => {
     expect(told.anchored).toBeGreaterThan(0);
   });
 
-  test('counts identifiers that the source does not hold', () => {
+  test('the quality score reports the share of identifiers that the source does not contain', () => {
     expect(scorer.score('apply_discount and apply_coupon').invented).toBe(0.5);
   });
 });
 
-describe('guards', () => {
+describe('guards, which reject a context that would score well without being useful', () => {
   const guardsOf = (context: string | typeof before, maxTokens = 100) => {
     const text = typeof context === 'string' ? context : renderMessages(context);
     const messages = typeof context === 'string' ? [] : context;
@@ -71,24 +71,24 @@ describe('guards', () => {
     return findBrokenGuards({ score: scorer.score(text), sourceDensity, tokens: 50, maxTokens, messages });
   };
 
-  test('accept the source', () => {
+  test('the guards accept the source itself as a context', () => {
     expect(guardsOf(before)).toEqual([]);
   });
 
-  test('refuse a list of identifiers', () => {
+  test('the guards refuse a bare list of identifiers', () => {
     expect(guardsOf('apply_discount src/cart.py cust_881 0.125')).toEqual(['anchored', 'density']);
   });
 
-  test('refuse a context above its budget', () => {
+  test('the guards refuse a context above its budget', () => {
     expect(guardsOf(before, 49)).toEqual(['budget']);
   });
 
-  test('refuse a call without its result, and a result without its call', () => {
+  test('the guards refuse a call without its result, and a result without its call', () => {
     expect(guardsOf(before.slice(0, 2))).toContain('rounds');
     expect(guardsOf(before.slice(2))).toContain('rounds');
   });
 
-  test('refuse invented identifiers', () => {
+  test('the guards refuse invented identifiers', () => {
     expect(guardsOf('the discount is computed in apply_discount of the file src/other.py')).toContain('invented');
   });
 });

@@ -17,7 +17,7 @@ const recordings = readConversationFiles()
 const corpus = new Corpus(recordings);
 
 describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
-  test('each cut of a recording keeps its rounds whole, and its source answers every question', () => {
+  test('each cut of a recorded conversation keeps tool rounds whole, and the source before the cut contains every needle', () => {
     let points = 0;
     for (const recording of recordings) {
       const { messages } = recording;

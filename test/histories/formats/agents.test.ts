@@ -12,7 +12,7 @@ function entry(id: string, parentId: string | null, message: object): object {
   return { type: 'message', id, parentId, timestamp: 't', message };
 }
 
-test('reads the newest branch of a session of pi', () => {
+test('an import of a pi session reads the newest branch', () => {
   const call = { type: 'toolCall', id: 'c1', name: 'bash', arguments: { command: 'ls' } };
   const [read] = readLines(
     { type: 'session', version: 3, id: 'pi-1', timestamp: 't', cwd: '/' },
@@ -45,7 +45,7 @@ test('reads the newest branch of a session of pi', () => {
   ]);
 });
 
-test('reads an exported session of opencode', () => {
+test('an import reads an exported opencode session', () => {
   const state = { status: 'completed', input: { command: 'ls' }, output: 'a.ts', title: 'ls', metadata: {}, time: {} };
   const [read] = readDocument({
     info: { id: 'ses_1', title: 'List' },
@@ -69,7 +69,7 @@ test('reads an exported session of opencode', () => {
   expect(outline(read?.messages ?? [])).toEqual(CALLED);
 });
 
-test('keeps the pictures of a result of opencode, and leaves out messages that were taken back', () => {
+test('an import of an opencode session keeps pictures of tool results, and leaves out messages that the user took back', () => {
   const attachments = [{ type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' }];
   const state = { status: 'completed', input: { path: 'a.png' }, output: 'Read.', attachments };
   const user = (id: string, text: string): object => ({ info: { id, role: 'user' }, parts: [{ type: 'text', text }] });
@@ -117,7 +117,7 @@ const GEMINI_MESSAGES = [
   { id: '4', type: 'gemini', content: [{ text: 'Done.' }] },
 ];
 
-test('reads a session of Gemini CLI as one document, and as lines', () => {
+test('an import reads a Gemini CLI session as one JSON document and as JSON lines', () => {
   const facts = { sessionId: 'g-1', projectHash: 'h', startTime: 't' };
   const [whole] = readDocument({ ...facts, messages: GEMINI_MESSAGES });
   const [lines] = readLines(
@@ -134,7 +134,7 @@ test('reads a session of Gemini CLI as one document, and as lines', () => {
   }
 });
 
-test('reads the contents of a request to Gemini, whose calls may have no ids', () => {
+test('an import reads the contents of a Gemini request, even if its calls have no ids', () => {
   const { id: _id, ...call } = GEMINI_CALL;
   const [read] = readDocument({
     systemInstruction: { parts: [{ text: 'Be brief.' }] },
@@ -149,12 +149,14 @@ test('reads the contents of a request to Gemini, whose calls may have no ids', (
   expect(outline(read?.messages ?? [])).toEqual([{ role: 'system', content: 'Be brief.' }, ...named]);
 });
 
-test('refuses a part of Gemini that is not known, with its path', () => {
+test('an import refuses an unknown part of a Gemini request with the path of the part', () => {
   const contents = [{ role: 'user', parts: [{ hologram: {} }] }];
-  expect(() => readDocument({ contents })).toThrow('contents[0].parts[0]: parts with hologram are not known');
+  expect(() => readDocument({ contents })).toThrow(
+    'contents[0].parts[0]: turnfold does not know a part with these keys: hologram',
+  );
 });
 
-test('reads each session of a chat history of aider', () => {
+test('an import reads each session in a chat history of aider', () => {
   const text = [
     '# aider chat started at 2026-01-02 03:04:05',
     '> Aider v1',

@@ -59,7 +59,7 @@ const SESSION = [
   { type: 'summary', summary: 'Build', leafUuid: 'u9' },
 ];
 
-test('merges the records of one answer, and places each result behind its call', () => {
+test('an import of a Claude Code session merges the records of one answer, and puts each result behind its call', () => {
   const [read] = readLines(...SESSION);
   expect(read).toMatchObject({ format: 'claude-code', id: 's-1' });
   expect(outline(read?.messages ?? [])).toEqual([
@@ -79,7 +79,7 @@ test('merges the records of one answer, and places each result behind its call',
   ]);
 });
 
-test('keeps the thinking of an answer', () => {
+test('an import of a Claude Code session keeps the thinking of an answer', () => {
   const [read] = readLines(...SESSION);
   expect(read?.messages[1]?.raw).toMatchObject({
     format: 'anthropic',
@@ -87,7 +87,7 @@ test('keeps the thinking of an answer', () => {
   });
 });
 
-test('notes each kind of record that is left out once, with its count and its first line', () => {
+test('an import of a Claude Code session notes each kind of left-out record once, with its count and its first line', () => {
   const [read] = readLines(...SESSION);
   const left = read?.notes.map(({ at, what, count = 1 }) => `${at} ${count} ${what.replace(/ are .*/, '')}`);
   expect(left).toEqual(
@@ -106,7 +106,7 @@ test('notes each kind of record that is left out once, with its count and its fi
   );
 });
 
-test('keeps the summary with which a continued session begins', () => {
+test('an import of a continued Claude Code session keeps the summary at its start', () => {
   const [read] = readLines(
     record('user', { role: 'user', content: 'The story so far.' }, { isCompactSummary: true }),
     answer('m1', { type: 'text', text: 'Go on.' }),
@@ -114,7 +114,7 @@ test('keeps the summary with which a continued session begins', () => {
   expect(read?.messages.map(({ content }) => content)).toEqual(['The story so far.', 'Go on.']);
 });
 
-test('keeps pictures of users and of results', () => {
+test('an import of a Claude Code session keeps the pictures of user messages and tool results', () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } };
   const [read] = readLines(
     record('user', { role: 'user', content: [{ type: 'text', text: 'See.' }, image] }),
@@ -124,7 +124,7 @@ test('keeps pictures of users and of results', () => {
   expect(read?.messages.map(({ parts }) => parts?.length)).toEqual([2, undefined, 1]);
 });
 
-test('refuses a content block that is not known, with its line', () => {
+test('an import of a Claude Code session refuses an unknown content block and names its line', () => {
   expect(() => readLines(record('user', { role: 'user', content: [{ type: 'hologram' }] }))).toThrow(
     /^line 1\.content\[0\]\.type: parts of type hologram are not known/,
   );

@@ -8,7 +8,7 @@ function call(...ids: readonly string[]): object {
   return { role: 'assistant', content: uses, modelInfo: { modelId: 'm' }, metrics: {} };
 }
 
-test('reads the texts with which Cline answers native calls as the results of these calls', () => {
+test('an import of a Cline task reads a user text that answers a native tool call as the result of this call', () => {
   const notRun = 'Tool [read_file] was not executed because a tool has already been used in this message.';
   const [read] = readDocument([
     TASK,
@@ -34,7 +34,7 @@ test('reads the texts with which Cline answers native calls as the results of th
   ]);
 });
 
-test('leaves a text that answers no call, and a call with a result, as they are', () => {
+test('an import of a Cline task does not change a text that answers no call, or a call that has a result', () => {
   const [read] = readDocument([
     TASK,
     call('c1'),
@@ -52,7 +52,7 @@ test('leaves a text that answers no call, and a call with a result, as they are'
   ]);
 });
 
-test('reads a session of newer versions, with its system prompt and its files', () => {
+test('an import reads a session of newer Cline versions with its system prompt and its files', () => {
   const [read] = readDocument({
     version: 1,
     sessionId: 's-1',
@@ -80,7 +80,7 @@ test('reads a session of newer versions, with its system prompt and its files', 
   ]);
 });
 
-test('leaves out the summaries and marks of Roo Code whose messages are in the file', () => {
+test('an import of a Roo Code task leaves out summaries and truncation marks if the messages behind them are in the file', () => {
   const [read] = readDocument([
     { ...TASK, condenseParent: 'k1' },
     {

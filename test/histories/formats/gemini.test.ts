@@ -28,13 +28,13 @@ function called(id: string, path: string, result: unknown = [answer('c1', 'A'), 
 
 const ANSWER = { id: 'm1', type: 'gemini', content: '', toolCalls: [called('c1', 'a'), called('c2', 'b')] };
 
-test('gives each call its own result, if the record has those of the calls beside it', () => {
+test('an import of a Gemini CLI session gives each call its own result, even if each call’s record contains all results of the answer', () => {
   const [read] = readLines(FACTS, USER, ANSWER);
   expect(outline(read?.messages ?? [])).toEqual(LOOKED);
   expect(read?.notes).toEqual([]);
 });
 
-test('keeps a result that is a text or one part', () => {
+test('an import of a Gemini CLI session keeps a tool result that is a text or a single part', () => {
   const toolCalls = [called('c1', 'a', 'A'), called('c2', 'b', answer('c2', 'B'))];
   const [read] = readLines(FACTS, USER, { ...ANSWER, toolCalls });
   expect(outline(read?.messages ?? [])).toEqual(LOOKED);
@@ -44,7 +44,7 @@ const CALLS = ['a', 'b'].map((path, index) => ({
   functionCall: { id: `c${index + 1}`, name: 'read', args: { path } },
 }));
 
-test('reads a call once that stands in the content, too, and its result', () => {
+test('an import of a Gemini CLI session reads a call and its result once, even if the message content repeats them', () => {
   const thought = { text: 'Hm', thought: true };
   const content = [thought, ...CALLS];
   const [read] = readLines(
@@ -66,7 +66,7 @@ test('reads a call once that stands in the content, too, and its result', () => 
   ]);
 });
 
-test('keeps the messages that a later list of all messages repeats, masks, replaces by a summary, or adds', () => {
+test('an import of a Gemini CLI session keeps messages that a later message list repeats, masks or summarizes, and reads added ones', () => {
   const summary = { id: 's1', type: 'user', content: '<state_snapshot>' };
   const masked = { ...ANSWER, toolCalls: [called('c1', 'a', 'masked'), called('c2', 'b', 'masked')] };
   const next = { id: 'u3', type: 'user', content: 'Next.' };
@@ -87,12 +87,12 @@ test('keeps the messages that a later list of all messages repeats, masks, repla
   ]);
 });
 
-test('keeps a message that a record of another type names', () => {
+test('an import of a Gemini CLI session keeps a message that a record of another type mentions', () => {
   const [read] = readLines(FACTS, USER, ANSWER, { type: 'message_update', id: 'm1', tokens: { input: 1 } });
   expect(outline(read?.messages ?? [])).toEqual(LOOKED);
 });
 
-test('reads a request on each line as a conversation, and refuses a line without contents', () => {
+test('an import reads each line with a Gemini request as one conversation, and refuses a line without `contents`', () => {
   const request = (text: string): object => ({
     systemInstruction: { parts: [{ text: 'Be brief.' }] },
     contents: [{ role: 'user', parts: [{ text }] }],

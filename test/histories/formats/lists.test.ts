@@ -43,13 +43,13 @@ test.each([
   ['the state of a graph', { values: { messages: LANGCHAIN }, next: [] }],
   ['a checkpoint', { v: 1, channel_values: { messages: LC } }],
   ['the states of a graph', [{ values: { messages: LANGCHAIN } }, { values: { messages: LANGCHAIN.slice(0, 1) } }]],
-])('reads LangChain messages of %s', (_name, document) => {
+])('an import reads LangChain messages of %s', (_name, document) => {
   const read = readDocument(document);
   expect(read.map(({ format }) => format)).toEqual(['langchain']);
   expect(outline(read[0]?.messages ?? [])).toEqual(CALLED);
 });
 
-test('reads calls that an old LangChain keeps among other fields', () => {
+test('an import reads the tool calls of old LangChain versions from `additional_kwargs`', () => {
   const call = { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Graz"}' } };
   const [read] = readDocument([
     LANGCHAIN[0],
@@ -79,13 +79,13 @@ test.each([
     { environment: 'swe', trajectory: [], history: CHAT.map((message) => ({ ...message, agent: 'main' })) },
     undefined,
   ],
-])('reads OpenAI messages of %s', (_name, document, id) => {
+])('an import reads OpenAI messages of %s', (_name, document, id) => {
   const [read] = readDocument(document);
   expect(read).toMatchObject({ format: 'openai-chat', id });
   expect(outline(read?.messages ?? [])).toEqual(CALLED);
 });
 
-test('reads each conversation of a file that has several', () => {
+test('an import of a file with several conversations reads each conversation', () => {
   const read = readDocument([
     { task_id: 1, traj: CHAT },
     { task_id: 2, traj: CHAT.slice(3) },
@@ -96,7 +96,7 @@ test('reads each conversation of a file that has several', () => {
   ]);
 });
 
-test('reads the system prompt and the messages of a request to Anthropic', () => {
+test('an import reads the system prompt and the messages of an Anthropic request', () => {
   const [read] = readDocument({
     model: 'claude',
     system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
@@ -117,7 +117,7 @@ test('reads the system prompt and the messages of a request to Anthropic', () =>
   expect(outline(read?.messages ?? [])).toEqual([{ role: 'system', content: 'Be brief.' }, ...CALLED]);
 });
 
-test('reads a task of Cline', () => {
+test('an import reads a Cline task', () => {
   const [read] = readDocument([
     { role: 'user', content: [{ type: 'text', text: '<task>\nWeather?\n</task>' }], ts: 1 },
     { role: 'assistant', content: [{ type: 'text', text: '21' }], modelInfo: { modelId: 'm' }, metrics: {}, ts: 2 },
@@ -126,7 +126,7 @@ test('reads a task of Cline', () => {
   expect(read?.messages.map(({ content }) => content)).toEqual(['<task>\nWeather?\n</task>', '21']);
 });
 
-test('reads UIMessages of the AI SDK', () => {
+test('an import reads UIMessages of the AI SDK', () => {
   const [read] = readDocument([
     { id: '1', role: 'user', parts: [{ type: 'text', text: 'Weather?' }] },
     {
@@ -148,7 +148,7 @@ test('reads UIMessages of the AI SDK', () => {
 test.each([
   ['function_call', 'observation', '{"name": "search", "arguments": {"q": "rice"}}', ''],
   ['gpt', 'tool', 'I look.\n<tool_call>\n{"name": "search", "arguments": {"q": "rice"}}\n</tool_call>', 'I look.'],
-])('reads calls of a ShareGPT file by %s and %s', (caller, answerer, call, said) => {
+])('an import of a ShareGPT file reads the calls of %s and %s', (caller, answerer, call, said) => {
   const [read] = readLines({
     conversations: [
       { from: 'human', value: 'Hi' },
@@ -169,7 +169,7 @@ test.each([
   expect(messages[2]?.toolCallId).toBe(made?.id);
 });
 
-test('reads a fine-tuning file whose parts have values', () => {
+test('an import reads a fine-tuning file whose message parts have `value` fields', () => {
   const [read] = readLines({
     messages: [
       { role: 'user', content: [{ type: 'text', value: 'Hi' }], loss_weight: 0 },
@@ -190,13 +190,13 @@ test('reads a fine-tuning file whose parts have values', () => {
   expect(JSON.stringify(messages[1]?.raw)).toContain('A film.');
 });
 
-test('refuses a text part without a text', () => {
+test('an import refuses a text part without a text', () => {
   expect(() => readLines({ messages: [{ role: 'user', content: [{ type: 'text', body: 'Hi' }] }] })).toThrow(
     'content[0].text: expected a string',
   );
 });
 
-test('reads a ShareGPT file with a conversation per line', () => {
+test('an import reads a ShareGPT file with one conversation on each line', () => {
   const read = readLines(
     {
       id: 'a',
@@ -213,7 +213,7 @@ test('reads a ShareGPT file with a conversation per line', () => {
   ]);
 });
 
-test('reads answers of Anthropic as they came, with the facts beside their content', () => {
+test('an import reads Anthropic answers as the API returned them, including the fields beside their content', () => {
   const [read] = readDocument([
     { role: 'user', content: 'Go on.' },
     {
@@ -246,7 +246,7 @@ test('reads answers of Anthropic as they came, with the facts beside their conte
 const HUMAN = { type: 'human', content: 'Hi' };
 const AI = { type: 'ai', content: 'Hello.', tool_calls: [] };
 
-test('reads the messages of a run of LangSmith, and of states of which the last has none', () => {
+test('an import reads the messages of a LangSmith run, and of graph states of which the last has no messages', () => {
   const [run] = readDocument({ id: 'run-1', inputs: { messages: [HUMAN] }, outputs: { messages: [HUMAN, AI] } });
   const [states] = readDocument([
     { values: { messages: [HUMAN] } },
@@ -262,7 +262,7 @@ test('reads the messages of a run of LangSmith, and of states of which the last 
   }
 });
 
-test('a message on a line of its own is named by its line', () => {
+test('an import that refuses a message on a line of its own names the line', () => {
   expect(() =>
     readLines(
       { role: 'user', content: 'One.' },

@@ -58,7 +58,7 @@ const READ = [
   { role: 'assistant', content: 'Done.' },
 ];
 
-test('reads every kind of call of a list of items, and merges parallel calls', () => {
+test('an import of Responses API items reads every kind of call, and merges parallel calls', () => {
   const [read] = readDocument(ITEMS);
   expect(read?.format).toBe('openai-responses');
   expect(outline(read?.messages ?? [])).toEqual(READ);
@@ -66,12 +66,12 @@ test('reads every kind of call of a list of items, and merges parallel calls', (
   expect(read?.notes).toEqual([]);
 });
 
-test('reads the instructions and the input of a request', () => {
+test('an import reads the instructions and the input of a Responses API request', () => {
   const [read] = readDocument({ model: 'gpt', instructions: 'You help.', input: ITEMS });
   expect(outline(read?.messages ?? [])).toEqual([{ role: 'system', content: 'You help.' }, ...READ]);
 });
 
-test('reads the items of a Codex rollout, and counts its other records by their types', () => {
+test('an import of a Codex rollout (session file) reads its items, and counts its other records by their types', () => {
   const at = '2026-01-01T00:00:00Z';
   const [read] = readLines(
     { timestamp: at, type: 'session_meta', payload: { id: 'r-1', cwd: '/', base_instructions: { text: 'x' } } },
@@ -101,7 +101,7 @@ function event(type: string, fields: object = {}): object {
   return { type: 'event_msg', payload: { type, ...fields } };
 }
 
-test('a rollout loses the turns that its user took back', () => {
+test('an import of a Codex rollout leaves out the turns that the user took back', () => {
   const [read] = readLines(
     { type: 'session_meta', payload: { id: 'r-2' } },
     said('user', '<environment_context>'),
@@ -132,7 +132,7 @@ test('a rollout loses the turns that its user took back', () => {
   });
 });
 
-test('keeps the texts that other agents sent, and leaves out those that only the provider can read', () => {
+test('an import of a Codex rollout keeps the texts that other agents sent, and leaves out texts that are encrypted for the provider', () => {
   const [read] = readLines(
     { type: 'session_meta', payload: { id: 'r-3' } },
     item({
@@ -166,7 +166,7 @@ test('keeps the texts that other agents sent, and leaves out those that only the
   ]);
 });
 
-test('reads the messages that a summary stands for, if a rollout has no others', () => {
+test('an import of a Codex rollout reads the messages behind a summary only if the file does not have the original messages', () => {
   const compacted = (history: readonly object[]): object => ({
     type: 'compacted',
     payload: { message: 'S', replacement_history: history },
@@ -188,13 +188,13 @@ test('reads the messages that a summary stands for, if a rollout has no others',
   });
 });
 
-test('reads a rollout of an old version, whose items have no payload', () => {
+test('an import reads a Codex rollout of an old version, whose items have no `payload`', () => {
   const [read] = readLines({ id: 'r-0', timestamp: 't', instructions: null }, { record_type: 'state' }, ...ITEMS);
   expect(read).toMatchObject({ format: 'codex', id: 'r-0' });
   expect(outline(read?.messages ?? [])).toEqual(READ);
 });
 
-test('keeps an item of a call that is new, with all its fields as arguments', () => {
+test('an import keeps a call item of an unknown type as a tool call, with all its fields as arguments', () => {
   const [read] = readDocument([
     { type: 'drone_call', call_id: 'd1', height: 3, place: 'yard' },
     { type: 'drone_call_output', call_id: 'd1', output: 'up' },
@@ -205,7 +205,7 @@ test('keeps an item of a call that is new, with all its fields as arguments', ()
   ]);
 });
 
-test('pairs a call with its result, if neither has the id of a call', () => {
+test('an import pairs a call item with its result item even if neither has a call id', () => {
   const search = { type: 'tool_search_call', call_id: null, execution: 'server', arguments: { paths: ['weather'] } };
   const found = { type: 'tool_search_output', call_id: null, execution: 'server', tools: [{ name: 'weather' }] };
   const [read] = readDocument([
@@ -222,7 +222,7 @@ test('pairs a call with its result, if neither has the id of a call', () => {
   ]);
 });
 
-test('reads a program of the model that calls tools, and its result', () => {
+test('an import reads a program of the model that calls tools, with the result of the program', () => {
   const caller = { type: 'program', caller_id: 'p1' };
   const [read] = readDocument([
     { type: 'program', id: 'cm_1', call_id: 'p1', code: 'await tools.stock()', fingerprint: 'xyz' },
@@ -244,13 +244,13 @@ test('reads a program of the model that calls tools, and its result', () => {
   ]);
 });
 
-test('refuses an item of an unknown type, with its index', () => {
+test('an import refuses an item of an unknown type and names its index', () => {
   expect(() => readDocument([...ITEMS, { type: 'telepathy' }])).toThrow(
     /^\[18\]\.type: items of type telepathy are not known/,
   );
 });
 
-test('a rollback of no turns takes nothing back', () => {
+test('an import of a Codex rollout leaves out nothing for a rollback of zero turns', () => {
   const [read] = readLines(
     { type: 'session_meta', payload: { id: 'r-5' } },
     said('user', 'First.'),

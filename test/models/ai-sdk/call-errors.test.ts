@@ -67,13 +67,13 @@ it.each([
   ['an answer of another form', new TypeValidationError({ value: { text: 'secret' }, cause: new Error('a') }), 'retry'],
   ['a missing key', new LoadAPIKeyError({ message: 'API key is missing' }), 'fatal'],
   ['an unsupported part', new UnsupportedFunctionalityError({ functionality: 'audio' }), 'fatal'],
-])('an error of an AI SDK model from %s has the right kind', (_name, error, kind) => {
+])('an AI SDK model’s error from %s gets the right error kind', (_name, error, kind) => {
   const classified = classifyAiSdkError(error, call);
   expect(classified.kind).toBe(kind);
   expect(classified.message).not.toContain('secret');
 });
 
-it('a rate limit has the retry time of the headers, also behind the retries of the AI SDK', () => {
+it('a rate limit error of an AI SDK model has the retry time of the response headers, even after the AI SDK’s own retries', () => {
   const limited = apiError(429, { error: { message: 'slow down' } }, { 'retry-after': '42' });
   for (const error of [
     limited,
@@ -86,7 +86,7 @@ it('a rate limit has the retry time of the headers, also behind the retries of t
   }
 });
 
-it('an error of an aborted call throws the reason of the signal', () => {
+it('an aborted call of an AI SDK model throws the reason of its signal', () => {
   const signal = AbortSignal.abort(new Error('the lease is lost'));
   expect(() => classifyAiSdkError(new DOMException('aborted', 'AbortError'), { ...call, signal })).toThrow(
     'the lease is lost',

@@ -84,7 +84,7 @@ function answered({ content, toolCalls, raw }: ModelAnswer, results: readonly Pa
 const call = { type: 'tool-call', toolCallId: 'call_1', toolName: 'read', input: '{"path":"a"}' } as const;
 
 describe('aiSdkModel', () => {
-  it('an AI SDK answer has text, calls, usage and pieces', async () => {
+  it('aiSdkModel returns the text, the calls and the usage of an answer, and streams the answer’s pieces', async () => {
     const pieces: string[] = [];
     const { model } = mock([
       [
@@ -114,7 +114,7 @@ describe('aiSdkModel', () => {
     expect(pieces).toEqual(['Hm.', 'Two.', '0 read', '0 {"path":"a"}']);
   });
 
-  it('metadata of a provider goes back verbatim to this provider’s model, and to no other', async () => {
+  it('aiSdkModel sends a provider’s metadata back unchanged to the same provider’s model, and to no other model', async () => {
     const signature = { anthropic: { signature: 'EqAB' } };
     const thoughtSignature = { google: { thoughtSignature: 'Ct0' } };
     const parts: LanguageModelV4StreamPart[] = [
@@ -150,7 +150,7 @@ describe('aiSdkModel', () => {
     }
   });
 
-  it('an item of OpenAI’s Responses API loses its id when its reasoning is not sent', async () => {
+  it('aiSdkModel leaves out the id of a Responses API item if the reasoning before the item is not sent', async () => {
     const item = (itemId: string, more: object = {}) => ({ openai: { itemId, ...more } });
     const parts: LanguageModelV4StreamPart[] = [
       { type: 'reasoning-start', id: '0' },
@@ -166,7 +166,7 @@ describe('aiSdkModel', () => {
     expect(JSON.stringify(calls[2]?.prompt)).not.toMatch(/rs_1|fc_1/);
   });
 
-  it('a tool that the provider ran stays in its items, and is no call for turnfold', async () => {
+  it('aiSdkModel keeps a tool call that the provider ran in the original items, and does not return it as a call to run', async () => {
     const search = { toolCallId: 'srv_1', toolName: 'web_search' };
     const { model, calls } = mock(
       [
@@ -192,7 +192,7 @@ describe('aiSdkModel', () => {
     ]);
   });
 
-  it('a provider that asks for an approval of its own tool fails the turn with a code', async () => {
+  it('a turn fails with an error code if the provider asks for an approval of its own tool', async () => {
     const { model } = mock([[{ type: 'tool-approval-request', approvalId: 'a', toolCallId: 'b' }]]);
     expect(await failureOf(model.generate(ask([user])))).toMatchObject({
       kind: 'fatal',
@@ -210,24 +210,27 @@ describe('aiSdkModel', () => {
       { type: 'file', mediaType: 'image/png', data: { type: 'data', data: PIXEL } },
     ],
     ['v3', PIXEL, { type: 'image-data', mediaType: 'image/png', data: PIXEL }],
-  ] as const)('pictures in messages and results have the form of version %s', async (version, data, inResult) => {
-    const options = { version, provider: 'google.generative-ai', modelId: 'gemini-3-pro' };
-    const { model, calls } = mock([[call, finish('tool-calls')], text('Done.').concat(finish())], options);
-    const asked: Message = { ...user, parts: [picture, linked] };
-    const [, ...rest] = answered(await model.generate(ask([asked])), [{ content: 'A', parts: [picture] }]);
-    await model.generate(ask([asked, ...rest]));
-    const url = new URL('https://a/b.png');
-    expect(calls[1]?.prompt[1]?.content).toEqual([
-      { type: 'text', text: 'Which files?' },
-      { type: 'file', mediaType: 'image/png', data },
-      { type: 'file', mediaType: 'image/*', data: version === 'v4' ? { type: 'url', url } : url },
-    ]);
-    expect(calls[1]?.prompt[3]?.content).toMatchObject([
-      { toolName: 'read', output: { type: 'content', value: [{ type: 'text', text: 'A' }, inResult] } },
-    ]);
-  });
+  ] as const)(
+    'aiSdkModel sends pictures of messages and tool results in the form of model version %s',
+    async (version, data, inResult) => {
+      const options = { version, provider: 'google.generative-ai', modelId: 'gemini-3-pro' };
+      const { model, calls } = mock([[call, finish('tool-calls')], text('Done.').concat(finish())], options);
+      const asked: Message = { ...user, parts: [picture, linked] };
+      const [, ...rest] = answered(await model.generate(ask([asked])), [{ content: 'A', parts: [picture] }]);
+      await model.generate(ask([asked, ...rest]));
+      const url = new URL('https://a/b.png');
+      expect(calls[1]?.prompt[1]?.content).toEqual([
+        { type: 'text', text: 'Which files?' },
+        { type: 'file', mediaType: 'image/png', data },
+        { type: 'file', mediaType: 'image/*', data: version === 'v4' ? { type: 'url', url } : url },
+      ]);
+      expect(calls[1]?.prompt[3]?.content).toMatchObject([
+        { toolName: 'read', output: { type: 'content', value: [{ type: 'text', text: 'A' }, inResult] } },
+      ]);
+    },
+  );
 
-  it('pictures of results stand in a user message for a provider that cannot show them in results', async () => {
+  it('aiSdkModel sends pictures of tool results in a user message if the provider cannot take them in results', async () => {
     const { model, calls } = mock([[call, finish('tool-calls')], text('Done.').concat(finish())], {
       provider: 'mistral.chat',
     });
@@ -238,7 +241,7 @@ describe('aiSdkModel', () => {
     ]);
   });
 
-  it('a call of another provider gets an id of nine letters or digits for Mistral, and its own call keeps its id', async () => {
+  it('aiSdkModel sends a call of another provider to Mistral under an id of nine letters or digits, and Mistral’s own call under its own id', async () => {
     const own = { ...call, toolCallId: 'D681PevKs' };
     const { model, calls } = mock([[own, finish('tool-calls')], text('Done.').concat(finish())], {
       provider: 'mistral.chat',
@@ -255,7 +258,7 @@ describe('aiSdkModel', () => {
     expect(sent.slice(2)).toEqual(['"toolCallId":"D681PevKs"', '"toolCallId":"D681PevKs"']);
   });
 
-  it('an error result is sent as an error, and an address that the model cannot fetch as text', async () => {
+  it('aiSdkModel marks a failed tool result as an error, and sends an address that the model cannot fetch as text', async () => {
     const { model, calls } = mock([[call, finish('tool-calls')], text('Done.').concat(finish())]);
     const [, ...rest] = answered(await model.generate(ask([user])), [{ content: 'no', isError: true }]);
     const local = { type: 'image', source: { type: 'url', url: 'http://a/b.png' } };
@@ -273,7 +276,7 @@ describe('aiSdkModel', () => {
     ['amazon-bedrock', 'us.anthropic.claude-opus-5-5-v1:0', { bedrock: { cachePoint: { type: 'default' } } }],
     ['amazon-bedrock', 'meta.llama4-maverick-v1:0', undefined],
     ['google.generative-ai', 'gemini-3-pro', undefined],
-  ])('the cache marks of %s for %s are %j', async (provider, modelId, mark) => {
+  ])('aiSdkModel sets the cache marks for %s on %s as %j', async (provider, modelId, mark) => {
     const { model, calls } = mock([text('Yes.').concat(finish())], { provider, modelId });
     await model.generate(ask([user, { role: 'assistant', content: 'So.' }, user]));
     const marks = calls[0]?.prompt.map(({ providerOptions }) => providerOptions);
@@ -282,7 +285,7 @@ describe('aiSdkModel', () => {
     );
   });
 
-  it('Claude’s thinking is off while thinking of the current tool loop can no longer be sent', async () => {
+  it('aiSdkModel switches Claude’s thinking off while thinking of the current tool loop can no longer be sent', async () => {
     const parts: LanguageModelV4StreamPart[] = [
       { type: 'reasoning-start', id: '0', providerMetadata: { anthropic: { signature: 'Eq' } } },
       { type: 'reasoning-delta', id: '0', delta: 'Hm.' },
@@ -309,21 +312,24 @@ describe('aiSdkModel', () => {
     ['off while only user messages follow the results', [user, user], { type: 'disabled' }],
     ['off while one user message follows the results', [user], { type: 'disabled' }],
     ['on after an answer', [{ role: 'assistant', content: 'Done.' }, user, user], THINKING],
-  ] as const)('Claude’s thinking is %s of a tool loop that has no thinking', async (_title, rest, thinking) => {
-    const { model, calls } = mock([text('A').concat(finish())], {
-      provider: 'anthropic.messages',
-      providerOptions: { anthropic: { thinking: THINKING } },
-    });
-    const called: Message = {
-      role: 'assistant',
-      content: '',
-      toolCalls: [{ id: 'c1', name: 'read', arguments: '{}' }],
-    };
-    await model.generate(ask([user, called, { role: 'tool', content: 'text', toolCallId: 'c1' }, ...rest]));
-    expect(calls[0]?.providerOptions?.['anthropic']).toEqual({ thinking });
-  });
+  ] as const)(
+    'in a tool loop that started without thinking, aiSdkModel has Claude’s thinking %s',
+    async (_title, rest, thinking) => {
+      const { model, calls } = mock([text('A').concat(finish())], {
+        provider: 'anthropic.messages',
+        providerOptions: { anthropic: { thinking: THINKING } },
+      });
+      const called: Message = {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id: 'c1', name: 'read', arguments: '{}' }],
+      };
+      await model.generate(ask([user, called, { role: 'tool', content: 'text', toolCallId: 'c1' }, ...rest]));
+      expect(calls[0]?.providerOptions?.['anthropic']).toEqual({ thinking });
+    },
+  );
 
-  it('settings, headers and options of the caller are in every request', async () => {
+  it('aiSdkModel adds the caller’s settings, headers and options to every request', async () => {
     const { model, calls } = mock([text('A').concat(finish())], {
       provider: 'openai.responses',
       settings: { temperature: 0.2, reasoning: 'low', toolChoice: { type: 'required' }, headers: { 'x-team': 'a' } },
@@ -339,7 +345,7 @@ describe('aiSdkModel', () => {
     });
   });
 
-  it('a forced tool call holds only for the answer to a message, and not for a summary', async () => {
+  it('aiSdkModel forces a tool call only in answer to a message, and not in a summary', async () => {
     const answers = [[call, finish('tool-calls')], ...Array.from({ length: 3 }, () => text('A').concat(finish()))];
     const { model, calls } = mock(answers, { settings: { toolChoice: { type: 'tool', toolName: 'read' } } });
     await model.generate(ask(answered(await model.generate(ask([user])))));
@@ -348,7 +354,7 @@ describe('aiSdkModel', () => {
     expect(calls.map(({ toolChoice }) => toolChoice?.type)).toEqual(['tool', undefined, undefined, undefined]);
   });
 
-  it('the system prompt asks for final answers by a schema, whatever the catalogue says of the model', () => {
+  it('aiSdkModel asks for an answer schema in the system prompt, whatever the model catalogue says about the model', () => {
     const { model } = mock([], { profile: { ...PROFILE, abilities: { structured: true } } });
     expect(model.profile.abilities?.structured).toBe(false);
   });
@@ -358,7 +364,7 @@ describe('aiSdkModel', () => {
     ['content-filter', 'SAFETY', 'refusal'],
     ['stop', 'pause_turn', 'cut_off'],
     ['other', 'OTHER', 'complete'],
-  ] as const)('an answer that ended as %s (%s) is %s', async (unified, raw, end) => {
+  ] as const)('aiSdkModel returns an answer that ended as %s (%s) as %s', async (unified, raw, end) => {
     const { model } = mock([text('A').concat(finish(unified, raw))]);
     expect((await model.generate(ask([user]))).end).toBe(end);
   });
@@ -368,7 +374,7 @@ describe('aiSdkModel', () => {
     ['an interruption', 'interrupted', undefined, 'retry'],
     ['an unknown end without a reason of the provider', 'other', undefined, 'retry'],
     ['the end of the context window', 'length', 'model_context_window_exceeded', 'overflow'],
-  ] as const)('%s is no answer, and its tokens are counted', async (_name, unified, raw, kind) => {
+  ] as const)('aiSdkModel throws for %s, and counts the tokens of the answer', async (_name, unified, raw, kind) => {
     const parts = [{ type: 'finish', usage, finishReason: { unified, raw } }] as const;
     const { model } = mock([[...text('A'), ...parts]]);
     expect(await failureOf(model.generate(ask([user])))).toMatchObject({
@@ -377,7 +383,7 @@ describe('aiSdkModel', () => {
     });
   });
 
-  it('aiSdkModel refuses other values than models of version 3 or 4, and models whose window is not known', () => {
+  it('aiSdkModel refuses values other than models of version 3 or 4, and models of unknown window size', () => {
     const old = { specificationVersion: 'v2', doStream: () => {} };
     for (const given of ['openai/gpt-6', old, undefined]) {
       expect(() => aiSdkModel(given as never)).toThrow(

@@ -15,11 +15,11 @@ function call(text: string, start: number): ShownFragment {
   return { ...place, index: start, line: start, owner, text, status: undefined, isSummary: false };
 }
 
-test('a line from the middle of the arguments of a call does not pose as the name of a tool', () => {
+test('renderLines marks a line from the middle of a call’s arguments, so that its words do not look like a tool name', () => {
   expect(renderLines([call('Testing is next', 300)])).toBe('→ … Testing is next');
 });
 
-test('lines of one call stand behind its first line, and a gap between them is visible', () => {
+test('renderLines puts lines of one call behind its first line, and marks a gap between them', () => {
   expect(renderLines([call('write path: a.md', 0), call('Testing is done', 300)])).toBe(
     '→ write path: a.md …\nTesting is done',
   );

@@ -48,7 +48,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
   });
 
   test.each(CAPS)(
-    'recorded conversations are summarized in at most %i tokens, and fewer than their source',
+    'a structural summary of a recorded conversation has at most %i tokens, and fewer than its source',
     async (maxTokens) => {
       expect(sequences.length).toBeGreaterThan(130);
       const sample = inject('isThorough') ? sequences : sequences.filter((_, index) => index % 3 === 0);
@@ -83,7 +83,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     expect(kept / literals).toBeGreaterThan(0.78);
   });
 
-  test('a second structural summary over twice the source keeps 66 % of the ids, paths and numbers of the first', async () => {
+  test('a second structural summary, over the first one and as many new messages, keeps 66 % of the first one’s ids, paths and numbers', async () => {
     let kept = 0;
     let literals = 0;
     for (const { sequence, tokens } of sequences) {

@@ -37,8 +37,8 @@ function messagesOf(text: string): Message[] {
   ];
 }
 
-describe.each(FORMS)('records in $name', ({ name, write }) => {
-  test('a structural summary says of each record only what the source says of it', async () => {
+describe.each(FORMS)('records (values of named things) in $name', ({ name, write }) => {
+  test('a structural summary never connects a value with a record that does not have this value in the source', async () => {
     await fc.assert(
       fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
         const text = await fixture.write({ messages: messagesOf(write(records)), maxTokens });
@@ -48,7 +48,7 @@ describe.each(FORMS)('records in $name', ({ name, write }) => {
     );
   });
 
-  test('a summary of a summary says nothing else', async () => {
+  test('a summary of a summary never connects a value with a record that does not have this value in the source', async () => {
     await fc.assert(
       fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
         const first = await fixture.write({ messages: messagesOf(write(records)), maxTokens: 2 * maxTokens });
@@ -61,7 +61,7 @@ describe.each(FORMS)('records in $name', ({ name, write }) => {
 
   // The form names a record behind its fields, so that the start of a cut record is nameless.
   test.skipIf(name === 'nested JSON')(
-    'a clipped text of a user says of each record only what the source says of it',
+    'a clipped user text never connects a value with a record that does not have this value in the text',
     async () => {
       await fc.assert(
         fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
@@ -80,7 +80,7 @@ describe.each(FORMS)('records in $name', ({ name, write }) => {
     },
   );
 
-  test('a summary of a clipped text of a user says of each record only what the source says of it', async () => {
+  test('a summary with a clipped user text never connects a value with a record that does not have this value in the text', async () => {
     await fc.assert(
       fc.asyncProperty(anyRecords, anyBudget, async (records, maxTokens) => {
         const messages: Message[] = [{ role: 'user', content: write(records) }, ballast(120)];
@@ -94,7 +94,7 @@ describe.each(FORMS)('records in $name', ({ name, write }) => {
     );
   });
 
-  test('an excerpt says of each record only what the source says of it', () => {
+  test('an excerpt of a tool result never connects a value with a record that does not have this value in the result', () => {
     fc.assert(
       fc.property(anyRecords, anyBudget, (records, maxTokens) => {
         const messages = messagesOf(write(records));
@@ -111,7 +111,7 @@ describe.each(FORMS)('records in $name', ({ name, write }) => {
   });
 });
 
-test('the properties above checked enough statements', () => {
+test('the property tests of this file checked a sufficient number of statements', () => {
   expect(stated).toBeGreaterThan(MIN_STATEMENTS);
 });
 
@@ -120,17 +120,20 @@ describe.each([
   ['behind a blank line', 'Never do any of these:\n\n'],
   ['in a sentence', 'I read your plan twice, and it is good. Even so, you must never do one of these things.\n'],
   ['of a paragraph', `${'I read your plan twice, and it is good. '.repeat(8)}Even so, you must never do these:\n\n`],
-])('items of a list below a negation %s', (_where, head) => {
+])('list items that a user forbids %s', (_where, head) => {
   const items = Array.from({ length: 30 }, (_, at) => `- delete the table customers_${at} of shop_${at}`);
   const text = `Hello.\n\n${head}${items.join('\n')}\n\nThanks.`;
 
-  test.each([40, 80, 160, 320])('stay with the negation at %i tokens', async (maxTokens) => {
-    const said: Message = { role: 'user', content: text };
-    const log = buildLog([{ message: said, ...weighText(said) }]);
-    const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
-    const answer = await fixture.summarize({ messages: [said, ballast(120)], maxTokens, userTexts: copied });
-    const shown = [copied, answer.status === 'written' ? answer.text : ''];
-    const listed = shown.filter((one) => one.includes('- delete'));
-    expect(listed.filter((one) => !/never[\s\S]*- delete/i.test(one))).toEqual([]);
-  });
+  test.each([40, 80, 160, 320])(
+    'a summary of %i tokens shows forbidden list items only together with the words that forbid them',
+    async (maxTokens) => {
+      const said: Message = { role: 'user', content: text };
+      const log = buildLog([{ message: said, ...weighText(said) }]);
+      const copied = (await copyUserTexts(fixture.counter, log, maxTokens)) ?? '';
+      const answer = await fixture.summarize({ messages: [said, ballast(120)], maxTokens, userTexts: copied });
+      const shown = [copied, answer.status === 'written' ? answer.text : ''];
+      const listed = shown.filter((one) => one.includes('- delete'));
+      expect(listed.filter((one) => !/never[\s\S]*- delete/i.test(one))).toEqual([]);
+    },
+  );
 });

@@ -17,7 +17,7 @@ const PREFIX: CachedPrefix = {
 };
 const readPrefix = async (): Promise<CachedPrefix> => PREFIX;
 
-it('a summary by the agent’s own model is asked for behind the conversation, with the agent’s prompt and tools', async () => {
+it('the agent’s own model writes a summary in a request that continues the conversation, with the agent’s prompt and tools', async () => {
   const world = await openWorld({ isAgentsModel: true });
   expect(await world.summarize({ readPrefix })).toMatchObject({ status: 'written', isUpdate: false });
   const [request] = world.requests;
@@ -33,13 +33,13 @@ it.each([
   ['another model summarizes', { isAgentsModel: false }, {}],
   ['the conversation is much larger than the messages', { isAgentsModel: true }, { tokens: 20_000 }],
   ['the conversation does not fit into the window', { isAgentsModel: true, profile: { windowTokens: 3_000 } }, {}],
-])('a summary is asked for in a request of its own, without thinking, if %s', async (_, options, changes) => {
+])('a summary is written in a separate request, without thinking, if %s', async (_, options, changes) => {
   const world = await openWorld(options);
   await world.summarize({ readPrefix: async () => ({ ...PREFIX, ...changes }) });
   for (const request of world.requests) expect(request).toMatchObject({ tools: [], thinking: 'off' });
 });
 
-it('a summary is asked for in a request of its own if the answer behind the conversation cannot be used', async () => {
+it('a summary is written in a separate request if the request that continues the conversation fails', async () => {
   let calls = 0;
   const world = await openWorld({
     isAgentsModel: true,
@@ -52,7 +52,7 @@ it('a summary is asked for in a request of its own if the answer behind the conv
   expect(world.requests.map(({ tools }) => tools.length)).toEqual([1, 0]);
 });
 
-it('a summary behind the conversation repeats the bytes that the provider has in its cache', async () => {
+it('a summary request that continues the conversation starts with the same bytes that the provider has in its cache', async () => {
   await using provider = await startProvider({ answers: [{ text: 'Done.' }, { text: RECORD }] });
   const model = connect('anthropic', provider);
   await model.generate(ask([...PREFIX.messages, { role: 'user', content: 'Go on.' }]));

@@ -21,15 +21,15 @@ async function summarize(pauseMs: number, times: number) {
   return await settled;
 }
 
-it('a summary that streams for four minutes is not given up', async () => {
+it('a summary whose stream keeps sending text for four minutes is completed', async () => {
   expect(await summarize(20_000, 12)).toMatchObject({ status: 'written' });
 });
 
-it('a summary is given up when its stream is silent for longer than the setting', async () => {
+it('a summary fails if its stream is silent for longer than the configured time', async () => {
   expect(await summarize(100_000, 1)).toEqual({ status: 'failed', why: 'the model did not answer within 90000 ms' });
 });
 
-it('a summary that streams without end is given up after the time that its size needs', async () => {
+it('a summary whose stream never ends fails after a time limit that depends on its size', async () => {
   expect(await summarize(80_000, 100)).toMatchObject({
     status: 'failed',
     why: expect.stringMatching(/within [2-4]\d{5} ms/),

@@ -71,7 +71,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     return answer;
   }
 
-  it(`a terse ${format} model’s summary gets the lines of the log that it lost, up to its token limit`, async () => {
+  it(`a ${format} model’s summary that omits important names gets the lines of the log with these names, up to its token limit`, async () => {
     const { text } = (await summarize(TERSE)) as { text: string };
     expect(text).toMatch(/\n## Next step\nagent 15: Next I fix applyPriceTable in src\/orders\/price_table\.ts\.$/);
     expect(text).toContain('## Lines from the log\n');
@@ -79,7 +79,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     expect(inventedIn(text)).toEqual([]);
   });
 
-  it(`an inventing ${format} model’s summary holds quotes of the log in place of what the model invented`, async () => {
+  it(`a ${format} model’s summary contains quotes of the log in place of what the model invented`, async () => {
     expect(inventedIn(INVENTING).length).toBeGreaterThan(6);
     const { text } = (await summarize(INVENTING)) as { text: string };
     expect(inventedIn(text)).toEqual([]);
@@ -97,7 +97,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
       'the answer quotes nothing that the messages hold',
     ],
     ['says nothing', ' ', 'the summary is empty'],
-  ])(`the answer of a ${format} model that %s is refused`, async (_, text, why) => {
+  ])(`the summarizer refuses the answer of a ${format} model that %s`, async (_, text, why) => {
     expect(await summarize(text)).toEqual({ status: 'refused', why });
   });
 });

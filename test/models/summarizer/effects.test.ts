@@ -5,7 +5,7 @@ import { round } from './fixture.ts';
 
 const counter = await loadTokenCounter('o200k_base');
 
-it('effects are the calls in order, each with its newest outcome and how often it was made', () => {
+it('the section of side effects lists the calls in order, each with its newest outcome and its number of repetitions', () => {
   const messages = [
     ...round({ id: 'a', name: 'pay', given: { invoice: 'INV-1' }, result: 'error: declined', isError: true }),
     ...round({ id: 'b', name: 'run', given: { command: 'make' }, result: 'cc a.c\na.c:4: no such file\nexit code 2' }),
@@ -23,7 +23,7 @@ it('effects are the calls in order, each with its newest outcome and how often i
   ]);
 });
 
-it('effects leave out read-only calls first, then the oldest calls, and say how many', () => {
+it('the section of side effects leaves out read-only calls first, then the oldest calls, and says how many', () => {
   const calls = Array.from({ length: 20 }, (_, at) => [
     ...round({ id: `p${at}`, name: 'pay', given: { invoice: `INV-${at}` } }),
     ...round({ id: `g${at}`, name: 'get_invoice', given: { invoice: `INV-${at}` } }),
@@ -34,7 +34,7 @@ it('effects leave out read-only calls first, then the oldest calls, and say how 
   expect(lines.join()).not.toContain('get_invoice');
 });
 
-it('effects show the short values of a call whole, and cut its long values between words', () => {
+it('the section of side effects shows short values of a call whole, and cuts long values between words', () => {
   const given = { content: 'one two three '.repeat(100), path: 'src/a_long_folder/with_a_file.ts' };
   const [line = ''] = listEffects(counter, round({ id: 'a', name: 'write_file', given }), 200);
   expect(line).toMatch(/^- write_file content: one [a-z ]+ …, path: src\/a_long_folder\/with_a_file\.ts → ok: done$/);

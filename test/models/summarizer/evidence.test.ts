@@ -29,7 +29,7 @@ function evidenceOf(content: string): string[] {
   return lines.split('\n').filter((line) => line !== '');
 }
 
-it('evidence stays within its token limit, with lines of the given messages only', async () => {
+it('the evidence for a summary stays within its token limit, and contains only lines of the given messages', async () => {
   const evidence = await Evidence.read(counter, request);
   await fc.assert(
     fc.asyncProperty(
@@ -59,7 +59,7 @@ it('evidence stays within its token limit, with lines of the given messages only
   );
 });
 
-it('evidence is in the order of the log', async () => {
+it('the evidence for a summary has its lines in the order of the log', async () => {
   const evidence = await Evidence.read(counter, request);
   const lines = await evidence.choose({ maxTokens: 400, range: request.range, render: ({ text }) => text });
   const calls = lines.flatMap((line) => /^→ read_file path: src\/module_(\d+)\.ts$/.exec(line)?.[1] ?? []).map(Number);
@@ -67,7 +67,7 @@ it('evidence is in the order of the log', async () => {
   expect(calls).toEqual(calls.toSorted((a, b) => a - b));
 });
 
-it('evidence has no line whose names a text already holds', async () => {
+it('the evidence for a summary has no line whose names the summary already contains', async () => {
   const evidence = await Evidence.read(counter, request);
   const choose = (said: string): Promise<string[]> =>
     evidence.choose({ maxTokens: 400, range: request.range, said, render: ({ text }) => text });
@@ -107,7 +107,7 @@ it('each part of messages larger than the model’s window gets evidence of its 
   }
 });
 
-it('a summary that lists every name of the log gets fewer lines that hold these names', async () => {
+it('a summary that already lists every name of the log gets fewer lines with these names', async () => {
   const facts = `\n## Facts\n${MESSAGES.flatMap(({ content }) => content.match(/module_\d+ for order #W\d+/) ?? []).join('\n')}`;
   const linesAfter = async (content: string): Promise<number> => {
     const world = await openWorld({ decide: () => ({ content }) });

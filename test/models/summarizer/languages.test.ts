@@ -149,49 +149,55 @@ function sectionOf(text: string, heading: string): string | undefined {
 }
 
 describe.each(WIRE_FORMATS)('over %s', (format) => {
-  it.each(LANGUAGES)(`a ${format} model’s $name summary keeps its sections, and no quoted one`, async (language) => {
-    const { goal, fact, next, order, user, rule, claim } = language;
-    const answer = await summarize(language, format, (mark) =>
-      tagged(
-        [
-          ['goal', goal],
-          ['constraints', `${rule}\n${order}.`],
-          ['state', OWN_WORDS],
-          ['facts', `- ${fact}\n- ${quoteSome(language)}\n- ${claim}`],
-          ['next', next],
-        ],
-        mark,
-      ),
-    );
-    const { text } = answer as { text: string };
-    expect(sectionOf(text, '## Goal')).toBe(`user 1: ${goal}`);
-    expect(sectionOf(text, '## Constraints')).toBe(`user 5: ${user}`);
-    expect(sectionOf(text, '## Facts')).toBe(`agent 2: ${fact}`);
-    expect(sectionOf(text, '## Next step')).toBe(`agent 6: ${next}`);
-    expect(text).not.toContain(claim);
-    for (const { heading } of Object.values(SECTIONS)) expect(text.split(`\n${heading}\n`).length).toBeLessThan(3);
-  });
+  it.each(LANGUAGES)(
+    `a ${format} model’s $name summary keeps its sections, and gains no section from quoted text`,
+    async (language) => {
+      const { goal, fact, next, order, user, rule, claim } = language;
+      const answer = await summarize(language, format, (mark) =>
+        tagged(
+          [
+            ['goal', goal],
+            ['constraints', `${rule}\n${order}.`],
+            ['state', OWN_WORDS],
+            ['facts', `- ${fact}\n- ${quoteSome(language)}\n- ${claim}`],
+            ['next', next],
+          ],
+          mark,
+        ),
+      );
+      const { text } = answer as { text: string };
+      expect(sectionOf(text, '## Goal')).toBe(`user 1: ${goal}`);
+      expect(sectionOf(text, '## Constraints')).toBe(`user 5: ${user}`);
+      expect(sectionOf(text, '## Facts')).toBe(`agent 2: ${fact}`);
+      expect(sectionOf(text, '## Next step')).toBe(`agent 6: ${next}`);
+      expect(text).not.toContain(claim);
+      for (const { heading } of Object.values(SECTIONS)) expect(text.split(`\n${heading}\n`).length).toBeLessThan(3);
+    },
+  );
 });
 
 describe('the next step', () => {
-  it.each(LANGUAGES)('a $name summary without a next step gets none from a quotation', async (language) => {
-    const { goal, fact } = language;
-    const answer = await summarize(language, 'anthropic', (mark) =>
-      tagged(
-        [
-          ['goal', goal],
-          ['state', OWN_WORDS],
-          ['facts', `${fact}\n${quoteSome(language)}`],
-        ],
-        mark,
-      ),
-    );
-    expect(answer).toMatchObject({ status: 'written' });
-    expect(sectionOf((answer as { text: string }).text, '## Next step')).toBeUndefined();
-  });
+  it.each(LANGUAGES)(
+    'a $name summary without a section "next step" gets no next step from a quotation',
+    async (language) => {
+      const { goal, fact } = language;
+      const answer = await summarize(language, 'anthropic', (mark) =>
+        tagged(
+          [
+            ['goal', goal],
+            ['state', OWN_WORDS],
+            ['facts', `${fact}\n${quoteSome(language)}`],
+          ],
+          mark,
+        ),
+      );
+      expect(answer).toMatchObject({ status: 'written' });
+      expect(sectionOf((answer as { text: string }).text, '## Next step')).toBeUndefined();
+    },
+  );
 
   it.each(LANGUAGES)(
-    'a $name summary loses a next step that a model copies from a quoted section',
+    'a $name summary loses a next step that the model copied from a quoted section',
     async (language) => {
       const { goal, order } = language;
       const answer = await summarize(language, 'openai-chat', (mark) =>
@@ -243,7 +249,7 @@ describe('an answer in another form', () => {
   ];
   const cases = LANGUAGES.flatMap((language) => FORMS.map(([form, write]) => ({ form, write, ...language, language })));
 
-  it.each(cases)('a $name summary in the form of $form is read', async ({ write, language }) => {
+  it.each(cases)('a $name summary that the model writes in the form of $form is read', async ({ write, language }) => {
     const answer = await summarize(language, 'openai-chat', () => write(language));
     const { text = '' } = answer as { text?: string };
     expect(sectionOf(text, '## Goal')).toBe(`user 1: ${language.goal}`);
@@ -251,7 +257,7 @@ describe('an answer in another form', () => {
     expect(sectionOf(text, '## Next step')).toBe(`agent 6: ${language.next}`);
   });
 
-  it('a summary with headings of an unknown language is read as the state of the work', async () => {
+  it('a summary with headings in an unknown language is read as the section "State"', async () => {
     const [language] = LANGUAGES as [Language];
     const answer = await summarize(
       language,

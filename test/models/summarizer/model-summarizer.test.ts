@@ -5,7 +5,7 @@ import { modelChain } from '../../../src/providers/chain.ts';
 import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { contentOf, HISTORY, openWorld, PLAN, prose, RECORD, round, say } from './fixture.ts';
 
-describe('a record', () => {
+describe('the text of a model’s summary', () => {
   it('a summary has the model’s sections in their order, and the sections that code writes from the tool calls', async () => {
     const world = await openWorld();
     const answer = await world.summarize();

@@ -23,11 +23,11 @@ it.each([
     withParts({ type: 'document', title: 'lease.pdf', source: {} }),
     '[file lease.pdf (type document) in message 12]',
   ],
-])('a summarizing model reads a description of a picture with %s', (_, message, described) => {
+])('a picture with %s is described in one line for the summarizing model', (_, message, described) => {
   expect(describeAttachments(message, 12)).toEqual([described]);
 });
 
-it('a picture in a tool result is named after the file that the call asked for, and one of a user after itself', async () => {
+it('the description of a picture names the file that the tool call asked for, or the picture’s own name in a user message', async () => {
   const world = await openWorld({ decide: () => ({ content: '## Goal\nThe door of the shop.' }) });
   const call = { id: 'p', name: 'view', arguments: '{"path":"docs/plan.png"}' };
   const messages: readonly Message[] = [
@@ -43,7 +43,7 @@ it('a picture in a tool result is named after the file that the call asked for, 
   expect(text).toContain('user 14: The door of the shop. [picture door.png (image/png, 3 KB)]');
 });
 
-it('the name of a picture cannot close the tags around a message', () => {
+it('the name of a picture cannot close the tags around a message in the summarizer’s request', () => {
   const [described] = describeAttachments(withParts(image({ filename: '</message>\n]x' })), 1);
   expect(described).toBe('[picture /message x (image/png, 3 KB) in message 1]');
 });

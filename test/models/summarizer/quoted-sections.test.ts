@@ -90,12 +90,15 @@ const HEADINGS: Readonly<Record<string, string>> = {
   next: '## Next step',
 };
 
-it.each(TRUE_LINES)('a true line in %s brings the words of the log: %s', async (section, line, quoted) => {
-  const heading = HEADINGS[section] as string;
-  expect(sectionOf(await summarize(`${heading}\n${line}`), heading)).toContain(quoted);
-});
+it.each(TRUE_LINES)(
+  'a true line in the section %s is replaced by the words of the log: %s',
+  async (section, line, quoted) => {
+    const heading = HEADINGS[section] as string;
+    expect(sectionOf(await summarize(`${heading}\n${line}`), heading)).toContain(quoted);
+  },
+);
 
-it('a summary of true lines keeps all of them, each place once', async () => {
+it('a summary of true lines keeps all of them, and quotes each place of the log once', async () => {
   const sections = Object.entries(HEADINGS).map(
     ([section, heading]) =>
       `${heading}\n${TRUE_LINES.flatMap(([of, line]) => (of === section ? [line] : [])).join('\n')}`,
@@ -109,7 +112,7 @@ it('a summary of true lines keeps all of them, each place once', async () => {
     expect(text.split(line)).toHaveLength(2);
 });
 
-it('records of one message stand in one line, with gaps between them', async () => {
+it('a summary quotes records of one message in one line, with marks for the gaps between them', async () => {
   const text = await summarize('## Facts\nmaxRefundCents = 125000\nimport { limits } from "./limits"\nretries = 3');
   expect(
     sectionOf(text, '## Facts')
@@ -118,7 +121,7 @@ it('records of one message stand in one line, with gaps between them', async () 
   ).toHaveLength(1);
 });
 
-it('the newest of several places with the same words is quoted', async () => {
+it('a summary quotes the newest place of the log if several places have the same words', async () => {
   const world = await openWorld({ decide: () => ({ content: '## State\nThe gate is open.' }) });
   const messages = [say('The gate is open.'), say(prose(400)), say('The gate is open.')];
   const answer = await world.summarize({ messages });

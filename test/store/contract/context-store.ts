@@ -15,7 +15,7 @@ import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../sa
 import type { Given } from './fixture.ts';
 
 export function describeContextStore(given: Given): void {
-  test('a conversation that is created again after an erase has another incarnation, which its writes keep', async () => {
+  test('a conversation that is created again after an erase has a new incarnation number, and its writes keep this number', async () => {
     const { store, conversation } = given.nothing();
     const readIncarnation = async () => (await store.readConversation(conversation))?.incarnation;
     await store.append(appendOf(conversation, 0, 2));
@@ -102,7 +102,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
   });
 
-  test('an append for an agent is refused if the conversation belongs to another agent, even while a turn runs', async () => {
+  test('an append that names another agent than that of the conversation is refused, even while a turn runs', async () => {
     const { store, conversation } = given.nothing();
     const first = appendOf(conversation, 0, 3);
     await store.append(first);

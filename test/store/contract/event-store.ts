@@ -169,7 +169,7 @@ export function describeEventStore(given: Given): void {
     }
   });
 
-  test('if the stream is empty, readEvents reports `expired` for a position older than the retention, and `missing` for a younger one', async () => {
+  test('if the stream is empty, readEvents reports `expired` for a position older than the retention, and `missing` for a newer position', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1');
     await given.harness().trimEvents(conversation, 0);

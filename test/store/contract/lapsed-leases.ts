@@ -48,7 +48,7 @@ export function describeLapsedLeases(given: Given): void {
     expect(await lapse(other)).toEqual(bothOf(kept));
   });
 
-  test('lapseLeases does not take a worker for another one whose name begins the same', async () => {
+  test('lapseLeases does not confuse a worker with another worker whose name begins with the same text', async () => {
     const gone = randomUUID();
     const { store, conversation } = await claimBoth(`${gone}x`);
     expect(await lapse(gone)).toEqual([]);

@@ -103,7 +103,7 @@ export function describeListings(given: Given): void {
     ]);
   });
 
-  test('a conversation whose turn has all of its answers is listed as queued, before a worker claims the turn', async () => {
+  test('listConversations shows a conversation as queued once its waiting turn has all answers, before a worker claims the turn', async () => {
     const { store } = given.harness();
     for (const kind of ['tools', 'approval'] as const) {
       const tenant = newTenant();

@@ -78,7 +78,7 @@ export function describePacking(given: Given): void {
     expect(await packableIn(appended), 'an earlier time stays').toBe(0);
   });
 
-  test('a conversation is taken for packing once it is due, and again only after 10 minutes', async () => {
+  test('a conversation is taken for packing once it is due, and taken again only after 10 minutes', async () => {
     const conversation = await makeConversation(given.harness().store, 20);
     expect(await take(conversation)).toBe(false);
     await given.harness().rest(conversation);
@@ -87,7 +87,7 @@ export function describePacking(given: Given): void {
     expect(await packableIn(conversation)).toBe(600_000);
   });
 
-  test('all entries of an idle conversation but the last are packed once, and reads show the same as before', async () => {
+  test('all entries of an idle conversation except the last are packed once, and reads return the same as before', async () => {
     const conversation = await makeConversation(given.harness().store, 20);
     await given.harness().rest(conversation);
     const before = await readAll(conversation);
@@ -101,7 +101,7 @@ export function describePacking(given: Given): void {
     await expect(readAll(conversation)).resolves.toEqual(before);
   });
 
-  test('a conversation in use keeps the entries that its context shows, and packs the others', async () => {
+  test('packing of a conversation in use leaves the entries of its context unpacked, and packs the others', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 30);
     await commit(conversation, 20);
@@ -123,7 +123,7 @@ export function describePacking(given: Given): void {
       (conversation: ConversationRef) =>
         given.harness().store.requestPass({ conversation, reasons: ['manual'], passId: 'p1', wake: 'w1' }),
     ],
-  ])('a conversation whose last entry is old is not idle while %s', async (_, occupy) => {
+  ])('a conversation with an old last entry is not packed as idle while %s', async (_, occupy) => {
     const conversation = await makeConversation(given.harness().store, 20);
     await given.harness().rest(conversation);
     await occupy(conversation);
@@ -131,13 +131,13 @@ export function describePacking(given: Given): void {
     expect(await packableIn(conversation)).toBe(HOUR_MS);
   });
 
-  test('a conversation that was used meanwhile is due again an hour after its last entry', async () => {
+  test('a conversation that was used before its packing is due again an hour after its last entry', async () => {
     const conversation = await makeConversation(given.harness().store, 20);
     expect((await given.harness().store.packLog(conversation)).entries).toBe(0);
     expect(await packableIn(conversation)).toBe(HOUR_MS);
   });
 
-  test('fewer than 8 small entries wait for more', async () => {
+  test('fewer than 8 small entries are not packed until more entries follow', async () => {
     const conversation = await makeConversation(given.harness().store, 8);
     expect((await rest(conversation)).entries).toBe(0);
     expect(await given.harness().packableIn(conversation)).toBeUndefined();
@@ -145,7 +145,7 @@ export function describePacking(given: Given): void {
     expect((await rest(conversation)).entries).toBe(8);
   });
 
-  test('turns continue a packed conversation, whose new entries are packed later', async () => {
+  test('turns continue a packed conversation, and their new entries are packed later', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 20);
     await rest(conversation);
@@ -162,7 +162,7 @@ export function describePacking(given: Given): void {
     expect(await store.readLog(conversation, [{ from: 1, to: 1_000 }])).toHaveLength(32);
   });
 
-  test('the answers of old turns can still be read', async () => {
+  test('the answers of old turns can still be read after their entries were packed', async () => {
     const { store } = given.harness();
     const conversation = newConversation();
     for (const turn of ['t1', 't2', 't3']) await answer(conversation, turn);
@@ -174,7 +174,7 @@ export function describePacking(given: Given): void {
     expect(await store.readTurn(conversation, 't1')).toMatchObject({ answer: { content: 'answer', seq: 2 } });
   });
 
-  test('a repeated settlement that had claimed the next turn gets the same reply after everything before is packed', async () => {
+  test('a repeated settlement that had claimed the next turn gets the same reply after all earlier entries were packed', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 20);
     const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
@@ -191,7 +191,7 @@ export function describePacking(given: Given): void {
     expect(again.next?.inputSeq).toBe(23);
   });
 
-  test('a fork is idle only an hour after its creation', async () => {
+  test('a fork is packed as idle only an hour after its creation', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 20);
     await given.harness().rest(source);
@@ -207,7 +207,7 @@ export function describePacking(given: Given): void {
     expect(await packableIn(fork)).toBe(HOUR_MS);
   });
 
-  test('a reader of an old turn gets the packed entries of the turn', async () => {
+  test('a reader of the stream of an old turn gets the packed entries of the turn', async () => {
     const { store } = given.harness();
     const conversation = newConversation();
     await answer(conversation, 't1');
@@ -221,7 +221,7 @@ export function describePacking(given: Given): void {
     await expect(store.readStream(query)).resolves.toEqual(before);
   });
 
-  test('an erase removes packed entries, also while a conversation with the same id is created again', async () => {
+  test('an erase removes packed entries, even if a conversation with the same id is created again meanwhile', async () => {
     const { store, markGone } = given.harness();
     const [erased, created] = [await makeConversation(store, 20), await makeConversation(store, 20)];
     await rest(erased);

@@ -33,7 +33,7 @@ export function describeSpending(given: Given): void {
     }
   }
 
-  test('the usage of a turn is added to its conversation and tenant once, however often its scripts run', async () => {
+  test('the usage of a turn is added to the sums of its conversation and tenant once, however often its scripts run', async () => {
     const { store } = given.harness();
     const conversation = open();
     await runTurn(conversation, 't1');
@@ -53,7 +53,7 @@ export function describeSpending(given: Given): void {
     expect(events).toMatchObject([{ type: 'turn_settled', turn: 't1', state: 'completed', usage: USAGE }]);
   });
 
-  test('a canceled turn counts the calls that were recorded', async () => {
+  test('the usage of a canceled turn includes the calls that were recorded', async () => {
     const { store } = given.harness();
     const conversation = open();
     const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
@@ -62,7 +62,7 @@ export function describeSpending(given: Given): void {
     expect((await store.readConversation(conversation))?.spent).toEqual(USAGE);
   });
 
-  test('a turn without reported usage adds nothing', async () => {
+  test('a turn without reported usage adds nothing to the sums', async () => {
     const { store } = given.harness();
     const conversation = open();
     const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
@@ -73,7 +73,7 @@ export function describeSpending(given: Given): void {
     expect(events[0]).not.toHaveProperty('usage');
   });
 
-  test('the sums of a tenant keep what its erased conversations used', async () => {
+  test('the sums of a tenant keep the usage of its erased conversations', async () => {
     const { store } = given.harness();
     const conversation = open();
     await runTurn(conversation, 't1');
@@ -81,7 +81,7 @@ export function describeSpending(given: Given): void {
     expect(await store.readTenantUsage(conversation.tenant)).toEqual(USAGE);
   });
 
-  test('the usage of a summary or a refusal is added once, and is no part of the record', async () => {
+  test('the usage of a recorded summary or refusal is added once, and is not stored in the record', async () => {
     const { store, conversation } = await given.log();
     const { lease: pass } = await claimPass(store, conversation);
     const lease = await claimSummary(store, conversation, 'h', pass.passId);

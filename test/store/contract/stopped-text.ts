@@ -37,7 +37,7 @@ export function describeStoppedText(given: Given): void {
     bytes: Buffer.byteLength(content),
   });
 
-  test('a cancel puts the streamed text of the open step into the log, without reasoning and calls', async () => {
+  test('a cancel writes the streamed text of the open step to the log, without reasoning and calls', async () => {
     const { store, conversation, lease } = await followed();
     const call: StreamPiece[] = [
       { kind: 'call', call: 0, name: 'read' },
@@ -56,7 +56,7 @@ export function describeStoppedText(given: Given): void {
     expect(await store.appendPieces(lease, countedBatch(lease, 'late', 26))).toEqual({ status: 'fenced' });
   });
 
-  test('a cancel keeps the text of the last call of the model, and a batch that was sent twice once', async () => {
+  test('a cancel keeps the text of the model’s last call, and keeps a batch that was sent twice once', async () => {
     const { store, conversation, lease } = await followed();
     for (const batch of [
       countedBatch(lease, 'the first call'),
@@ -69,14 +69,14 @@ export function describeStoppedText(given: Given): void {
     expect(await stop(conversation)).toEqual([stopped('the second', 6)]);
   });
 
-  test('a cancel keeps a text of many batches, in their order', async () => {
+  test('a cancel keeps a streamed text of many batches, in their order', async () => {
     const { store, conversation, lease } = await followed();
     const pieces = Array.from({ length: 1_100 }, (_, at) => String.fromCodePoint(97 + (at % 26)));
     await Promise.all(pieces.map((text, at) => store.appendPieces(lease, countedBatch(lease, text, at))));
     expect(await stop(conversation)).toEqual([stopped(pieces.join(''), 3 * pieces.length)]);
   });
 
-  test('a cancel keeps the text of a dead worker, until another worker streams', async () => {
+  test('a cancel keeps the streamed text of a dead worker until another worker streams', async () => {
     const { store, conversation, lease } = await followed();
     await store.appendPieces(lease, countedBatch(lease, 'of the dead worker'));
     await given.harness().lapseLease('turn', conversation);
@@ -84,7 +84,7 @@ export function describeStoppedText(given: Given): void {
     expect(await stop(conversation)).toEqual([stopped('of the dead worker', 3)]);
   });
 
-  test('a cancel keeps no text of a recorded step, and closes its calls', async () => {
+  test('a cancel does not write the text of a recorded step again, and closes the calls of the step', async () => {
     const { store, conversation, lease } = await followed();
     await store.appendPieces(lease, countedBatch(lease, 'recorded'));
     await store.recordStep(lease, callsStep('m1', 1, 1));
@@ -92,7 +92,7 @@ export function describeStoppedText(given: Given): void {
     expect(await store.readTurn(conversation, 't1')).not.toHaveProperty('stopped');
   });
 
-  test('a cancel keeps no text that its worker has not counted, and no blank text', async () => {
+  test('a cancel writes no text that the worker has not yet counted, and no blank text', async () => {
     const uncounted = await followed();
     await uncounted.store.appendPieces(uncounted.lease, batchOf(uncounted.lease, [textAt('discarded')]));
     expect(await stop(uncounted.conversation)).toEqual([]);
@@ -101,7 +101,7 @@ export function describeStoppedText(given: Given): void {
     expect(await stop(blank.conversation)).toEqual([]);
   });
 
-  test('a text whose start has left the stream begins with a mark, and a text too long for a message is cut', async () => {
+  test('a canceled text that lost its start gets a mark in front, and a text too long for a message is cut', async () => {
     const late = await followed();
     await late.store.appendPieces(late.lease, countedBatch(late.lease, 'the rest', 100));
     expect(await stop(late.conversation)).toEqual([stopped('…the rest', 4)]);
@@ -112,7 +112,7 @@ export function describeStoppedText(given: Given): void {
     expect(await stop(long.conversation)).toEqual([stopped(text, 3)]);
   });
 
-  test('onBusy interrupt keeps the text in front of the new message, and also for the turns that steered', async () => {
+  test('onBusy interrupt keeps the streamed text in front of the new message, even if turns were steered into the canceled turn', async () => {
     const { store, conversation, lease } = await followed();
     await store.accept(turnFor(conversation, 't2', { onBusy: 'steer' }));
     await store.takeSteering(lease);
@@ -135,7 +135,7 @@ export function describeStoppedText(given: Given): void {
     expect(await store.recordStep(next, textStep('m1', 4))).toMatchObject({ status: 'recorded' });
   });
 
-  test('onBusy rollback lists the text among the messages that leave the context', async () => {
+  test('onBusy rollback lists the streamed text among the messages that leave the context', async () => {
     const { store, conversation, lease } = await followed();
     await store.appendPieces(lease, countedBatch(lease, 'half'));
     await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));

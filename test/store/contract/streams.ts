@@ -132,7 +132,7 @@ export function describeStreams(given: Given): void {
     expect(await read(conversation)).not.toHaveProperty('waitingSince');
   });
 
-  test('readStream counts all waits of a step at the gate of its model as one', async () => {
+  test('readStream combines all waits of a step at the rate-limit gate of its model into one', async () => {
     const { store, conversation, lease } = await followed();
     const wait = { for: 'retry', step: 'model-1', waitMs: 1_000, maxMs: 86_400_000, calls: [], isHeld: true } as const;
     await store.suspend(lease, wait);
@@ -150,7 +150,7 @@ export function describeStreams(given: Given): void {
     expect((await read(conversation))?.waitingSince).toBeGreaterThan(first ?? 0);
   });
 
-  test('readStream names the waiting turn that a queued turn is behind, until that turn is claimed', async () => {
+  test('readStream of a queued turn names the waiting turn in front of it, until that turn is claimed', async () => {
     const { store, conversation, lease } = await followed();
     await store.accept(turnFor(conversation, 't2'));
     const readQueued = () => store.readStream({ conversation, turn: 't2', after: '0-0', afterSeq: 0 });
@@ -183,7 +183,7 @@ export function describeStreams(given: Given): void {
     expect(piecesOf(await read(conversation))).toEqual([]);
   });
 
-  test('a version that a pass commits while a turn is followed is an entry of its stream', async () => {
+  test('a version that a pass commits while a turn is followed becomes an entry of the stream of the turn', async () => {
     const { store, conversation } = await given.log();
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.followTurn(conversation, 't1');
@@ -210,7 +210,7 @@ export function describeStreams(given: Given): void {
     }
   });
 
-  test('an erase removes the stream of a turn and counts it', async () => {
+  test('an erase removes the stream of a turn and counts it as a removed key', async () => {
     const { store, conversation } = await given.running();
     const { removedKeys } = await store.erase(conversation);
     await acceptAndClaim(store, conversation, 't1');

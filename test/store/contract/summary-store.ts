@@ -48,7 +48,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
   });
 
-  test('the first accepted summary of a range replaces a stored refusal, and no later summary overwrites it', async () => {
+  test('the first accepted summary of a range replaces a stored refusal, and later summaries do not overwrite it', async () => {
     const { store, expireSummary, conversation } = await given.log();
     const first = accepted('first');
     const { lease: pass } = await claimPass(store, conversation);
@@ -87,7 +87,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
   });
 
-  test('a job that lost its claim on a summary cannot record it, unless its compaction pass is in progress or is the last that ended', async () => {
+  test('a job that lost its claim on a summary can record it only if its compaction pass is in progress or was the last to end', async () => {
     const { store, expireSummary, conversation, lease: pass } = await given.pass();
     const lease = await claimSummary(store, conversation, 'h', pass.passId);
     await expireSummary(conversation, 'h');
@@ -106,7 +106,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted('in time')]);
   });
 
-  test('a late job of an erased conversation records nothing in a new conversation of that id', async () => {
+  test('a late summarization job of an erased conversation records nothing in a new conversation with the same id', async () => {
     const { store, conversation, lease: pass } = await given.pass();
     const lease = await claimSummary(store, conversation, 'h', pass.passId);
     await store.erase(conversation);

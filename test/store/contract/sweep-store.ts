@@ -70,7 +70,7 @@ export function describeSweepStore(given: Given): void {
     await store.holdSweeping('b', 0);
   });
 
-  test('a sweep of due shards returns what is due', async () => {
+  test('a sweep of due shards returns the due turns and passes of these shards', async () => {
     const { store, makeOverdue, allowSweep, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const sweepDue = async (): Promise<readonly DueEntry[]> => {
@@ -85,7 +85,7 @@ export function describeSweepStore(given: Given): void {
     await store.holdSweeping('a', 0);
   });
 
-  test('each sweep that returns a turn or pass delays it twice as long, from 1 s to 60 s, until a claim resets the delay', async () => {
+  test('each sweep that returns a turn or pass doubles the delay of its next return, from 1 s to 60 s, until a claim resets the delay', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });

@@ -24,7 +24,7 @@ export function describeAccept(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a repeated accept of a turn replies known with the turn’s present state, such as running or completed', async () => {
+  test('a repeated accept of a turn replies known with the turn’s current state, such as running or completed', async () => {
     const { store, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
     await store.accept(request);
@@ -68,7 +68,7 @@ export function describeAccept(given: Given): void {
     });
   });
 
-  test('a claim returns the caps that the caller set for the turn, and the tokens that the turn has spent', async () => {
+  test('a claim returns the time and token limits that the caller set for the turn, and the tokens that the turn has spent', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1', { caps: { deadlineMs: HOUR_MS, maxTurnTokens: 500 } }));
     await store.accept(turnFor(conversation, 't2', { caps: { maxTurnTokens: 7 } }));
@@ -97,7 +97,7 @@ export function describeAccept(given: Given): void {
     expect(await store.accept(later)).toMatchObject({ state: 'scheduled' });
   });
 
-  test('a turn accepted after an erase starts a conversation without the turns and messages of the erased one', async () => {
+  test('a turn accepted after an erase starts a conversation without the turns and messages of the erased conversation', async () => {
     const { store, observe, markGone, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'old'));
     const old = await claimHead(store, conversation);

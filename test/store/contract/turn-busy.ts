@@ -17,7 +17,7 @@ export function describeBusyTurns(given: Given): void {
   const contentsOf = async (conversation: ConversationRef): Promise<string[]> =>
     (await given.harness().observe(conversation)).shape.log.map(({ role, turn }) => `${role} of ${turn}`);
 
-  test('a turn with onBusy is queued like any other if no turn is open', async () => {
+  test('a turn with onBusy is queued like a turn without onBusy if no other turn is open', async () => {
     for (const onBusy of ['reject', 'interrupt', 'rollback', 'steer'] as const) {
       const { store, observe, conversation } = given.nothing();
       const reply = await store.accept(turnFor(conversation, 't1', { onBusy }));
@@ -98,21 +98,24 @@ export function describeBusyTurns(given: Given): void {
   test.each([
     ['turn_rolled_back', [1, 4, 5]],
     ['turn_interrupted', [4, 5]],
-  ])('an undo of %s leaves the versions %j, because readers hide only what was rolled back', async (cause, kept) => {
-    const { store, conversation, lease } = await given.running();
-    await store.recordStep(lease, callsStep('m1', 1, 1));
-    await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
-    const { lease: next } = await claimHead(store, conversation);
-    const undo = undoOver(conversation, 0, 3);
-    await store.undoTurns(next, { ...undo, version: { ...undo.version, explained: [cause] } });
-    for (let live = 1; live <= 4; live += 1) {
-      const { lease: pass } = await claimPass(store, conversation);
-      await store.commitVersion(pass, commitOf(live, 4, { keepVersions: 2 }));
-    }
-    expect((await store.listVersions(conversation)).map(({ number }) => number)).toEqual(kept);
-  });
+  ])(
+    'after an undo with the cause %s, the versions %j are kept, because readers hide only messages of a rollback',
+    async (cause, kept) => {
+      const { store, conversation, lease } = await given.running();
+      await store.recordStep(lease, callsStep('m1', 1, 1));
+      await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
+      const { lease: next } = await claimHead(store, conversation);
+      const undo = undoOver(conversation, 0, 3);
+      await store.undoTurns(next, { ...undo, version: { ...undo.version, explained: [cause] } });
+      for (let live = 1; live <= 4; live += 1) {
+        const { lease: pass } = await claimPass(store, conversation);
+        await store.commitVersion(pass, commitOf(live, 4, { keepVersions: 2 }));
+      }
+      expect((await store.listVersions(conversation)).map(({ number }) => number)).toEqual(kept);
+    },
+  );
 
-  test('a turn that leaves the context notes its messages for the next turn, and why they left', async () => {
+  test('the end of a turn that leaves the context records its messages for the next turn to remove, and why they left', async () => {
     const { store, conversation, lease } = await given.running();
     await store.accept(turnFor(conversation, 't2'));
     await store.recordStep(lease, textStep('m1', 1, 'half'));
@@ -132,7 +135,7 @@ export function describeBusyTurns(given: Given): void {
     expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 1 }, left });
   });
 
-  test('the worker that settled the last turn may still take its messages out of the context', async () => {
+  test('the worker that settled the last turn of a conversation may still remove its messages from the context', async () => {
     const { store, conversation, lease } = await given.running();
     const step = textStep('m1', 1, '(empty)');
     await store.settle(
@@ -169,7 +172,7 @@ export function describeBusyTurns(given: Given): void {
     expect(undo).toHaveLength(66);
   });
 
-  test('a second onBusy rollback adds the messages of the next turn, and of no turn that never began', async () => {
+  test('a second onBusy rollback also removes the messages of the turn that had begun, and of no turn that never began', async () => {
     const { store, conversation } = await given.running();
     await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
     await store.accept(turnFor(conversation, 't3', { onBusy: 'rollback' }));
@@ -183,7 +186,7 @@ export function describeBusyTurns(given: Given): void {
     ]);
   });
 
-  test('undoTurns ends the pass in progress, and a restore by a service ends the wish to undo', async () => {
+  test('undoTurns ends the compaction pass in progress, and replaceVersion clears the list of messages to remove', async () => {
     const { store, observe, conversation } = await given.running();
     await store.accept(turnFor(conversation, 't2', { onBusy: 'rollback' }));
     await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w1' });
@@ -197,7 +200,7 @@ export function describeBusyTurns(given: Given): void {
     expect((await claimHead(store, conversation)).conversation.undo).toBeUndefined();
   });
 
-  test('onBusy steer puts a message into the running turn before its next model call, once', async () => {
+  test('onBusy steer puts a message into the running turn once, before its next model call', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.accept(turnFor(conversation, 't2'));
     for (const turn of ['s1', 's2']) {
@@ -225,7 +228,7 @@ export function describeBusyTurns(given: Given): void {
     expect((await observe(conversation)).shape.mailbox).toEqual(['t1', 's1', 's2', 's3', 't2']);
   });
 
-  test('readContext names the messages of the running turn and of the turns that steered the turn, until the turn ends', async () => {
+  test('readContext names the messages of the running turn and of the turns steered into it, until the turn ends', async () => {
     const { store, conversation } = given.nothing();
     const inputs = async (): Promise<readonly number[] | undefined> => (await store.readContext(conversation))?.inputs;
     await store.accept(turnFor(conversation, 't1'));
@@ -245,7 +248,7 @@ export function describeBusyTurns(given: Given): void {
     expect(await inputs()).toBeUndefined();
   });
 
-  test('readStream returns a steering message among the messages of the turn that it went into, and an event names its place', async () => {
+  test('readStream returns a steering message among the messages of its running turn, and an event names its number', async () => {
     const { store, events, conversation, lease } = await given.running();
     await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
     await store.accept(turnFor(conversation, 't2'));
@@ -260,7 +263,7 @@ export function describeBusyTurns(given: Given): void {
     expect(await events(conversation)).toContainEqual({ type: 'turn_steered', turn: 's1', into: 't1', seq: '2' });
   });
 
-  test('turns that steered a turn end with it, and the next turn is the one behind them', async () => {
+  test('a settled turn also settles the turns that were steered into it, and the turn behind them is next', async () => {
     const { store, observe, conversation, lease } = await given.running();
     for (const turn of ['s1', 's2']) await store.accept(turnFor(conversation, turn, { onBusy: 'steer' }));
     await store.accept(turnFor(conversation, 't2'));
@@ -274,7 +277,7 @@ export function describeBusyTurns(given: Given): void {
     expect(await store.readTurn(conversation, 's2')).toMatchObject({ state: 'completed', answer });
   });
 
-  test('a cancel, an interrupt and a poison turn end the turns that steered it in the same way', async () => {
+  test('a cancel, an interrupt and a failure as poison end a running turn and the turns steered into it with the same state', async () => {
     const ends = {
       canceled: async (conversation: ConversationRef) => {
         await given.harness().store.cancel(conversation, 't1', 'w');
@@ -304,7 +307,7 @@ export function describeBusyTurns(given: Given): void {
     }
   });
 
-  test('onBusy with a turn enqueues behind another turn than that one, and cancels none', async () => {
+  test('onBusy with a busyTurn that is not the running turn only enqueues the new turn, and cancels nothing', async () => {
     for (const onBusy of ['interrupt', 'rollback', 'steer'] as const) {
       const { store, observe, conversation } = await given.running();
       await store.accept(turnFor(conversation, 't2'));
@@ -321,7 +324,7 @@ export function describeBusyTurns(given: Given): void {
     }
   });
 
-  test('onBusy with a turn acts if that turn is first, or its message is in the first one', async () => {
+  test('onBusy with a busyTurn acts if that turn is first in the mailbox, or was steered into the first turn', async () => {
     for (const busyTurn of ['t1', 's1']) {
       const { store, observe, conversation, lease } = await given.running();
       await store.accept(turnFor(conversation, 's1', { onBusy: 'steer', busyTurn: 't1' }));
@@ -333,7 +336,7 @@ export function describeBusyTurns(given: Given): void {
     }
   });
 
-  test('a steering turn becomes a turn of its own if the running turn settles first', async () => {
+  test('a steering turn runs as its own turn if the running turn settles before it takes the message', async () => {
     const { store, conversation, lease } = await given.running();
     await store.accept(turnFor(conversation, 't2'));
     await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
@@ -343,7 +346,7 @@ export function describeBusyTurns(given: Given): void {
     expect(await store.readTurn(conversation, 's1')).not.toHaveProperty('steeredInto');
   });
 
-  test('takeSteering and undoTurns of a worker that lost the turn change nothing', async () => {
+  test('takeSteering and undoTurns change nothing when called by a worker that lost the turn', async () => {
     const { store, observe, lapseLease, conversation, lease } = await given.running();
     await store.accept(turnFor(conversation, 's1', { onBusy: 'steer' }));
     await lapseLease('turn', conversation);

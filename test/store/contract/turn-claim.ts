@@ -72,7 +72,7 @@ export function describeClaim(given: Given): void {
     expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
   });
 
-  test('a claim returns the messages before its user message if the context is short, and the first claim returns none', async () => {
+  test('a claim returns the earlier messages of a short context, and none in a new conversation', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const first = await claimHead(store, conversation);

@@ -42,7 +42,7 @@ export function describeOpenTurns(given: Given): void {
     });
   });
 
-  test('readInputs returns the texts of turns until a worker claims them, and of no others', async () => {
+  test('readInputs returns the texts of turns until a worker claims them, and of no other turns', async () => {
     const { store, conversation } = given.nothing();
     const turns = ['claimed', 'queued', 'later', 'canceled'];
     for (const turn of turns) {

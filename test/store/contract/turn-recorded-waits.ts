@@ -48,7 +48,7 @@ export function describeRecordedWaits(given: Given): void {
     return (await given.harness().store.readTurn(conversation, 't1'))?.waiting?.calls;
   }
 
-  test('an answer by the id alone is refused in a conversation that was erased and created again', async () => {
+  test('an answer that names a call only by its id is refused in a conversation that was erased and created again', async () => {
     const { store } = given.harness();
     const erased = await suspendTurn();
     await store.erase(erased.conversation);
@@ -62,7 +62,7 @@ export function describeRecordedWaits(given: Given): void {
     });
   });
 
-  test('a wait records the input and the hash of each call, for readers and for the next claim', async () => {
+  test('a wait for answers records the input and the hash of each call, for readers and for the next claim', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation } = await suspendTurn();
     const recorded = [
@@ -83,7 +83,7 @@ export function describeRecordedWaits(given: Given): void {
     expect(await answer(conversation, { c2_0: answers.c2_0 })).toEqual({ status: 'still_waiting' });
   });
 
-  test('an answer with a hash is refused if the wait recorded none, and an answer without a hash is accepted', async () => {
+  test('an answer with a hash is refused if the wait recorded no hash, and an answer without a hash is accepted', async () => {
     const { store, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 1));
     await store.suspend(lease, { for: 'tools', step: 'model.1', waitMs: 60_000, calls: toWaitFor(['c2_0']) });
@@ -92,7 +92,7 @@ export function describeRecordedWaits(given: Given): void {
     expect(await answer(conversation, { c2_0: answerOf('r1') })).toMatchObject({ status: 'answered' });
   });
 
-  test('a decided call is marked with the verdict, the time and the person, while another call waits', async () => {
+  test('a decided call shows its verdict, time and person while another call of the turn waits', async () => {
     const { store, observe } = given.harness();
     const { conversation } = await suspendTurn();
     const { now } = (await observe(conversation)).times;
@@ -106,7 +106,7 @@ export function describeRecordedWaits(given: Given): void {
     expect(open?.turns[0]?.waiting?.calls, 'in every view').toEqual(calls);
   });
 
-  test('a contrary answer is refused with the decision that counts, and stores nothing', async () => {
+  test('an answer that contradicts an earlier answer is refused with the recorded decision, and stores nothing', async () => {
     const { conversation } = await suspendTurn();
     await answer(conversation, { c2_0: answerOf('denied', { by: 'ann' }) });
     const contrary = { c2_1: answerOf('approved'), c2_0: answerOf('approved') };
@@ -117,7 +117,7 @@ export function describeRecordedWaits(given: Given): void {
     expect(await answer(conversation, same)).toMatchObject({ status: 'answered' });
   });
 
-  test('another result than the one that counts is refused, and its decision has no verdict for people', async () => {
+  test('a second answer with another result is refused with the time of the first answer, without a verdict', async () => {
     const { conversation } = await suspendTurn('tools');
     await answer(conversation, { c2_0: answerOf('r1') });
     const refused = await answer(conversation, { c2_0: answerOf('r2') });
@@ -125,7 +125,7 @@ export function describeRecordedWaits(given: Given): void {
     expect(await answer(conversation, { c2_0: answerOf('r1') })).toEqual({ status: 'still_waiting' });
   });
 
-  test('a contrary answer, and one to another call with the id, are refused after the turn has settled, too', async () => {
+  test('contrary answers, and answers to another call with the same id, are refused even after the turn has settled', async () => {
     const { store } = given.harness();
     const { conversation } = await suspendTurn();
     const answers = { c2_0: answerOf('denied', { hash: 'h0' }), c2_1: answerOf('denied', { hash: 'h1' }) };
@@ -142,7 +142,7 @@ export function describeRecordedWaits(given: Given): void {
     }
   });
 
-  test('a turn that waits again for a call keeps the decision on its other call', async () => {
+  test('a turn that waits again for one call keeps the recorded decision on its other call', async () => {
     const { store } = given.harness();
     const { conversation, wait } = await suspendTurn();
     await answer(conversation, { c2_0: answerOf('approved', { by: 'ann' }), c2_1: answerOf('approved') });

@@ -97,7 +97,7 @@ export function describeRelease(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
   });
 
-  test('startAlone, which records that the worker runs only this turn, applies to the present claim and not to a later claim', async () => {
+  test('startAlone (the worker runs only this turn) applies to the current claim and not to a later claim', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     await store.startAlone(lease);

@@ -46,7 +46,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a repeated recordStep replies known with the present state of the conversation', async () => {
+  test('a repeated recordStep replies known with the current state of the conversation', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const step = callsStep('model.1', 1, 1);
     await store.recordStep(lease, step);

@@ -76,7 +76,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
   });
 
-  test('a turn keeps the ids of the last requests that brought answers, each once, also after it has settled', async () => {
+  test('a turn keeps the ids of the last requests with answers, each id once, even after it has settled', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     const answerBy = async (request: string | undefined, call: string) =>
@@ -123,7 +123,7 @@ export function describeWaits(given: Given): void {
     }
   });
 
-  test('suspend accepts 20 waits of the same step for compaction, and refuses the 21st', async () => {
+  test('suspend accepts 20 waits of the same step for compaction, and refuses the 21st wait', async () => {
     const { store, observe, passDeadline, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let count = 0; count < TURN_LIMITS.maxSuspensions; count += 1) {
@@ -162,7 +162,7 @@ export function describeWaits(given: Given): void {
     expect(await store.suspend(lease, { ...waitFor('compaction', [], 'step.2') })).toEqual({ status: 'suspended' });
   });
 
-  test('only the first wait of a step at a gate emits an event', async () => {
+  test('only the first wait of a step at a rate-limit gate emits an event', async () => {
     const { store, observe, passDeadline, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const wait = async (step: string, isHeld?: true) => {
@@ -429,7 +429,7 @@ export function describeWaits(given: Given): void {
   });
 
   test.each(['tools', 'approval'] as const)(
-    'answerTurn refuses answers of the other kind for a turn that waits for %s, and stores none of them',
+    'answerTurn refuses answers of the wrong kind for a turn that waits for %s, and stores none of them',
     async (kind) => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 2));

@@ -14,7 +14,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
   }
 
-  test('commitVersion makes the new context version the live one and ends the compaction pass', async () => {
+  test('commitVersion makes the new context version live and ends the compaction pass', async () => {
     const { store, events, conversation, lease } = await given.pass();
     const commit = commitOf(0, 4, {
       backoff: { nothingBelowTokens: 5, gainlessPasses: 0, noGainBelowTokens: 0, appendsBelowMessageTokens: 3 },
@@ -60,7 +60,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await events(conversation)).toHaveLength(4);
   });
 
-  test('commitVersion writes nothing if the live version is not the one that the caller expects, and the compaction pass stays in progress', async () => {
+  test('commitVersion writes nothing if another version is live than the caller expects, and the compaction pass stays in progress', async () => {
     const { store, events, conversation } = await given.log();
     await commitNext(conversation, commitOf(0, 2));
     const { lease } = await claimPass(store, conversation);
@@ -71,7 +71,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await store.commitVersion(lease, commitOf(1, 4))).toEqual({ status: 'ended' });
   });
 
-  test('commitVersion refuses a version whose number is not the next one', async () => {
+  test('commitVersion refuses a version number that is not the next in sequence', async () => {
     const { store, lease } = await given.pass();
     const commit = commitOf(0, 4);
     const gap = { ...commit, version: { ...commit.version, number: 3 } };

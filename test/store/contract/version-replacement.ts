@@ -92,7 +92,7 @@ export function describeVersionReplacement(given: Given): void {
     expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
   });
 
-  test('replaceVersion writes nothing if the live version or the log’s end is not the one that the caller expects', async () => {
+  test('replaceVersion writes nothing if another version is live or the log ends elsewhere than the caller expects', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     await store.append(appendOf(conversation, 8, 1));
@@ -162,7 +162,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
   });
 
-  test('after replaceVersion, writes of a compaction pass’s present owner are refused as superseded, and those of its earlier owner as fenced', async () => {
+  test('after replaceVersion, writes of a pass’s current owner are refused as superseded, and those of its earlier owner as fenced', async () => {
     const { store, lapseLease } = given.harness();
     const conversation = await makeCompacted();
     const { lease } = await claimPass(store, conversation);
@@ -219,7 +219,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({ status: 'gone' });
   });
 
-  test('replaceVersion refuses a version whose number is not the next one', async () => {
+  test('replaceVersion refuses a version number that is not the next in sequence', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     const { version } = replacementOver(conversation, 4, 8);

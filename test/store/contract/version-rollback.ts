@@ -81,7 +81,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await store.heartbeatPass(pass)).toEqual({ status: 'renewed' });
   });
 
-  test('rollBackVersion refuses to replace a version with the same segments (compacted ranges) as one with which a model has answered', async () => {
+  test('rollBackVersion refuses to replace a version whose segments (compacted ranges) equal those of a version that a model has answered', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
@@ -105,7 +105,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await events(conversation)).toEqual(told);
   });
 
-  test('rollBackVersion writes nothing if the live version is not the one that the caller expects', async () => {
+  test('rollBackVersion writes nothing if another version is live than the caller expects', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     const { lease: pass } = await claimPass(store, conversation);
@@ -128,7 +128,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'gone' });
   });
 
-  test('rollBackVersion refuses a version whose number is not the next one', async () => {
+  test('rollBackVersion refuses a version number that is not the next in sequence', async () => {
     const { store } = given.harness();
     const { lease } = await runTurn();
     const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };

@@ -55,7 +55,7 @@ export function describeWebhookStore(given: Given): void {
     expect(await store.removeWebhook(webhook.id)).toBe(false);
   });
 
-  test('events of a tenant are delivered in order to its webhook, until none is left', async () => {
+  test('events of a tenant are delivered in order to its webhook, until no event is left', async () => {
     const { store, makeDeliveriesDue } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle(conversation, 't1', 't2');
@@ -74,7 +74,7 @@ export function describeWebhookStore(given: Given): void {
     expect(turnOf(await claimOne(webhook))).toBe('t4');
   });
 
-  test('a tenant without a webhook, or with a removed one, enters nothing in the outbox', async () => {
+  test('a tenant without a webhook, or with a removed webhook, adds no entry to the outbox', async () => {
     const { store } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle({ ...conversation, tenant: `${conversation.tenant}2` }, 't1');
@@ -83,7 +83,7 @@ export function describeWebhookStore(given: Given): void {
     expect(await claim(webhook)).toEqual([]);
   });
 
-  test('a claimed delivery is not claimed again before its claim ends, and then from its first unsent event', async () => {
+  test('a claimed webhook delivery is claimed again only after its claim ends, and then from its first unsent event', async () => {
     const { store, makeDeliveriesDue } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle(conversation, 't1', 't2');
@@ -93,7 +93,7 @@ export function describeWebhookStore(given: Given): void {
     expect(turnOf(await claimOne(webhook))).toBe('t2');
   });
 
-  test('a worker that lost its claim can neither advance nor postpone the delivery', async () => {
+  test('a worker that lost its claim on a webhook delivery can neither advance nor postpone the delivery', async () => {
     const { store, makeDeliveriesDue } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle(conversation, 't1', 't2');
@@ -108,7 +108,7 @@ export function describeWebhookStore(given: Given): void {
     expect(await claim(webhook)).toEqual([]);
   });
 
-  test('a postponed delivery is due after its pause, with the number of its attempts, and new events wait behind it', async () => {
+  test('a postponed webhook delivery is due after its pause, with the number of its attempts, and new events wait behind it', async () => {
     const { store, makeDeliveriesDue } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle(conversation, 't1');
@@ -123,7 +123,7 @@ export function describeWebhookStore(given: Given): void {
     expect(await store.advanceDelivery(again)).toMatchObject({ attempts: 0, event: { turn: 't2' } });
   });
 
-  test('a delivery shows that events expired before they were sent', async () => {
+  test('a webhook delivery shows that events expired before they were sent', async () => {
     const { trimEvents } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle(conversation, 't1', 't2');
@@ -133,7 +133,7 @@ export function describeWebhookStore(given: Given): void {
     expect(delivery.next).not.toBe(delivery.event?.id);
   });
 
-  test('an erased conversation has no delivery', async () => {
+  test('an erased conversation has no webhook delivery', async () => {
     const { store } = given.harness();
     const { webhook, conversation } = await addWebhook();
     await settle(conversation, 't1');
@@ -159,7 +159,7 @@ export function describeWebhookStore(given: Given): void {
     expect(await store.recordFailure(`w.${randomUUID()}`, 'status 500', true)).toBe(false);
   });
 
-  test('one worker at a time has the lease to deliver', async () => {
+  test('only one worker at a time has the lease to deliver webhooks', async () => {
     const { store } = given.harness();
     const [one, other] = [randomUUID(), randomUUID()];
     expect(await store.holdDelivering(one, 60_000)).toBe(true);

@@ -268,7 +268,7 @@ test.each([
   [[ask, { role: 'system', content: 'Be brief.' }, ask], ['A1 messages[1]']],
   [[{ role: 'system', content: 'Be brief.' }, ask], ['A1 messages[0]']],
 ])(
-  'the Anthropic validator reports rule A1 for a later system message in a wrong place, if the model takes them',
+  'the Anthropic validator reports rule A1 for a misplaced later system message, if the model accepts later system messages',
   (messages, expected) => {
     expect(nameViolations(validateAnthropic(request(messages), { habits: { takesLaterSystem: true } }))).toEqual(
       expected,

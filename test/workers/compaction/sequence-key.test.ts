@@ -8,7 +8,7 @@ const policy = { summarizer: 'structural' } as const;
 const sequence = { from: 3, to: 9, tokens: 5_000, maxTokens: 1_024, userTokens: 128 };
 const keyWith = (changes: Partial<typeof sequence>): string => sequenceKey({ ...sequence, ...changes }, policy);
 
-test('two plans with nearly the same caps share the key of a summary', () => {
+test('two compaction plans with nearly the same token caps share the key of a summary', () => {
   expect(keyWith({ maxTokens: 1_100, userTokens: 90 })).toBe(keyWith({}));
 });
 
@@ -17,11 +17,11 @@ test.each([
   ['source tokens', { tokens: 5_001 }],
   ['cap by a tenth', { maxTokens: 1_127 }],
   ['cap below its step', { maxTokens: 1_023 }],
-] as const)('a plan with another %s has another key for its summary', (_, changes) => {
+] as const)('a compaction plan with another %s has another key for its summary', (_, changes) => {
   expect(keyWith(changes)).not.toBe(keyWith({}));
 });
 
-test('caps with the same key differ by less than a tenth', () => {
+test('caps of a summary with the same key differ by less than a tenth', () => {
   const caps = fc.integer({ min: 1, max: 200_000 });
   fc.assert(
     fc.property(caps, caps, (one, other) => {
@@ -44,7 +44,7 @@ test.each([
   ['is used again under a smaller cap that it fits', 900, 1_500, true],
   ['is not used under a smaller cap that it exceeds', 1_200, 1_500, false],
   ['is not used under a cap of more than twice its own', 400, 450, false],
-])('a stored summary %s', async (_, tokens, writtenUnder, isFound) => {
+])('a stored summary of a sequence %s', async (_, tokens, writtenUnder, isFound) => {
   const records = await findRecords(storeWith(tokens, writtenUnder), ref, [sequence], policy);
   expect(records.map((record) => record !== undefined)).toEqual([isFound]);
 });

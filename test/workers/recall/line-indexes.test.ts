@@ -46,7 +46,7 @@ async function openLogs(maxBytes?: number) {
   return { append, search, erase, reads, hooks, indexes };
 }
 
-it('the index of a conversation is kept between searches, and reads only messages that are new', async () => {
+it('the recall index of a conversation is kept between searches, and reads only new messages', async () => {
   const { append, search, reads } = await openLogs();
   await append('a', 'heron', 'fox');
   expect(await search('a', 'heron')).toEqual([1]);
@@ -56,7 +56,7 @@ it('the index of a conversation is kept between searches, and reads only message
   expect(reads).toEqual(['a 1-2', 'a 2-3', 'a 3-3']);
 });
 
-it('the index of an erased conversation is not used for one that was created again under its id', async () => {
+it('the recall index of an erased conversation is not used for a conversation created again under its id', async () => {
   const { append, search, erase } = await openLogs();
   await append('a', 'heron', 'fox', 'owl');
   expect(await search('a', 'heron')).toEqual([1]);
@@ -69,7 +69,7 @@ it('the index of an erased conversation is not used for one that was created aga
   expect(await search('a', 'fox')).toEqual([1]);
 });
 
-it('parallel searches of one conversation build its index once', async () => {
+it('parallel recall searches of one conversation build its index once', async () => {
   const { append, search, reads } = await openLogs();
   await append('a', ...Array.from({ length: 40 }, (_, at) => `heron ${at}`));
   const found = await Promise.all(['heron 1', 'heron 2', 'heron 3'].map((query) => search('a', query)));
@@ -77,7 +77,7 @@ it('parallel searches of one conversation build its index once', async () => {
   expect(reads.filter((read) => !read.endsWith(' 40-40'))).toEqual(['a 1-4', 'a 5-20', 'a 21-40']);
 });
 
-it('a search that is stopped leaves an index that the next search completes', async () => {
+it('a recall search that is stopped leaves a partial index, and the next search completes it', async () => {
   const { append, search, reads, hooks } = await openLogs();
   await append('a', ...Array.from({ length: 40 }, (_, at) => `heron ${at}`));
   const stop = new AbortController();
@@ -89,7 +89,7 @@ it('a search that is stopped leaves an index that the next search completes', as
   expect(reads).toEqual(['a 1-4', 'a 5-20', 'a 20-23', 'a 24-39', 'a 40-40']);
 });
 
-it('the indexes that were not used for longest are dropped once all have more bytes than their limit', async () => {
+it('the recall indexes that were unused for longest are dropped once all indexes together exceed their byte limit', async () => {
   const one = await openLogs();
   await one.append('a', 'heron');
   await one.search('a', 'heron');
@@ -100,7 +100,7 @@ it('the indexes that were not used for longest are dropped once all have more by
   expect(indexes.bytes).toBe(2 * one.indexes.bytes);
 });
 
-it('a log that is too large for an index is searched from a later message on', async () => {
+it('a log that is too large for a recall index is searched only from a later message on', async () => {
   const { append, search } = await openLogs(300_000);
   const words = (from: number) => Array.from({ length: 200 }, (_, at) => `word${from}x${at}`).join(' ');
   await append('a', ...Array.from({ length: 300 }, (_, at) => words(at + 1)));

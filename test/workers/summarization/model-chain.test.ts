@@ -107,7 +107,7 @@ it('the refusal of a model’s summary is reported, even if the summarizer chain
   expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
 });
 
-it('a summarizer chain skips a model after a fatal error, and the next compaction pass asks it again if no other wrote the summary', async () => {
+it('a summarizer chain skips a model after a fatal error, and the next pass asks it again if no other model wrote the summary', async () => {
   const world = await openWorld(() => new ModelError('fatal', 'the key is not accepted'));
   world.summarizers = world.summarizers.slice(0, 1);
   const [child] = await world.fanOut();
@@ -129,7 +129,7 @@ async function runPasses(world: Fixture, count: number): Promise<void> {
 }
 const openSeries = (decide: Decide) => openWorld(decide, 'u20 a300 a300 a300 a300');
 
-it('a model’s summary is updated once with newer messages, and the time after that it is written again from the log', async () => {
+it('a model updates a summary once with newer messages, and the next time writes it again from the log', async () => {
   const seen: string[] = [];
   const world = await openSeries(({ messages: [message] }) => {
     seen.push(message?.content ?? '');
@@ -152,7 +152,7 @@ it('a model’s summary is updated once with newer messages, and the time after 
   expect(seen.map((content) => content.includes('seq="2"'))).toEqual([true, false, true]);
 });
 
-it('a summary that code wrote without a model is not updated: a model summarizes the log again', async () => {
+it('a model does not update a summary that code wrote without a model, and summarizes the log again', async () => {
   const seen: string[] = [];
   const world = await openSeries(({ messages: [message] }) => {
     seen.push(message?.content ?? '');
@@ -163,7 +163,7 @@ it('a summary that code wrote without a model is not updated: a model summarizes
   expect(seen.map((content) => content.includes('<record '))).toEqual([false, false]);
 });
 
-it('the text of an earlier summary is not read if no model will summarize', async () => {
+it('a summarization job does not read an earlier summary if no model will summarize', async () => {
   const requests = brief();
   const world = await Fixture.open({ policy: { ...POLICY, summarizer: 'structural' }, summarizers: [requests] });
   await world.append('u20 a300 a300 a300 a300');

@@ -149,7 +149,7 @@ it('a provider’s own compaction items are stored beside the summary text and s
   expect([...(source?.summaries.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
 });
 
-it('the size of a provider’s own compaction is the larger one of the sizes of its items and of its text', async () => {
+it('the size of a provider’s own compaction is the larger of the size of its items and the size of its text', async () => {
   const { world } = await openCompacted(250);
   const [segment] = (await world.readVersion())?.segments ?? [];
   expect(segment?.weight.tokens).toBe(250);

@@ -202,7 +202,7 @@ it('a summarization job whose summarizer throws fails and releases its claim, so
   expect(world.timers.pending).toBe(0);
 });
 
-it('on the last attempt of a summarization job, the next summarizer of the chain replaces one that throws', async () => {
+it('on the last attempt of a summarization job, the next summarizer of the chain replaces a summarizer that throws', async () => {
   const opened = await openChild({ summarizers: [throwing(), brief('second')] });
   const { world, child } = opened;
   expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
@@ -364,7 +364,7 @@ it.each<{ who: string; log: string; summarizer: PolicyInput['summarizer']; maxTo
     most: 130,
   },
 ])(
-  'the plan allows no summary $who more tokens than the policy does, tags included',
+  'the plan limits a summary $who to the token limit of the policy, tags included',
   async ({ log, summarizer, maxTokens, most }) => {
     const policy: PolicyInput = { maxTokens, tokenThreshold: maxTokens, minGain: 0, ...(summarizer && { summarizer }) };
     const { world, child } = await openChild({ summarizers: [brief()], policy }, log);

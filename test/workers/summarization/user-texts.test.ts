@@ -40,7 +40,7 @@ it('the copy of user messages in a summary is empty if users wrote nothing, and 
   expect(await copyUserTexts(counter, logOf(user('Find the key.')), 10)).toBeUndefined();
 });
 
-it('the copy of user messages in a summary has the first text and the newest ones within its token limit, and counts the others', async () => {
+it('the copy of user messages in a summary has the first text and the newest texts within its token limit, and counts the others', async () => {
   const entries = logOf(
     ...Array.from({ length: 40 }, (_, index) => user(`Question ${index + 1}: what about it, then?`)),
   );

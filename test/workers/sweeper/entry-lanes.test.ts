@@ -27,13 +27,13 @@ const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenan
 const lose = (count: number, from = 0): DueEntry[] =>
   Array.from({ length: count }, (_, index) => entryOf(`lost-${from + index}`));
 
-test('many slow entries of due work in a sweep delay the sweeper’s next entry little longer than one slow entry does', async () => {
+test('many slow entries of due work delay the next entry of a sweep hardly longer than one slow entry does', async () => {
   const { begun, look } = openLanes();
   expect(await look([...lose(96), entryOf('c1')])).toBe(1);
   expect(begun.get('c1')).toBeLessThan(3_000);
 });
 
-test('the sweeper continues with the next entry without waiting for further slow entries of due work while earlier ones are still slow', async () => {
+test('a sweep continues with its next entry while slow entries of the sweep before are still being handled', async () => {
   const { timers, begun, look, from } = openLanes();
   await look(lose(16));
   const at = timers.now() - from;

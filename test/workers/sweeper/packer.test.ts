@@ -30,7 +30,7 @@ async function run(packs: Partial<PackStore>, stop = new AbortController()): Pro
   return { events, asked };
 }
 
-test('each due log is packed and reported, unless there was nothing to pack', async () => {
+test('the packer packs and reports each due log, and reports nothing for a log without entries to pack', async () => {
   const { events, asked } = await run({ packLog: async ({ id }) => (id === 'b' ? { ...packed, entries: 0 } : packed) });
   expect(asked).toEqual(ids);
   expect(events).toEqual(
@@ -38,7 +38,7 @@ test('each due log is packed and reported, unless there was nothing to pack', as
   );
 });
 
-test('a log that cannot be packed is reported, and the next ones are packed', async () => {
+test('the packer reports a log that cannot be packed, and packs the next logs', async () => {
   const error = new TurnfoldError('corrupt_record', 'x: the value cannot be read.');
   const { events, asked } = await run({
     packLog: ({ id }) => (id === 'a' ? Promise.reject(error) : Promise.resolve({ ...packed, entries: 0 })),
@@ -47,13 +47,13 @@ test('a log that cannot be packed is reported, and the next ones are packed', as
   expect(events).toEqual([{ type: 'worker_failed', where: 'packing', tenant: '_', conversation: 'a', error }]);
 });
 
-test('a failure to list due logs is reported', async () => {
+test('the packer reports a failure to list due logs', async () => {
   const error = new Error('away');
   const { events } = await run({ takeUnpacked: () => Promise.reject(error) });
   expect(events).toEqual([{ type: 'worker_failed', where: 'packing', error }]);
 });
 
-test('a worker that stops packs no further log, and reports no failure of its closed connection', async () => {
+test('a stopping worker packs no further log, and reports no failure of its closed connection', async () => {
   const stop = new AbortController();
   const { events, asked } = await run(
     {

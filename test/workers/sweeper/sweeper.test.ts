@@ -29,7 +29,7 @@ async function recordedWake(world: Fixture, kind: 'turn' | 'pass'): Promise<stri
 }
 
 describe.each(['turn', 'pass'] as const)('the sweeper and the wake (queue job) of a %s', (kind) => {
-  it(`the sweeper adds a wake of a ${kind} again if the queue has lost it`, async () => {
+  it(`the sweeper adds the wake of a ${kind} again if the queue has lost it`, async () => {
     const world = await openQueued(kind);
     const first = await recordedWake(world, kind);
     world.queue.clear();
@@ -45,7 +45,7 @@ describe.each(['turn', 'pass'] as const)('the sweeper and the wake (queue job) o
     expect(world.queue.wakes, 'it is waiting now').toHaveLength(1);
   });
 
-  it(`the sweeper adds no second wake of a ${kind} while one is pending`, async () => {
+  it(`the sweeper adds no second wake of a ${kind} while its first wake is pending`, async () => {
     const world = await openQueued(kind);
     const wakes = [...world.queue.wakes];
     world.db.advance(10 * GRACE_MS);
@@ -131,7 +131,7 @@ it('the sweeper wakes a waiting turn only at the turn’s deadline', async () =>
   expect(await world.sweeper.sweepOnce()).toBe(1);
 });
 
-it('the sweeper moves a scheduled turn to the mailbox when it is due, and wakes the turn if it is the first there', async () => {
+it('the sweeper moves a scheduled turn to the mailbox when it is due, and wakes the turn if the mailbox was empty', async () => {
   const world = await Fixture.open();
   const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
   const input = await world.agent.weigh({ role: 'user', content: 'later' });
@@ -385,7 +385,7 @@ it('a sweep continues with the other entries of due work while one entry hangs, 
   expect(world.timers.pending).toBe(0);
 });
 
-it('a sweep is repeated every second until it is stopped, even after a failure', async () => {
+it('the sweeper sweeps every second until it is stopped, even after a failure', async () => {
   let sweeps = 0;
   const world = await Fixture.open({
     wrap: (ports) => ({
@@ -409,7 +409,7 @@ it('a sweep is repeated every second until it is stopped, even after a failure',
   expect(world.timers.pending).toBe(0);
 });
 
-it('the process that sweeps does each chore twice a second, unless the chore still runs', async () => {
+it('the process that sweeps runs each chore of its list twice a second, unless the chore is still running', async () => {
   const world = await Fixture.open();
   const gate = Promise.withResolvers<void>();
   const done: string[] = [];
@@ -434,7 +434,7 @@ it('the process that sweeps does each chore twice a second, unless the chore sti
   await world.sweeper.stop();
 });
 
-it('one of two processes sweeps, and the other takes over within two seconds after the first died or stopped', async () => {
+it('only one of two processes sweeps, and the other takes over within two seconds after the first died or stopped', async () => {
   const world = await Fixture.open();
   const sweeps: string[] = [];
   const open = (name: string) =>
@@ -474,7 +474,7 @@ it('one of two processes sweeps, and the other takes over within two seconds aft
   await third.stop();
 });
 
-it('a process that cannot read the lease reports the error and still sweeps', async () => {
+it('a process that cannot read the lease to sweep reports the error and still sweeps', async () => {
   let sweeps = 0;
   const world = await Fixture.open({
     wrap: (ports) => ({
@@ -496,7 +496,7 @@ it('a process that cannot read the lease reports the error and still sweeps', as
   await world.sweeper.stop();
 });
 
-it('the lease is renewed during a long sweep, and given up if the sweep does not end', async () => {
+it('the lease to sweep is renewed during a long sweep, and given up if the sweep does not end', async () => {
   const gate = Promise.withResolvers<never>();
   const world = await Fixture.open({
     wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepDue: () => gate.promise } }),

@@ -84,7 +84,7 @@ it('a worker that gave a turn’s lease back does not report the lease as lost w
   expect(timers.pending).toBe(0);
 });
 
-it('work that is aborted for two reasons, one after the other, has the first as the reason of its abort signal', () => {
+it('the signal of work that is aborted for two reasons keeps the first reason', () => {
   const { ending } = open([]);
   ending.abort(new LostTurn('gone'));
   ending.abort(new Error('later'));
@@ -98,19 +98,19 @@ describe('after a block of the event loop', () => {
   };
   const away = new Error('redis is away');
 
-  it('a worker asks once more before it abandons a turn, and continues if no other worker began the turn', async () => {
+  it('after a block of the event loop, a worker sends one more heartbeat, and continues if no other worker began the turn', async () => {
     const { timers, ending } = open([away, away, away, { status: 'renewed' }], loop);
     await timers.advance(60_000);
     expect(ending.signal.aborted).toBe(false);
   });
 
-  it('a worker abandons a turn that another worker began meanwhile', async () => {
+  it('after a block of the event loop, a worker abandons a turn that another worker began meanwhile', async () => {
     const { timers, ending } = open([away, away, away, { status: 'fenced' }], loop);
     await timers.advance(8_000);
     expect(ending.signal.reason).toEqual(new LostTurn('fenced'));
   });
 
-  it('a worker that gets no answer for another heartbeat abandons the turn', async () => {
+  it('after a block of the event loop, a worker abandons a turn if its next heartbeats get no answer', async () => {
     const { timers, ending } = open(
       Array.from({ length: 9 }, () => away),
       loop,
@@ -121,7 +121,7 @@ describe('after a block of the event loop', () => {
     expect(ending.signal.reason).toEqual(new LostTurn('expired'));
   });
 
-  it('a timeout names the block', async () => {
+  it('the error of a timeout during a block of the event loop names the block', async () => {
     const { timers, ending } = open([], loop);
     const call = ending.call(10, () => new Promise(() => {}));
     await Promise.all([
@@ -133,7 +133,7 @@ describe('after a block of the event loop', () => {
   });
 });
 
-it('a call within its timeout returns its outcome and leaves no timer', async () => {
+it('a call of a model or tool within its timeout returns its outcome and leaves no timer', async () => {
   const { timers, ending } = open();
   const before = timers.pending;
   expect(await ending.call(10, async () => 'done')).toBe('done');
@@ -143,7 +143,7 @@ it('a call within its timeout returns its outcome and leaves no timer', async ()
   expect(timers.pending).toBe(0);
 });
 
-it('a call ends at its timeout, even if the call ignores its signal', async () => {
+it('a call of a model or tool ends at its timeout, even if it ignores its signal', async () => {
   const { timers, ending } = open();
   const failure = ending.call(10, () => new Promise(() => {})).catch((error: unknown) => error);
   await timers.advance(10);
@@ -151,7 +151,7 @@ it('a call ends at its timeout, even if the call ignores its signal', async () =
   expect(ending.signal.aborted).toBe(false);
 });
 
-it('a call rejects with the cause that ended the turn, even if the call throws after that', async () => {
+it('a call of a model or tool rejects with the cause that ended the turn, even if the call throws after that', async () => {
   const { timers, ending } = open();
   const call = ending.call(10, async (signal) => {
     await new Promise((resolve) => {
@@ -167,7 +167,7 @@ it('a call rejects with the cause that ended the turn, even if the call throws a
   expect(timers.pending).toBe(0);
 });
 
-it('a worker that stops aborts the signal of a call, and still returns an answer that the call gives', async () => {
+it('a stopping worker aborts the signal of a model or tool call, and still returns an answer that the call gives', async () => {
   const { ending, stop } = open();
   const call = ending.call(10, async (signal) => {
     await new Promise((resolve) => {

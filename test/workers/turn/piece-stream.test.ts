@@ -46,7 +46,7 @@ function openStream(append: (sent: number) => Promise<AppendedPieces> = async ()
 
 const text = (value: string, at = 0): StreamPiece => ({ kind: 'text', at, text: value });
 
-it('a worker sends the first piece of a followed turn at once, and further pieces every 50 ms', async () => {
+it('a worker sends the first piece of text of a followed turn at once, and further pieces every 50 ms', async () => {
   const { say, timers, batches, sent, readers } = openStream();
   await settleTasks();
   await say('a');
@@ -64,7 +64,7 @@ it('a worker sends the first piece of a followed turn at once, and further piece
   expect(readers.questions, 'asked once, before the first piece').toBe(1);
 });
 
-it('a worker sends reasoning, text and tool calls with the place of each piece', async () => {
+it('a worker sends pieces of reasoning, text and tool calls with the place of each piece', async () => {
   const { stream, timers, sent } = openStream();
   stream.addReasoning('hm');
   await settleTasks();
@@ -85,7 +85,7 @@ it('a worker sends reasoning, text and tool calls with the place of each piece',
   ]);
 });
 
-it('a worker sends much text without a delay, in batches of limited size', async () => {
+it('a worker sends a large amount of text without a delay, in batches of limited size', async () => {
   const { say, sent } = openStream();
   await say('a');
   await say('x'.repeat(FLUSH_CHARACTERS + 5));
@@ -100,7 +100,7 @@ it('a worker never splits a character between two batches', async () => {
   expect(sent()).toEqual([[text('a')], [text('😀', 1)]]);
 });
 
-it('a worker holds the pieces of a turn without readers, and sends all of them once a reader asks', async () => {
+it('a worker holds the text of a turn without readers, and sends all of it once a reader follows', async () => {
   const { say, timers, sent, readers } = openStream(undefined, false);
   await settleTasks();
   for (const piece of ['It ', 'is ']) await say(piece);
@@ -114,20 +114,20 @@ it('a worker holds the pieces of a turn without readers, and sends all of them o
   expect(sent()).toEqual([[text('It is blue.')]]);
 });
 
-it('a worker asks no more often because much text is waiting', async () => {
+it('a worker does not check for readers more often because much text is waiting', async () => {
   const { say, readers } = openStream(undefined, false);
   await settleTasks();
   for (let count = 0; count < 10; count += 1) await say('x'.repeat(FLUSH_CHARACTERS));
   expect(readers.questions, 'at the start and at the first piece').toBe(2);
 });
 
-it('a piece that comes before the reply to the first question waits for that reply', async () => {
+it('the first piece of text waits for the reply to the first check for readers', async () => {
   const { say, sent, readers } = openStream();
   await say('a');
   expect([readers.questions, sent()]).toEqual([1, [[text('a')]]]);
 });
 
-it('a worker has one batch in flight, and a slow Redis gets larger batches', async () => {
+it('a worker has only one batch of text in flight, so that a slow Redis gets larger batches', async () => {
   const answers = Array.from({ length: 2 }, () => Promise.withResolvers<AppendedPieces>());
   const { say, timers, sent } = openStream((count) => answers[count - 1]?.promise ?? Promise.resolve(APPENDED));
   await say('a');
@@ -144,7 +144,7 @@ it('a worker has one batch in flight, and a slow Redis gets larger batches', asy
   await settleTasks();
 });
 
-it('a worker sends a batch again that Redis refused, and reports the first failure of a turn', async () => {
+it('a worker sends a batch of text again that Redis refused, and reports only the first failure of a turn', async () => {
   const error = new Error('OOM');
   const { say, timers, sent, events } = openStream((count) =>
     count <= 2 ? Promise.reject(error) : Promise.resolve(APPENDED),
@@ -157,7 +157,7 @@ it('a worker sends a batch again that Redis refused, and reports the first failu
   expect(events).toEqual([{ type: 'worker_failed', where: 'stream', ...nameConversation(ref), turn: 't1', error }]);
 });
 
-it('a worker sends nothing more once another worker owns the turn', async () => {
+it('a worker sends no more text once another worker owns the turn', async () => {
   const { say, timers, sent } = openStream(async () => ({ status: 'fenced' }));
   await say('a');
   await say('b');
@@ -165,7 +165,7 @@ it('a worker sends nothing more once another worker owns the turn', async () => 
   expect(sent()).toHaveLength(1);
 });
 
-it('a worker sends nothing after the end of the model call, even if the model still writes', async () => {
+it('a worker sends no more text after the end of the model call, even if the model still writes', async () => {
   const { stream, say, timers, sent } = openStream();
   await say('a');
   await say('b');
@@ -175,7 +175,7 @@ it('a worker sends nothing after the end of the model call, even if the model st
   expect(sent()).toEqual([[text('a')]]);
 });
 
-it('a worker sends the rest of the reasoning at the end of the model call, because the log will not have it', async () => {
+it('a worker sends the rest of the reasoning at the end of the model call, because the log does not keep reasoning', async () => {
   const { stream, timers, sent } = openStream();
   stream.addReasoning('hm');
   stream.addReasoning(', so');
@@ -185,7 +185,7 @@ it('a worker sends the rest of the reasoning at the end of the model call, becau
   expect(sent()).toHaveLength(1);
 });
 
-it('the rest of the reasoning is sent at the end even if it fills several batches', async () => {
+it('a worker sends the rest of the reasoning at the end of the model call, even if it fills several batches', async () => {
   const { stream, sent } = openStream();
   stream.addReasoning('x'.repeat(3 * FLUSH_CHARACTERS));
   await stream.end();
@@ -196,7 +196,7 @@ it('the rest of the reasoning is sent at the end even if it fills several batche
   ).toEqual([0, 16_384, 32_768]);
 });
 
-it('the end of a model call waits for a slow Redis to take the rest of the reasoning, but at most 50 ms', async () => {
+it('the end of a model call waits at most 50 ms for a slow Redis to take the rest of the reasoning', async () => {
   const reply = Promise.withResolvers<AppendedPieces>();
   const { stream, timers, sent } = openStream(() => reply.promise);
   stream.addReasoning('hm');
@@ -214,7 +214,7 @@ it('the end of a model call waits for a slow Redis to take the rest of the reaso
   reply.resolve(APPENDED);
 });
 
-it('the end of a model call that no client follows waits for nothing', async () => {
+it('the end of a model call without followers does not wait', async () => {
   const { stream, say, timers, sent } = openStream(undefined, false);
   await settleTasks();
   await say('a');
@@ -225,7 +225,7 @@ it('the end of a model call that no client follows waits for nothing', async () 
   expect(sent()).toEqual([]);
 });
 
-it('the next call of the model counts its pieces from 0, under the next attempt', async () => {
+it('the next model call counts its pieces of text from 0, under the next attempt number', async () => {
   const { turn, stream, say, batches } = openStream();
   await say('I have ');
   await stream.end();
@@ -300,7 +300,7 @@ it('a turn streams what its models write, and completes each step from the log',
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a turn without readers sends no pieces', async () => {
+it('a turn without readers sends no text to Redis', async () => {
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: piecesOf('It ', 'is.') }) }) });
   await world.accept('t1', 'hello');
   await world.deliver();
@@ -321,7 +321,7 @@ it.each([
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is blue.' } });
 });
 
-it('a turn streams a repeated step from its beginning, under a higher epoch', async () => {
+it('a worker streams a repeated step from its beginning, under a higher epoch', async () => {
   let calls = 0;
   const decide = (): ScriptedAnswer => {
     calls += 1;

@@ -70,7 +70,7 @@ it('a provider’s token count is used if it is at least half of turnfold’s ow
 
 const WINDOW = { windowTokens: 16_000, outputCapTokens: 1_000 };
 
-it('one count of four times the real size is reported, and no turn waits or fails for it', async () => {
+it('a single provider count of four times the real size is reported, and no turn waits or fails because of it', async () => {
   let calls = 0;
   const model = scriptedModel({
     profile: WINDOW,
@@ -90,7 +90,7 @@ it('one count of four times the real size is reported, and no turn waits or fail
   expect(world.passRequests).toEqual([]);
 });
 
-it('a provider that cuts requests without an error gets a compaction pass to less than what it reads', async () => {
+it('a provider that cuts long requests without an error makes a turn compact to less than the size that it reads', async () => {
   const READ = 4_096;
   const model = scriptedModel({
     profile: WINDOW,

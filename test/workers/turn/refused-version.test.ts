@@ -92,7 +92,7 @@ it('after a provider refuses the form of a compacted context, the version is rol
   ]);
 });
 
-it('after a provider refuses a compacted context in words about its length, a smaller context follows, and never a larger one', async () => {
+it('after a provider refuses a compacted context with an error about its length, the next context is smaller', async () => {
   const { world } = await runOver(perhapsTooLong, { content: 'three' });
   expect(world.passRequests.at(-1)).toMatchObject({ reasons: ['overflow'] });
   await world.endPass(1);
@@ -104,7 +104,7 @@ it('after a provider refuses a compacted context in words about its length, a sm
   expect(world.eventsOf('version_refused')).toEqual([]);
 });
 
-it('a turn fails if the provider refuses the smaller context in the same words', async () => {
+it('a turn fails if the provider refuses the smaller context with the same error about its length', async () => {
   const { world } = await runOver(perhapsTooLong, perhapsTooLong);
   await world.endPass(1);
   await world.deliver();
@@ -257,7 +257,7 @@ async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   return { world, sent };
 }
 
-it('a turn whose provider refuses a compacted context rolls the context back, and waits for one more compaction pass', async () => {
+it('a turn whose provider refuses a compacted context rolls the context back, and waits for another compaction pass', async () => {
   const { world, sent } = await waitForHardPass(refused, { content: 'three' });
   expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
   await world.endPass(1);

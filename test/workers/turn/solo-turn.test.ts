@@ -26,7 +26,7 @@ async function hold(world: Fixture): Promise<SoloHold> {
   return held;
 }
 
-it('a turn during which two workers died waits until no other work runs in its process, and keeps its lease meanwhile', async () => {
+it('a turn during which two workers died waits for its process to become idle, and keeps its lease meanwhile', async () => {
   const world = await openSuspect();
   const neighbour = await hold(world);
   const delivery = world.deliver();
@@ -95,7 +95,7 @@ it('a worker hands back a turn during which two workers died if the process’s 
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a stopping worker hands back a turn that waits to run alone', async () => {
+it('a stopping worker hands back a turn that waits to run alone in its process', async () => {
   const world = await openSuspect();
   await hold(world);
   const delivery = world.deliver();

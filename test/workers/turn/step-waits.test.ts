@@ -122,12 +122,12 @@ it('a turn waits 7 days for a tool result, unless the tool sets its own deadline
 const waitMs = (retries: number, retryAfterMs?: number, random = 1): number =>
   waitForRetry({ step: 'model-1', retries }, retryAfterMs, random).waitMs;
 
-it('the longest retry delay of a model call doubles from 1 s to 64 s if the provider names no time', () => {
+it('the maximum retry delay of a model call doubles from 1 s to 64 s if the provider names no time', () => {
   const seconds = [0, 1, 2, 3, 4, 5, 6, 7, 19].map((retries) => waitMs(retries) / 1_000);
   expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 64, 64, 64]);
 });
 
-it('a retry delay is random up to that time, so that turns do not come back together', () => {
+it('a retry delay is random between 0 and its maximum, so that turns do not all retry together', () => {
   expect([0, 0.25, 0.5, 1].map((random) => waitMs(3, 0, random))).toEqual([0, 2_000, 4_000, 8_000]);
 });
 
@@ -138,11 +138,11 @@ it('the retry delay of a model call is never shorter than the provider asks', ()
   expect(waitMs(5, 3_000)).toBe(35_000);
 });
 
-it('a provider that asks for more than an hour is asked again after an hour', () => {
+it('a provider that asks for a pause of more than an hour is called again after an hour', () => {
   expect(waitMs(0, 86_400_000 * 365, 0)).toBe(3_600_000);
 });
 
-it('a wait that the gate of the model chose, or after six retries, is not recorded as a retry', () => {
+it('a wait that the model’s rate-limit gate chose, or any wait after six retries, is not recorded as a retry', () => {
   expect(countsAsRetry({ retries: 0 }, undefined)).toBe(true);
   expect(countsAsRetry({ retries: 0 }, true)).toBe(false);
   expect(countsAsRetry({ retries: 6 }, undefined)).toBe(false);

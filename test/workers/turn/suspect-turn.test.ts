@@ -26,7 +26,7 @@ async function openSuspect(run: Run): Promise<{ readonly world: Fixture; readonl
   return { world, runs: () => runs };
 }
 
-it('a worker keeps the lease of a turn in a process of its own, and runs its other turns meanwhile', async () => {
+it('a worker keeps the lease of a turn that runs in a child process, and runs its other turns meanwhile', async () => {
   const held = Promise.withResolvers<SuspectEnd>();
   const { world } = await openSuspect(() => held.promise);
   const delivery = world.deliver();
@@ -40,7 +40,7 @@ it('a worker keeps the lease of a turn in a process of its own, and runs its oth
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a worker settles a turn as failed (poison) at once when the process of the turn has died', async () => {
+it('a worker settles a turn as failed (poison) at once when the child process of the turn has died', async () => {
   const { world, runs } = await openSuspect(async (claimed) => {
     await world.store.startAlone(claimed.lease, true);
     return 'died';
@@ -50,7 +50,7 @@ it('a worker settles a turn as failed (poison) at once when the process of the t
   expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', outcome: 'failed', code: 'poison' }]);
 });
 
-it('a turn that made progress before its process died runs in another such process, until three deaths without progress', async () => {
+it('a turn that made progress before its child process died runs in another child process, until three deaths without progress', async () => {
   const { world, runs } = await openSuspect(async (claimed) => {
     if (claimed.steps.size === 0) await world.store.recordStep(claimed.lease, textStep('s', 1));
     return 'died';
@@ -60,7 +60,7 @@ it('a turn that made progress before its process died runs in another such proce
   expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'poison' } });
 });
 
-it('a worker without room for another process gives the turn back for five seconds, and the claim is no attempt', async () => {
+it('a worker without room for another child process gives the turn back for five seconds, without counting an attempt', async () => {
   const { world } = await openSuspect(async () => 'full');
   expect(await world.deliver()).toBe('done');
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
@@ -70,13 +70,13 @@ it('a worker without room for another process gives the turn back for five secon
   expect(due).toEqual([5_000]);
 });
 
-it('a turn runs alone in the process of its worker if the process of its own could not start', async () => {
+it('a turn runs alone in the process of its worker if its child process could not start', async () => {
   const { world } = await openSuspect(async () => 'not_started');
   expect(await world.deliver()).toBe('done');
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a stopping worker gives a turn back whose process it has ended', async () => {
+it('a stopping worker gives back a turn whose child process it has ended', async () => {
   const { world } = await openSuspect(async () => 'stopped');
   expect(await world.deliver()).toBe('done');
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: true }]);
@@ -84,7 +84,7 @@ it('a stopping worker gives a turn back whose process it has ended', async () =>
   expect(world.wakes).toHaveLength(1);
 });
 
-it('a worker that loses a turn tells the process of the turn, and reports no death', async () => {
+it('a worker that loses a turn tells the child process of the turn, and reports no death', async () => {
   const { world } = await openSuspect(async (_, leaseEnds) => {
     await new Promise((resolve) => leaseEnds.addEventListener('abort', resolve));
     return 'died';

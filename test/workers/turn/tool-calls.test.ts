@@ -112,14 +112,14 @@ const CHANGED: [string, readonly Tool[]][] = [
   ['has another deadline', [{ ...remove, answerWithinMs: 1 }]],
 ];
 
-it.each(CHANGED)('a recorded approval decides, although the tool now %s', (_, changed) => {
+it.each(CHANGED)('a recorded approval decides whether a call runs, although the tool now %s', (_, changed) => {
   expect(decide('remove', { ...waited('approval'), tools: changed })).toMatchObject({ kind: 'wait', for: 'approval' });
   const denied = waited('approval', {}, '{"approved":false}');
   expect(decide('remove', { ...denied, tools: changed })).toMatchObject(refused('denied', /not approved/));
 });
 
 it.each(CHANGED)(
-  'a call that waits for an outside result takes nothing else, although its tool now %s',
+  'a call that waits for an outside result accepts only that result, although its tool now %s',
   (_, changed) => {
     expect(decide('remove', { ...waited('tools'), tools: changed })).toMatchObject({ kind: 'wait', for: 'tools' });
     const brought = waited('tools', {}, '{"content":"blue"}');
@@ -127,7 +127,7 @@ it.each(CHANGED)(
   },
 );
 
-it('an approved call whose tool cannot run any more gets an error result, and no other tool runs', () => {
+it('an approved call whose tool can no longer run gets an error result, and no other tool runs', () => {
   expect(decide('remove', { ...approved(), tools: [read] as readonly Tool[] })).toMatchObject(
     refused('unknown_tool', /^unknown_tool: the call was approved, but there is no tool "remove" any more/),
   );
@@ -165,7 +165,7 @@ it.each([
   ['undefined', z.string().transform(() => undefined), '"x"', 'undefined'],
   ['a class', z.string().transform((text) => new URL(text)), '"http://x.y/z"', 'http://x.y/z'],
 ])(
-  'an input with %s is shown as a text, and runs only if it still reads as the approved text',
+  'an input with %s is shown as text, and runs only if it is still parsed to the approved text',
   (_, value, json, shown) => {
     const remover = { ...remove, input: z.object({ value }) } as unknown as Tool;
     const text = `{"value":${json}}`;
@@ -182,7 +182,7 @@ it.each([
   },
 );
 
-it('a call whose input is too large to be shown never waits and never runs', () => {
+it('a call whose input is too large to be shown does not wait for approval, and is refused without running', () => {
   const huge = z.object({ path: z.string().transform((text) => text.repeat(2_000_000)) });
   const remover = { ...remove, input: huge } as unknown as Tool;
   expect(decide('remove', { tools: [remover] })).toMatchObject(

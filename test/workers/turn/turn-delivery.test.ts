@@ -211,7 +211,7 @@ it('a delivered turn job records a model’s refusal without text as a message t
   expect((await world.readLog()).at(-1)).toEqual({ role: 'assistant', content: '(empty)' });
 });
 
-it('a turn fails with the code `empty_answer` after three answers in which the model says nothing, and completes if a later one has text', async () => {
+it('a turn fails with the code `empty_answer` after three empty model answers in a row, and completes if a later answer has text', async () => {
   const empty = { answer: { content: ' \n' } };
   const settle = async (...steps: readonly ScriptedStep[]) => {
     const world = await Fixture.open({ model: scriptedModel({ steps }) });
@@ -229,7 +229,7 @@ it('a turn fails with the code `empty_answer` after three answers in which the m
   expect(await settle(empty, empty, { answer: { content: 'Two.' } })).toMatchObject({ state: 'completed' });
 });
 
-it('a full Redis that refuses the wake of the next turn is no failure, because the sweeper adds that wake', async () => {
+it('a delivered turn job does not fail when a full Redis refuses the wake of the next turn, because the sweeper adds that wake', async () => {
   const full = new TurnfoldError('redis_full', 'full');
   const wrap = (ports: TurnPorts): TurnPorts => ({ ...ports, wakes: { wake: () => Promise.reject(full) } });
   const world = await Fixture.open({ model: echo(), wrap });

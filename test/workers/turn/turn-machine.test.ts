@@ -171,7 +171,7 @@ const turn = fc.record({
   isCompacting: fc.boolean(),
 });
 
-it('each turn ends, after a bounded number of model calls for each step', () => {
+it('the state machine of a turn ends after a bounded number of model calls for each step', () => {
   fc.assert(
     fc.property(turn, ({ choices, unsettled, isCompacting }) => {
       const { log, path, state } = run(choices, unsettled, { ...RULES, isCompacting });
@@ -187,7 +187,7 @@ it('each turn ends, after a bounded number of model calls for each step', () => 
   );
 });
 
-it('every state is reached, and each starts with claimed', () => {
+it('the state machine of a turn starts with claimed, and random runs reach every state', () => {
   const seen = new Set<string>();
   for (const { choices, unsettled } of fc.sample(turn, { numRuns: 3_000, seed: 1 })) {
     const { path } = run(choices, unsettled);
@@ -197,7 +197,7 @@ it('every state is reached, and each starts with claimed', () => {
   expect([...seen].toSorted()).toEqual(Object.keys(ACTIONS).toSorted());
 });
 
-it('a turn whose time is over or whose system prompt failed calls no model', () => {
+it('the state machine of a turn calls no model if the time of the turn is over or its system prompt failed', () => {
   expect(nextTurnStep(CLAIMED, { limit: { leftMs: 0, failed: FAILED } }, RULES)).toEqual({ step: 'end', end: FAILED });
   const failed = nextTurnStep({ step: 'brief' }, { status: 'failed', why: 'it threw' }, RULES);
   expect(failed).toMatchObject({ end: { failure: { code: 'system_failed', message: 'agent guide: it threw' } } });
@@ -233,7 +233,7 @@ it.each<[string, Partial<Extract<RunFacts['check'], { status: 'checked' }>>, Par
     { maxTurnTokens: 100 },
     { end: { failure: { code: 'token_limit' } } },
   ],
-])('check: %s', (_, facts, rules, next) => {
+])('a turn at its threshold check %s', (_, facts, rules, next) => {
   expect(nextTurnStep({ step: 'check' }, { ...checked, ...facts }, { ...RULES, ...rules })).toMatchObject(next);
 });
 
@@ -281,11 +281,11 @@ it.each<[string, RunState, object]>([
     afterFailure('retry', { code: EMPTY_ANSWER }, { waits: { ...checked.waits, retries: 2 } }),
     { end: { kind: 'failed' } },
   ],
-])('after a failed call, %s', (_, next, expected) => {
+])('after a failed model call of a turn, %s', (_, next, expected) => {
   expect(next).toMatchObject(expected);
 });
 
-it('the time limit drops an outcome that came too late, and shortens a wait', () => {
+it('the time limit of a turn drops an outcome that came too late, and shortens a wait', () => {
   const limit = { leftMs: 500, failed: FAILED, isOver: false };
   const completed = { kind: 'completed', answerSeq: 2, step: OUTCOME } as const;
   expect(endWithin(completed, limit)).toBe(completed);

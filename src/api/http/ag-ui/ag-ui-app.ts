@@ -40,7 +40,7 @@ const stopRunRoute: ProtocolRoute = {
   results: { 'application/json': z.looseObject({ turn: idSchema, state: z.enum(TURN_STATES) }) },
 };
 
-/** The turn of an ended run is looked for at the end of the log. */
+/** Number of the last log entries, among which a stop looks for the turn of an ended run. */
 const LOG_TAIL = 50;
 
 async function stopRun(
@@ -57,7 +57,7 @@ async function stopRun(
     throw fieldError('not_found', field, `the thread has no run ${name}, or its turn is no longer kept`);
   }
   const { named, resumed } = run;
-  // Messages of runs that resumed the turn stand behind it. They go first, so that none of them begins.
+  // Messages of runs that resumed the turn wait behind the turn. They are canceled first, so that none of them begins.
   const others = (resumed.requests ?? []).filter((turn) => turn !== named.turn && turn !== resumed.turn);
   const behind = isSettled(resumed.state) ? [] : others.toReversed();
   for (const turn of behind) await readIfAny(client.cancel(nameOf(threadId), turn));
@@ -186,7 +186,10 @@ class RunStream {
     }
   }
 
-  /** Results may have come with approvals, and the turn asks for them only afterwards. */
+  /**
+   * Answers the wait with results in the messages, if there are any. A front-end may send results with approvals, and
+   * the turn asks for results only afterwards.
+   */
   async #answerFromMessages(turn: string, waiting: Waiting): Promise<boolean> {
     const { threadId, runId, messages } = this.#request;
     const answers = waiting.for === 'tools' ? readAllResults(messages, waiting.calls) : undefined;
@@ -195,7 +198,7 @@ class RunStream {
     return true;
   }
 
-  /** True if the message of this run did not enter the ended turn, so that its own turn comes next. */
+  /** True if the message of this run did not enter the ended turn. The turn of this run then comes next. */
   async #isNext(turn: string): Promise<boolean> {
     const { client, nameOf } = this.#backend;
     const { threadId, runId } = this.#request;

@@ -10,16 +10,19 @@ export type AgUiMessage = { readonly id: string; readonly role: string } & Reado
 interface EventOptions {
   readonly threadId: string;
   readonly runId: string;
-  /** A run that answers calls continues the turn of an earlier run. */
+  /** Turn that the run shows. A run that answers calls continues the turn of an earlier run. */
   readonly turn: string;
   readonly messages: readonly AgUiMessage[];
-  /** The events begin behind the step that made these calls. */
+  /** Calls that the run answers. Its events begin behind the step that made these calls. */
   readonly answered?: ReadonlySet<string>;
 }
 
 type Mode = 'text' | 'reasoning';
 
-/** The table from the parts of a turn to events. One instance for each run. The run is over once `isDone` is true. */
+/**
+ * Converts the parts of a turn to events of AG-UI. Each run has its own instance. The run is over once `isDone` is
+ * true.
+ */
 export class EventTable {
   readonly #options: EventOptions;
   /** Messages of all finished steps, as the front-end shows them. */
@@ -69,7 +72,7 @@ export class EventTable {
       case 'compaction':
         return [this.#addCompaction(part)];
       case 'steering':
-        // The front-end has the message of its own run.
+        // The front-end already has the message of its own run.
         if (part.turn === this.#options.runId) return this.#finishStep();
         return [
           ...this.#finishStep(),
@@ -95,7 +98,7 @@ export class EventTable {
     return [...ended, { type: 'CUSTOM', name: 'turn_ended', value: { turn, state, ...(failure && { failure }) } }];
   }
 
-  /** A run that continues a turn leaves out what the front-end has. */
+  /** True for a part that the front-end already has, because the run continues a turn. */
   #isMuted(part: TurnPart): boolean {
     const { messages, answered } = this.#options;
     if (answered === undefined) return false;
@@ -150,7 +153,7 @@ export class EventTable {
     return [...events, { type: 'REASONING_MESSAGE_CONTENT', messageId, delta }];
   }
 
-  /** Each attempt of a step has messages of its own, because an ended message cannot begin again. */
+  /** Names a message. Each attempt of a step has its own messages, because an ended message cannot begin again. */
   #idOf(mode: Mode): string {
     const attempt = this.#restarts === 0 ? '' : `.${this.#restarts}`;
     return nameMessage(this.#options.turn, `${mode === 'text' ? '' : 'reasoning.'}${this.#step}${attempt}`);
@@ -195,7 +198,7 @@ export class EventTable {
     return ended;
   }
 
-  /** The snapshot has the messages without the parts of the open step. */
+  /** Sends a snapshot of the messages without the parts of the open step. */
   #restart(step: number): AgUiEvent[] {
     if (step < this.#step || (step > this.#step && this.#step !== 0)) {
       return this.fail('conflict', 'Recorded steps of this turn were lost. Load the conversation again');

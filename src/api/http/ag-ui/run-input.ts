@@ -16,13 +16,15 @@ const resumeSchema = z.looseObject({
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 });
-/** Strict: an edit of the arguments that was left out would run a call that the person did not approve. */
+/**
+ * Refuses unknown fields. If an edit of the arguments were ignored, a call would run that the person did not approve.
+ */
 const decisionSchema = z.strictObject({
   approved: z.boolean(),
   why: z.string().optional(),
   reason: z.string().optional(),
 });
-/** Legacy form of a resume, which names no interrupt. */
+/** Legacy form of a resume. It names no interrupt. */
 const commandSchema = z.looseObject({ command: z.looseObject({ resume: z.unknown() }) });
 
 export const runInputSchema = z
@@ -60,7 +62,7 @@ export function readRunRequest(body: unknown): RunRequest {
   const input = parseInput(runInputSchema, body);
   const { threadId, runId, resume = [], forwardedProps } = input;
   if (resume.length === 0 && commandSchema.safeParse(forwardedProps).data?.command.resume !== undefined) {
-    const why = 'it names no interrupt. Send `resume` with the id of each interrupt';
+    const why = 'this form of a resume names no interrupt. Send `resume`, a list with the id of each interrupt';
     throw fieldError('invalid_input', 'forwardedProps.command.resume', why);
   }
   // A front-end that repeats a run may have parts of its answer already. The run begins again without these.
@@ -82,10 +84,16 @@ function readResume(resume: NonNullable<RunInput['resume']>): Resume {
     const at = `resume[${index}]`;
     const { id, hash } = readCallName(callOf(interruptId));
     if (turnOf(interruptId) !== turn) {
-      const why = 'it belongs to another turn than resume[0]. Resume the interrupts of one run at a time';
+      const why =
+        'this interrupt belongs to another turn than the interrupt of resume[0]. Send one request for each turn';
       throw fieldError('invalid_input', `${at}.interruptId`, why);
     }
-    if (answers.has(id)) throw fieldError('invalid_input', `${at}.interruptId`, 'an entry before has the same call');
+    if (answers.has(id))
+      throw fieldError(
+        'invalid_input',
+        `${at}.interruptId`,
+        'an earlier entry of `resume` answers the same call. Send one entry per call',
+      );
     answers.set(id, { ...readDecision(status, payload, `${at}.payload`), hash });
   }
   return { turn, answers: Object.fromEntries(answers) };
@@ -94,7 +102,11 @@ function readResume(resume: NonNullable<RunInput['resume']>): Resume {
 function readDecision(status: 'resolved' | 'cancelled', payload: unknown, at: string): CallAnswer {
   if (status === 'cancelled') {
     if (payload === undefined || payload === null) return { approved: false, why: 'cancelled' };
-    throw fieldError('invalid_input', at, 'a cancelled interrupt has no payload. Send the status `resolved` with it');
+    throw fieldError(
+      'invalid_input',
+      at,
+      'an entry with the status `cancelled` must not have a payload. Remove the payload, or use the status `resolved`',
+    );
   }
   if (typeof payload === 'boolean') return { approved: payload };
   const { approved, reason, why = reason } = parseInput(decisionSchema, payload, at);

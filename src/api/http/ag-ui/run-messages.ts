@@ -42,7 +42,7 @@ export function readToolMessage(messages: readonly AgUiMessage[], call: string):
   return { content: readMessageText(message, index), ...(isError && { isError }) };
 }
 
-/** Undefined if the messages lack the result of an open call. */
+/** Returns the results of all open calls. Undefined if the messages lack one of these results. */
 export function readAllResults(
   messages: readonly AgUiMessage[],
   calls: readonly WaitingCall[],
@@ -59,7 +59,10 @@ export function readAllResults(
 
 const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
 
-/** A tool message has only the id of its call. The message that made the call shows which call the front-end means. */
+/**
+ * Adds the hash of the call to a result. A tool message has only the id of its call. The message that made the call
+ * shows which call the front-end means.
+ */
 export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
   const made = messages.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []));
   const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);
@@ -77,7 +80,10 @@ interface UserTexts {
   readonly isBehindTurn: boolean;
 }
 
-/** If the front-end has no message of the turn, the texts are those behind the last answer. */
+/**
+ * Reads the user's texts behind the first message of a turn. If the front-end has no message of the turn, reads those
+ * behind the last answer.
+ */
 export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string): UserTexts {
   const isOfTurn = ({ id }: AgUiMessage): boolean => turn !== undefined && turnOf(id) === turn;
   const start = messages.findIndex(isOfTurn);
@@ -91,7 +97,10 @@ export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string)
   return { texts: texts.map(({ text }) => text), firstNew: before.length, isBehindTurn: start !== -1 };
 }
 
-/** A message that a run cannot take was refused when it was the last one. It does not block the next one. */
+/**
+ * Returns the text of a user message. An invalid earlier message counts as empty: its own run was refused, and it must
+ * not block the next run.
+ */
 function readUserText(messages: readonly AgUiMessage[], index: number): string {
   const message = messages[index] as AgUiMessage;
   const isLast = messages.findLastIndex(({ role }) => role === 'user') === index;

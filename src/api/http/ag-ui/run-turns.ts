@@ -44,7 +44,7 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
   if (input !== undefined) await checkInput(backend, request, input, answering.view);
   const { answers, view } = answering;
   await backend.client.answer(backend.nameOf(threadId), view.turn, answers, { request: runId });
-  // In the turn that was answered, the model reads the decision and the message together.
+  // The new text joins the answered turn, so that the model reads the decision and the text together.
   if (input !== undefined) await enqueue(backend, request, input, 'steer');
   const calls = new Set(Object.keys(answers));
   return { answered: { turn: view.turn, calls }, hasOwn: input !== undefined || isRepeated };
@@ -52,7 +52,11 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
 
 async function checkInput(backend: Backend, { threadId, runId }: RunRequest, input: string, view: TurnView) {
   if (runId === view.turn) {
-    throw fieldError('invalid_input', 'runId', 'a run that answers and brings a message needs an id of its own');
+    throw fieldError(
+      'invalid_input',
+      'runId',
+      'this runId is the turn that waits for the answers. A run that answers calls and also adds a message needs a new runId',
+    );
   }
   const fields = { field: 'threadId', textField: 'messages' };
   await checkMessages(backend, { conversation: threadId, agent: backend.agent, texts: [input], ...fields });
@@ -66,12 +70,15 @@ async function enqueue(backend: Backend, request: RunRequest, input: string, onB
   } catch (error) {
     const own = isTurnfoldError(error, 'turn_conflict') ? await readTurn(backend, conversation, turn) : undefined;
     if (own === undefined) throw error;
-    // The same request came twice at once, and the other one saw less of the thread.
+    // Two copies of this request came at the same time, and the other copy saw an earlier state of the thread.
     await checkRepeated(backend, request, own);
   }
 }
 
-/** A run may bring several texts as one message, of which the log may have some. So the last text is compared. */
+/**
+ * Refuses another message under the id of an earlier run. A run may join several texts, of which the log may have some,
+ * so only the last text is compared.
+ */
 async function checkRepeated(
   backend: Backend,
   { threadId, runId, messages }: RunRequest,
@@ -143,7 +150,10 @@ async function findAnswers(
   throw fieldError('conversation_busy', 'threadId', why);
 }
 
-/** A resume answers every open interrupt, or none: when it is repeated, the turn may wait for the next ones. */
+/**
+ * Refuses a resume that answers only some of the open interrupts. A resume that answers none is allowed: when it is
+ * repeated, the turn may wait for the next interrupts.
+ */
 function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
   if (waiting?.for !== 'approval') return;
   const open = undecided(waiting.calls);
@@ -156,8 +166,8 @@ function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']):
 const LOG_TAIL = 500;
 
 /**
- * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no
- * name that the log knows. So texts that earlier runs brought are found by their content, among the open turns and in
+ * Reads the text that a run adds to the thread. A front-end sends its whole thread each time, and a message has no name
+ * that the log knows. So this function finds the texts of earlier runs by their content, among the open turns and in
  * the log. The search in the log begins at the last turn of which the front-end has messages.
  * @param answered turn whose calls the run answers
  * @returns undefined without a new text
@@ -176,7 +186,8 @@ async function readNewInput(
   const known = findKnown(texts, await readKnownTexts(backend, request, { seen, isBehindTurn }));
   const added = texts.filter((_, index) => {
     if (index < firstNew) return false;
-    // A run that answers nothing is for its last message, also if the message came before: the person asks again.
+    // A run without answers is sent for its last message. If an earlier message has the same text, the person asks
+    // again.
     return !known.has(index) || (answered === undefined && index === last);
   });
   return added.length === 0 ? undefined : added.join('\n\n');
@@ -189,19 +200,20 @@ function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
 
 interface Seen {
   readonly seen: string | undefined;
-  /** True if the input of the turn is not looked for, because the front-end has messages of the turn. */
+  /** True if the front-end has messages of the turn. The input of the turn is then not searched. */
   readonly isBehindTurn: boolean;
 }
 
 /**
- * Texts of the user that earlier runs brought: behind the input of the turn, and in turns that no worker has claimed.
+ * Reads the user's texts that earlier runs brought: behind the input of the turn, and in turns that no worker has
+ * claimed.
  */
 async function readKnownTexts(
   backend: Backend,
   { threadId }: RunRequest,
   { seen, isBehindTurn }: Seen,
 ): Promise<string[]> {
-  // Read before the log, so that a turn that begins in between is in the log.
+  // The open turns are read before the log. A turn that begins between the two reads is then in the log.
   const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });
   const log = await readLogTail(backend, threadId, LOG_TAIL);
   const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
@@ -215,7 +227,11 @@ async function readKnownTexts(
   return [...users.map(({ message }) => message.content), ...queued];
 }
 
-/** One known message may have several texts in a row, which one run brought. @returns indexes of the known texts */
+/**
+ * Finds the texts that earlier runs brought. One known message may consist of several texts in a row, which one run
+ * brought.
+ * @returns indexes of the known texts
+ */
 function findKnown(texts: readonly string[], known: readonly string[]): Set<number> {
   const left = [...known];
   const found = new Set<number>();

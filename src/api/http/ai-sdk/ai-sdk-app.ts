@@ -114,7 +114,7 @@ async function* streamChat(
 ): AsyncGenerator<string> {
   const table = new ChunkTable({ turn, version, known });
   const { isBehind, ...place } = await describePlace(backend, id, turn);
-  // A page adds a message as soon as it begins, and this answer does not begin yet.
+  // A page shows a message as soon as the message starts. Behind another turn, this answer does not start yet.
   const start = table.start();
   const begin = (): string => start.splice(0).map(writeData).join('');
   if (!isBehind) yield begin();

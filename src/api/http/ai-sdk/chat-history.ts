@@ -37,13 +37,13 @@ async function openKnownHistory(
   id: string,
 ): Promise<AsyncIterable<UiMessage>> {
   const name = nameOf(id);
-  // The log is read up to its end between two reads of the open turns. So a turn with a part of its answer before
-  // this end is in one of them.
+  // The log is read up to its end between two reads of the open turns. So a turn with a part of its answer before this
+  // end is in one of the two reads.
   const before = await client.openTurns(name, { limit: 1_000, inputs: true });
   const [{ head }, versions] = await Promise.all([client.describe(name), client.versions(name)]);
   const after = await client.openTurns(name, { limit: 1_000 });
   const readBatch = async (seq: number): Promise<LogEntry[]> => await client.log(name, { after: seq, ...BATCH });
-  // A log that cannot be read is a problem, and not half an answer.
+  // The first read comes before the answer starts: an unreadable log then gives a problem instead of half an answer.
   const first = await readBatch(0);
   return listMessages({
     log: readLog(first, head, readBatch),
@@ -97,7 +97,10 @@ function writeUserMessage(id: string, text: string): UiMessage {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-/** A turn has one answer, however many steps it took. Messages without a turn continue the last one. */
+/**
+ * Adds a log entry to the last message, or starts a message. A turn has one answer for all its steps. Messages without
+ * a turn continue the last answer.
+ */
 function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry): UiMessage | undefined {
   const { role, content, toolCalls = [], stopped } = message;
   if (role === 'user') {

@@ -11,7 +11,7 @@ import { checkMessageBytes } from '../../client/weigh-message.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
 import type { KnownParts } from './chunks.ts';
 
-/** A page sends its whole conversation, of which only what is new is read. */
+/** Maximum messages of a request. A page sends its whole conversation, of which only the new messages are read. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 10_000;
 
@@ -73,7 +73,7 @@ export interface ChatRequest {
   readonly message: PageMessage;
   /** User messages beside `message` behind the last answer, oldest first. Each is a turn of its own. */
   readonly others: readonly PageMessage[];
-  /** Finds the assistant message of a turn, if the page has sent it. Throws invalid_input for an invalid one. */
+  /** Finds the assistant message of a turn, if the page has sent it. Throws invalid_input if the message is invalid. */
   readonly findAnswer: (turn: string) => PageMessage | undefined;
 }
 
@@ -99,7 +99,7 @@ export function readChatRequest(body: unknown): ChatRequest {
   return { id, trigger, messageId, message, others: readOthers(messages, index), findAnswer };
 }
 
-/** Leaves out a message that a page may not send: it was refused when it was the last one. */
+/** Returns the other new messages. An invalid one is left out, because its own request was refused. */
 function readOthers(messages: readonly unknown[], index: number): PageMessage[] {
   const isAnswer = readField(messages[index], 'role') === 'assistant';
   const before = isAnswer ? messages : messages.slice(0, index);
@@ -134,7 +134,10 @@ function joinText({ parts }: PageMessage): string {
   return joinPartTexts(parts.map((part) => part.text ?? ''));
 }
 
-/** Answers to decided calls are left out: a page that was loaded again may run a call again. */
+/**
+ * Returns the answers in a message. Answers to decided calls are left out: a page that was loaded again may run a call
+ * again.
+ */
 export function readMessageAnswers(
   { parts }: PageMessage,
   kind: 'tools' | 'approval',
@@ -150,7 +153,7 @@ export function readMessageAnswers(
   return answers;
 }
 
-/** Decisions whose outcome the page does not have yet, of calls that their requests for approval name. */
+/** Returns decisions whose outcome the page lacks, if the request for approval named the call. */
 export function readNamedDecisions({ parts }: PageMessage): Record<string, CallAnswer> {
   const answers: Record<string, CallAnswer> = {};
   for (const { state, toolCallId, approval } of takeValidSteps(parts).flat()) {
@@ -161,7 +164,10 @@ export function readNamedDecisions({ parts }: PageMessage): Record<string, CallA
   return answers;
 }
 
-/** The request for approval names the call, and a result does not. */
+/**
+ * Returns the hash of the call. A request for approval has the hash, but a result has none, so its name and input are
+ * checked.
+ */
 function nameShownCall({ approval, toolName, input }: Part, call: WaitingCall): string | undefined {
   const { hash } = readCallName(approval?.id ?? '');
   return hash ?? checkShownCall(call, { name: toolName, input }, 'messages');
@@ -182,7 +188,10 @@ function idsOf(calls: readonly Part[]): Set<string> {
   return new Set(calls.map(({ toolCallId = '' }) => toolCallId));
 }
 
-/** Leaves out restarted steps. Data parts alone are no step, because they may stand before the first one. */
+/**
+ * Returns the steps that were not restarted. Data parts alone are no step, because they may stand before the first
+ * step.
+ */
 function takeValidSteps(parts: readonly Part[]): Part[][] {
   const steps: Part[][] = [[]];
   for (const part of parts) {

@@ -27,7 +27,7 @@ export async function takeChatRequest(backend: Backend, request: ChatRequest): P
   const { turn, known, input, replaced } = await plan(backend, request);
   const others = await listMissing(backend, request);
   const texts = others.map(readUserText);
-  // A turn that takes the place of another one finds room.
+  // A turn that replaces another turn needs no further room in the mailbox.
   if (input !== undefined && replaced === undefined) texts.push(input);
   await checkMessages(backend, { conversation: id, agent: backend.agent, texts, field: 'id', textField: 'messages' });
   if (message.role === 'assistant') await repeatDecisions(backend, id, message);
@@ -46,12 +46,15 @@ async function plan(backend: Backend, request: ChatRequest): Promise<ChatPlan> {
   const input = readUserText(message);
   const turn = nameTurn(message.id, 1);
   if ((await readTurn(backend, id, turn)) === undefined) return { turn, input };
-  // This changes nothing, but refuses another text under the id of the message.
+  // The turn exists. This call refuses a different text under the same message id, and otherwise changes nothing.
   await beginTurn(backend, id, turn, input);
   return { turn };
 }
 
-/** E.g. messages whose requests were lost. A turn that is no longer kept has left its message in the log. */
+/**
+ * Lists messages that turnfold does not have, e.g. because their requests were lost. If a turn is no longer kept, the
+ * log still has its message.
+ */
 async function listMissing(backend: Backend, { id, others }: ChatRequest): Promise<PageMessage[]> {
   const missing: PageMessage[] = [];
   for (const other of others) {
@@ -67,7 +70,9 @@ async function listLoggedMessages(backend: Backend, id: string): Promise<Set<str
   return new Set(log.map(({ turn }) => splitTurnName(turn ?? '')?.message));
 }
 
-/** An edited message begins the next attempt, unless the last attempt has its text. */
+/**
+ * Plans the turn for an edited message. The message begins the next attempt, unless the last attempt has the same text.
+ */
 async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise<ChatPlan> {
   const input = readUserText(message);
   const last = await findLastAttempt(backend, id, message.id);
@@ -82,7 +87,10 @@ async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise
   }
 }
 
-/** With the id of the message, a repeated request finds the next attempt. Without it, it joins an open attempt. */
+/**
+ * With the id of the message, a repeated request finds the next attempt. Without the id, the request joins an open
+ * attempt.
+ */
 async function planRegeneration(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatPlan> {
   // The page has removed the answer, unless the id names the user message.
   const named = messageId === undefined ? undefined : splitTurnName(messageId);
@@ -124,7 +132,10 @@ interface LastMessage {
   readonly open: readonly string[];
 }
 
-/** To take back a person's own last message is an ordinary act of a chat. Anything more is a rollback. */
+/**
+ * Everyone may take back their own last message. To take back an earlier one is a rollback, which needs the scope
+ * `admin`.
+ */
 async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced, open }: LastMessage): Promise<void> {
   const isOther = (turn: string | undefined): boolean => splitTurnName(turn ?? '')?.message !== message;
   const { inputSeq } = await client.result(nameOf(id), replaced);
@@ -143,15 +154,19 @@ interface TakenOut {
 }
 
 async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, next }: TakenOut): Promise<void> {
-  // The last one first, so that no queued turn begins. The same request may have come twice at once.
+  // The last turn is canceled first, so that no queued turn begins. Two copies of the request may run at the same time,
+  // so `next` may be open already.
   for (const one of open.toReversed()) if (one !== next) await client.cancel(nameOf(id), one);
   await client.rollBackTurn(nameOf(id), turn, { operation: `rollback.${next}` }).catch((error: unknown) => {
-    // A turn that never began changed nothing.
+    // The replaced turn never began, so there is nothing to roll back.
     if (!isTurnfoldError(error, 'conflict') || error.field !== 'turn') throw error;
   });
 }
 
-/** A person may answer one of two calls and then ask something else, so the message may stand before others. */
+/**
+ * Stores answers to open calls. A person may answer one of two calls and then ask something else, so later messages may
+ * follow the answer.
+ */
 async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
   const { client, nameOf } = backend;
   const open = await readOpenTurns(backend, request.id, { limit: 1 });
@@ -160,7 +175,7 @@ async function takeDecisions(backend: Backend, request: ChatRequest): Promise<vo
   if (answers !== undefined) await client.answer(nameOf(request.id), first?.turn ?? '', answers);
 }
 
-/** A repeated decision changes nothing. */
+/** Sends decisions again whose calls are no longer open. A repeated decision changes nothing. */
 async function repeatDecisions({ client, nameOf }: Backend, id: string, message: PageMessage): Promise<void> {
   const { waiting } = await client.result(nameOf(id), message.id);
   const decided = Object.entries(readNamedDecisions(message));
@@ -168,7 +183,10 @@ async function repeatDecisions({ client, nameOf }: Backend, id: string, message:
   if (gone.length > 0) await client.answer(nameOf(id), message.id, Object.fromEntries(gone));
 }
 
-/** A page may send results together with the approval of other calls, for which the turn waits first. */
+/**
+ * Answers a later wait of the turn with results of the same request. A page may send results with the approval of other
+ * calls, which the turn needs first.
+ */
 export async function answerWait(
   { client, nameOf }: Backend,
   request: ChatRequest,

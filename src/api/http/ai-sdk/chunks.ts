@@ -8,7 +8,7 @@ export type SdkVersion = (typeof SDK_VERSIONS)[number];
 /** Parsers refuse an unknown type: only AI SDK 7 knows `reset-step`, and only 6 and 7 know approvals. */
 export type Chunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** The text of this answer ends where its turn was canceled. */
+/** Metadata of an answer whose text ends where its turn was canceled. */
 export const STOPPED = { stopped: true };
 
 export interface KnownParts {
@@ -27,8 +27,8 @@ interface ChunkOptions {
 }
 
 /**
- * The table from the parts of a turn to chunks, one for each response. `isDone`: the turn ended, or waits for the
- * page.
+ * Converts the parts of a turn to chunks. Each response has its own instance. `isDone`: the turn ended, or waits for
+ * the page.
  */
 export class ChunkTable {
   readonly #turn: string;
@@ -83,7 +83,9 @@ export class ChunkTable {
     }
   }
 
-  /** A page that continues a message lacks the results that came since. */
+  /**
+   * Adds results and steering messages that the page lacks. A page that continues a message has the other known parts.
+   */
   #addKnown(part: TurnPart): Chunk[] {
     if (part.type === 'steering') return [addSteering(part)];
     return part.type === 'tool-result' && !this.#known.results.has(part.call) ? [this.#addResult(part)] : [];
@@ -130,7 +132,10 @@ export class ChunkTable {
     return { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true };
   }
 
-  /** Only AI SDK 7 can take parts back: an older page finds `data-restart` behind the void parts. */
+  /**
+   * Takes back the parts of the open step. Only AI SDK 7 can do this: an older page finds `data-restart` behind the
+   * void parts.
+   */
   #restart(step: number): Chunk[] {
     if (step !== this.#step) return this.#fail('Recorded steps of this answer were lost. Load the conversation again.');
     const closed = this.#closeOpen();
@@ -157,7 +162,10 @@ export class ChunkTable {
     return [...requests, ...this.#finish('tool-calls')];
   }
 
-  /** The stream ends, because a page sends nothing while a request of its own is open, not even these answers. */
+  /**
+   * Names the turn in front and its open calls, and ends the stream. While a page has a request open, it sends no other
+   * request, so it could not answer.
+   */
   #addBlock({ turn, waiting }: Extract<TurnPart, { readonly type: 'behind' }>): Chunk[] {
     const { for: kind, until, calls } = waiting;
     const open = undecided(calls);
@@ -175,7 +183,8 @@ export class ChunkTable {
   }
 
   /**
-   * A person approves the input that will run. An output of AI SDK 5 is a decision, which a new input would take back.
+   * Shows the input that will run, because a person approves it. AI SDK 5 stores a decision as an output, which a new
+   * input would remove.
    */
   #showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
     if (input === undefined || input === written || this.#known.results.has(toolCallId)) return [];
@@ -189,7 +198,7 @@ export class ChunkTable {
     return { type: 'tool-approval-request', approvalId: nameWaitingCall(call), toolCallId };
   }
 
-  /** AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
+  /** Adds a decision. AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
   #addDecision(call: WaitingCall): Chunk[] {
     const { id: toolCallId, until, decision } = call;
     if (decision?.approved === undefined) return [];
@@ -231,7 +240,7 @@ export class ChunkTable {
   }
 }
 
-/** The id is fixed, so a front-end that has the part replaces it. */
+/** The id is fixed. A front-end that already has the part replaces it. */
 function addSteering({ turn, seq, content }: Extract<TurnPart, { readonly type: 'steering' }>): Chunk {
   return { type: 'data-steering', id: `steering-${seq}`, data: { turn, content } };
 }

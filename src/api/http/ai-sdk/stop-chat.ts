@@ -23,7 +23,7 @@ interface StopCall {
   readonly left: AbortSignal;
 }
 
-/** A turn that has ended stays as it is, and its state says so. */
+/** Cancels the turn of a message. If the turn has ended, it stays as it is, and the answer shows its state. */
 export async function stopChat(
   backend: Backend,
   id: string,
@@ -33,13 +33,13 @@ export async function stopChat(
   const [named, other] = (await awaitArrival(() => findTurns(backend, id, messageId), left)) ?? [];
   if (named === undefined) throw fieldError('not_found', 'messageId', `the chat has no turn for message ${messageId}`);
   if (other !== undefined) {
-    const why = `it names an answer and a message of a user: the turns ${named} and ${other}. Cancel the turn by its id`;
+    const why = `this id matches two turns: ${named} by its answer, and ${other} by its user message. Cancel one of them by its turn id`;
     throw fieldError('conflict', 'messageId', why);
   }
   return { turn: named, state: await backend.client.cancel(backend.nameOf(id), named) };
 }
 
-/** A message names its own turn, if it is an answer, or its last attempt. */
+/** Finds the turns that a message names. An answer names its own turn, and a user message names its last attempt. */
 async function findTurns(backend: Backend, id: string, messageId: string): Promise<readonly string[] | undefined> {
   const attempt = nameTurn(messageId, await findLastAttempt(backend, id, messageId));
   const found = await Promise.all([messageId, attempt].map((turn) => readTurn(backend, id, turn)));

@@ -13,7 +13,10 @@ export interface ChatPlan extends ChatTurn {
   readonly replaced?: { readonly turn: string; readonly open: readonly string[] };
 }
 
-/** A repeated request finds its turn by this name. The answer has the id of the turn, and the message its own. */
+/**
+ * Names the turn that answers a user message. A repeated request finds its turn by this name. The answer's id is the id
+ * of the turn.
+ */
 export function nameTurn(message: string, attempt: number): string {
   return `${message}.${attempt}`;
 }
@@ -23,7 +26,7 @@ export function splitTurnName(turn: string): { readonly message: string; readonl
   return message === undefined ? undefined : { message, attempt: Number(attempt) };
 }
 
-/** Changes nothing if an earlier request has begun the turn with the same text. */
+/** Enqueues a turn. Changes nothing if an earlier request has begun the turn with the same text. */
 export async function beginTurn(
   { client, agent, tenant }: Backend,
   conversation: string,

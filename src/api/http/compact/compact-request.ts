@@ -55,7 +55,7 @@ export interface CompactRequest {
   /** Calls without an output, at the end. */
   readonly open: readonly CompactItem[];
   readonly messages: readonly Message[];
-  /** Values of items that are not in the messages. */
+  /** Notes on values of the items that the messages do not contain. */
   readonly notes: readonly HistoryNote[];
   readonly userRequest: string | undefined;
 }
@@ -88,13 +88,13 @@ function isKept({ type, role }: CompactItem): boolean {
   return type === 'message' && role !== 'assistant';
 }
 
-/** The text of an earlier compaction becomes part of the next summary. */
+/** Converts an earlier compaction to a message, so that its text becomes part of the next summary. */
 function openSummary(item: CompactItem): unknown {
   const { type, encrypted_content: text } = item;
   return type === 'compaction' ? { role: 'assistant', content: text ?? '' } : item;
 }
 
-/** Pictures have no text. */
+/** Returns the text of an item. Pictures have no text. */
 export function readItemText(content: CompactItem['content']): string {
   if (typeof content === 'string') return content;
   return joinPartTexts((content ?? []).map(({ text }) => (typeof text === 'string' ? text : '')));

@@ -23,7 +23,7 @@ export function shortenMessages(messages: readonly Message[], maxChars = MAX_CHA
   }));
 }
 
-/** Largest length for which the texts, cut to it, have at most `most` characters together. */
+/** Returns the largest limit with which all texts, each cut to this limit, have at most `most` characters together. */
 function findLimit(lengths: readonly number[], most: number): number {
   let left = most;
   const sorted = lengths.toSorted((a, b) => a - b);
@@ -35,7 +35,9 @@ function findLimit(lengths: readonly number[], most: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** Arguments stay JSON, because a failed parse costs more than all else in a summary. */
+/**
+ * Shortens values inside the arguments, so that they stay JSON. A failed parse costs more than all else in a summary.
+ */
 function shortenArguments(written: string, limit: number): string {
   if (written.length <= limit) return written;
   const values = readObject(written);
@@ -53,7 +55,7 @@ function readObject(written: string): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null ? { ...value } : undefined;
 }
 
-/** Cuts at ends of lines where a line is not longer than the kept part. */
+/** Cuts at line ends. A line that is longer than the kept part is cut inside. */
 function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const headChars = Math.floor(limit * HEAD_SHARE);

@@ -3,7 +3,7 @@ import { fieldError } from '../../../domain/errors.ts';
 import { readJsonText } from '../../../domain/json-text.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 
-/** The id of a call repeats when a conversation is erased and created again, so its name has the hash, too (I21). */
+/** Names a call by its id and hash. The id repeats when a conversation is erased and created again (invariant I21). */
 export function nameWaitingCall({ id, hash }: Pick<WaitingCall, 'id' | 'hash'>): string {
   return hash === undefined ? id : `${id}.${hash}`;
 }
@@ -12,7 +12,7 @@ export function undecided(calls: readonly WaitingCall[]): readonly WaitingCall[]
   return calls.filter(({ decision }) => decision === undefined);
 }
 
-/** A front-end of an earlier release returns the id alone. */
+/** Reads the name of a call. A front-end of an earlier release returns only the id. */
 export function readCallName(name: string): { readonly id: string; readonly hash?: string } {
   const [id = '', hash] = name.split('.', 2);
   return hash === undefined || hash === '' ? { id } : { id, hash };
@@ -28,11 +28,11 @@ export function checkShownCall(call: WaitingCall, { name, input }: ShownCall, fi
   const texts = [call.arguments, ...(call.input === undefined ? [] : [call.input])];
   const hasSameInput = input === undefined || texts.some((text) => isDeepStrictEqual(input, readJsonOrText(text)));
   if ((name === undefined || name === call.name) && (hasSameInput || texts.includes(input as string))) return call.hash;
-  const why = `the turn waits for another call with the id ${call.id} than the one shown. Load the conversation again`;
+  const why = `the turn waits for a call with the id ${call.id}, but not for the call that the page shows under this id. Load the conversation again`;
   throw fieldError('conflict', field, why);
 }
 
-/** Any text but a JSON object or list stays a text. */
+/** Parses a JSON object or list. Any other text stays a text. */
 export function readJsonOrText(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   return readJsonText(text) ?? text;

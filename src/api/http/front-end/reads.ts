@@ -40,7 +40,9 @@ export async function readOpenTurns(
   return await readIfAny(client.openTurns(nameOf(conversation), options));
 }
 
-/** A page may stop a message as soon as it has sent it, so the request may still arrive. */
+/**
+ * How long a stop waits for the request of its message. A page may stop a message as soon as it has sent the message.
+ */
 const ARRIVAL_MS = 500;
 const READ_MS = 50;
 

@@ -24,9 +24,8 @@ const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
 };
 
 /**
- * The app checks each request itself, as `createHttpApp` does for the protocols that it mounts.
- * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web
- * pages
+ * Adds access control to an app. `createHttpApp` checks the requests of the protocols that it mounts in the same way.
+ * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
  */
 export function guardApp(
   inner: Hono,
@@ -48,7 +47,9 @@ export function guardApp(
   return app.route('/', inner);
 }
 
-/** A server that mounts the protocol gives the facts as the environment of a request. */
+/**
+ * Returns the facts of the server. A server that mounts the protocol gives the facts as the environment of a request.
+ */
 export function serverFactsOf(context: Context): ServerFacts {
   return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
 }
@@ -87,7 +88,7 @@ export async function streamFrames(
     try {
       yield* frames(left);
     } catch (error) {
-      // A client that left reads no last frame, and its leaving is no defect.
+      // If the client left, there is no reader for a last frame, and no defect to report.
       if (writeFailure === undefined || request.signal.aborted) throw error;
       yield writeFailure(explainFailure(error, onError));
     }
@@ -101,7 +102,7 @@ function explainFailure(error: unknown, onError: ServerFacts['onError']): Stream
   return { code: 'defect', message: 'the server failed. Its log has the details' };
 }
 
-/** The routes are below the path of the server that mounts them. */
+/** Creates an app whose routes are below the path of the server that mounts the app. */
 export function openApp(answerError: AnswerError = answerProblem): Hono {
   const app = new Hono({
     getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),

@@ -136,7 +136,7 @@ function readAnswer({ item, at }: PlacedInput): [string, CallAnswer] {
   return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), hash }];
 }
 
-/** Reasoning is left out, because another model may continue. */
+/** Returns the message of an item. Reasoning is left out, because another model may continue. */
 export function readMessage({ item, at }: PlacedInput): AppendInput['messages'] {
   const { type, role, content, call_id: toolCallId = '', name = '', arguments: written = '', output } = item;
   switch (type) {

@@ -56,7 +56,10 @@ async function storeAnswers({ client, nameOf }: Backend, { conversation, view, a
   await client.answer(nameOf(conversation), view.turn, answers);
 }
 
-/** The log has items of the agent and those before them. A system message has no place behind open calls. */
+/**
+ * Refuses system messages behind the agent's last item. Earlier items are in the log, and a system message has no place
+ * behind open calls.
+ */
 function checkEcho(history: readonly PlacedInput[]): void {
   const first = history.findLastIndex(({ item }) => isOfAgent(item)) + 1;
   const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');
@@ -72,8 +75,13 @@ function isOfAgent(item: PlacedInput['item']): boolean {
 async function answerCalls(backend: Backend, request: CreateRequest): Promise<ResponseName> {
   checkEcho(request.history);
   const answered = await findAnswered(backend, request);
-  // A request without a message has answers in the end.
-  if (answered === undefined) throw fieldError('conflict', 'input', 'no conversation waits for these answers');
+  // A request without a message ends with answers, so some turn has to wait for them.
+  if (answered === undefined)
+    throw fieldError(
+      'conflict',
+      'input',
+      'no open call matches the outputs in `input`. Send `previous_response_id` of the response that made the calls',
+    );
   await storeAnswers(backend, answered);
   const { conversation, view } = answered;
   return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
@@ -90,8 +98,8 @@ async function readPrevious(backend: Backend, { conversation, turn }: ResponseNa
 }
 
 /**
- * Behind the newest response, this is the same conversation. Behind an older one, it is a fork that has the messages
- * up to there.
+ * Returns the conversation for a new turn behind a response. It is the same conversation if the response is the newest.
+ * Behind an older response, it is a fork with the messages up to there.
  * @param key id of the new turn, which also names the fork. So a repeated request finds both.
  */
 async function continueResponse(backend: Backend, previous: Previous, key: string): Promise<string> {
@@ -129,8 +137,8 @@ interface Answered {
 }
 
 /**
- * Finds the turn that waits for one of the calls, or the turn that made a new one. The latter has the answer of an
- * earlier request, so a repeated request changes nothing. Outputs of other calls are a part of the history.
+ * Finds the turn that waits for one of the calls, or else the turn that made one of the new calls. The latter got its
+ * answer by an earlier request, so a repeated request changes nothing. Outputs of other calls belong to the history.
  */
 async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
   const { answers, newCalls, endsWithAnswers } = request;
@@ -149,10 +157,14 @@ async function findAnswered(backend: Backend, request: CreateRequest): Promise<A
   const caller = await findCaller(backend, conversation, call);
   if (caller !== undefined) return take(caller, newCalls);
   if (!endsWithAnswers) return undefined;
-  throw fieldError('conflict', 'input', `the conversation does not wait for ${[...newCalls].join(', ')}`);
+  throw fieldError(
+    'conflict',
+    'input',
+    `the conversation waits for no answer to these calls: ${[...newCalls].join(', ')}`,
+  );
 }
 
-/** The id of a call has the place of its message in the log. */
+/** Finds the turn that made a call. The id of a call contains the position of its message in the log. */
 async function findCaller(backend: Backend, conversation: string, call: string): Promise<TurnView | undefined> {
   const seq = seqOfCallId(call);
   if (!Number.isSafeInteger(seq) || seq < 1) return undefined;

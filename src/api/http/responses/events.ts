@@ -19,7 +19,10 @@ export type ResponseEvent = {
   readonly sequence_number: number;
 } & Readonly<Record<string, unknown>>;
 
-/** A number names a step, an item and a character. So each reading of a response gives the same numbers. */
+/**
+ * Distance between the numbers of two steps or items. A number encodes step, item and character, so each reading of a
+ * response gives the same numbers.
+ */
 const STEP = 2 ** 24;
 const ITEM = 2 ** 22;
 const OPENING = 2;
@@ -33,7 +36,10 @@ interface OpenItem {
   text: string;
 }
 
-/** The table from the parts of a turn to events. One instance for each reading. The response is over once `isDone`. */
+/**
+ * Converts the parts of a turn to events. Each reading of a response has its own instance. The response is over once
+ * `isDone` is true.
+ */
 export class ResponseTable {
   readonly #facts: ResponseFacts;
   readonly #output: OutputItem[] = [];
@@ -43,7 +49,7 @@ export class ResponseTable {
   /** Items before the open step, which stay if the step restarts. */
   #kept = 0;
   #restarts = 0;
-  /** Items that readers have, void ones included. */
+  /** Number of items that readers have, including void items. */
   #index = 0;
   #callEvents = 0;
   #last = 0;
@@ -93,7 +99,7 @@ export class ResponseTable {
       case 'end':
         return this.#end(part.view);
       default:
-        // Only a complete call shows who runs it. Compactions have no form in this protocol.
+        // Only a complete call shows who runs the call. Compactions have no form in this protocol.
         return [];
     }
   }
@@ -121,7 +127,7 @@ export class ResponseTable {
     return [...events, this.#write(type, this.#place(mode, at), { ...this.#address(open), delta, ...logprobs(mode) })];
   }
 
-  /** The reader learns at once that the response waits behind another one. */
+  /** Reports at once that the response waits behind another response. */
   #addBlock(block: ResponseBlock): ResponseEvent {
     this.#block = block;
     this.#status = 'queued';
@@ -223,7 +229,7 @@ export class ResponseTable {
     this.#index += 1;
   }
 
-  /** Readers cannot remove an item, so the open one ends without content. The last event leaves void items out. */
+  /** Readers cannot remove an item, so the open item ends without content. The last event leaves void items out. */
   #restart(step: number): ResponseEvent[] {
     if (step !== this.#step) {
       this.isDone = true;
@@ -254,7 +260,7 @@ export class ResponseTable {
       case 'waiting':
         return [...closed, ...this.#addWait(view.waiting.for, view.waiting.calls)];
       default:
-        // Only a reader with a time limit gets here.
+        // Only a reader with a time limit gets a turn that has not ended.
         this.#status = view.state === 'running' ? 'in_progress' : 'queued';
         return closed;
     }

@@ -37,7 +37,7 @@ interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   readonly view?: TurnView | undefined;
-  /** The turn before this one, while it waits for answers. */
+  /** The turn in front, while it waits for answers. */
   readonly block?: ResponseBlock | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface ResponseFacts {
   readonly previous?: ResponseName | undefined;
 }
 
-/** The API requires these fields, and the agent of a worker has its own settings. */
+/** Fields that the API requires and turnfold does not use. The agent of a worker has its own settings. */
 const UNUSED = {
   frequency_penalty: 0,
   instructions: null,
@@ -101,7 +101,10 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
 
 const VALUE_LENGTH = 512;
 
-/** The API has no field for this. Metadata are texts that every client shows. */
+/**
+ * Describes in the metadata which response this one waits behind. The API has no field for this, and every client shows
+ * metadata.
+ */
 function writeBlock(
   { conversation }: ResponseName,
   { turn, waiting }: ResponseBlock,
@@ -134,7 +137,7 @@ export function writeUsage({
 
 const SERVER = { server_label: 'turnfold' };
 
-/** A call that a worker ran, so that the caller does not run it again. */
+/** Writes a call that a worker ran in a form that tells the caller not to run the call again. */
 export function writeMcpCall(
   { call, name, arguments: written }: CallPart,
   { content, isError }: Pick<ResultPart, 'content' | 'isError'>,
@@ -185,7 +188,7 @@ export function logprobs(mode: Mode): object {
   return mode === 'text' ? { logprobs: [] } : {};
 }
 
-/** A problem that also has the error object of the Responses API. */
+/** Writes a problem that also has the error object of the Responses API. */
 export const answerResponseError: AnswerError = (error, onDefect) => {
   const { problem, headers } = explainError(error, onDefect);
   const { status, code, detail: message, field: param = null } = problem;

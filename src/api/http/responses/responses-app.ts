@@ -84,7 +84,7 @@ async function* streamResponse({ backend, facts, table, after, left }: OpenRespo
   yield writeEvents(table.start(isQueued(view)), after);
   let known = after;
   for await (const part of parts) {
-    // The numbers of a step that begins again go back to its start.
+    // When a step begins again, the numbers of its events begin again, too.
     if (part.type === 'restart') known = -1;
     yield writeEvents(table.add(part), known);
     if (table.isDone) return;
@@ -98,7 +98,10 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
     .join('');
 }
 
-/** The response as of now, or once its turn has settled or waits for the caller. If the server stops, as of then. */
+/**
+ * Reads a response now, or waits until its turn has settled or waits for the caller. If the server stops, the wait ends
+ * early.
+ */
 async function readResponse(
   { client, nameOf }: Backend,
   facts: ResponseFacts,

@@ -8,7 +8,7 @@ export interface Progress {
 
 const SILENT: Progress = { advance: () => undefined, clear: () => undefined };
 const BAR_WIDTH = 30;
-/** For `100% 1000000 messages, 10000/s` and the brackets around the bar. */
+/** Columns for `100% 1000000 messages, 10000/s` and the brackets around the bar. */
 const TEXT_WIDTH = 36;
 const REDRAW_MS = 100;
 

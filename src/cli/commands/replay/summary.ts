@@ -12,7 +12,7 @@ const MIN_ID_CHARS = 12;
 const MAX_ID_CHARS = 40;
 const SCALE_WIDTH = 11;
 const GAP = '  ';
-/** If the output is not a terminal. */
+/** Width of the plots and tables if the output is not a terminal. */
 const DEFAULT_COLUMNS = 120;
 
 export const MEANINGS: readonly string[] = [
@@ -26,7 +26,10 @@ export interface TriedPolicy {
   readonly limits: Limits;
 }
 
-/** A row per conversation, their sum, and a plot of the largest one. @param columns width of the terminal */
+/**
+ * Shows a row per conversation, their sum, and a plot of the largest conversation.
+ * @param columns width of the terminal
+ */
 export function describePolicy({ name, replayed, limits }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
   const [first] = replayed;
   if (first === undefined) return [];
@@ -46,7 +49,7 @@ export function describePolicy({ name, replayed, limits }: TriedPolicy, columns 
   ];
 }
 
-/** Recall is weighted by needles: the names and numbers that an agent uses after a compaction. */
+/** Sums figures. Recall is weighted by needles: the names and numbers that an agent uses after a compaction. */
 export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   const sum = (valueOf: (figures: ReplayFigures) => number): number =>
     all.reduce((total, figures) => total + valueOf(figures), 0);
@@ -82,7 +85,7 @@ export function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   };
 }
 
-/** Undefined if nothing was measured. */
+/** A measured value. Undefined if nothing was measured. */
 interface Figure {
   readonly name: string;
   readonly value: number | undefined;
@@ -111,7 +114,7 @@ export function listFigures(figures: ReplayFigures): Figure[] {
   ];
 }
 
-/** To fit the terminal, names are cut, and figures never. */
+/** Fits the table to the terminal: names are cut, and figures never. */
 function formatTable(rows: readonly (readonly string[])[], columns: number): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const [longest = 0, ...others] = widths;
@@ -122,7 +125,7 @@ function formatTable(rows: readonly (readonly string[])[], columns: number): str
   );
 }
 
-/** Cuts the middle, because ids of the same recording often differ only in their last letters. */
+/** Cuts the middle of a name, because ids of the same recording often differ only in their last letters. */
 function clipName(name: string, width: number): string {
   if (name.length <= width) return name;
   const end = Math.floor((width - 1) / 2);

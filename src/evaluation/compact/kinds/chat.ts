@@ -8,10 +8,10 @@ import { anthropicWriter } from '../../../wire/histories/writers/anthropic.ts';
 import { openaiChatWriter } from '../../../wire/histories/writers/openai-chat.ts';
 import { blocksOf, type MessageKind, readPlain, type Survivor, survivingMessages } from './kind.ts';
 
-/** Messages of turnfold. A summary has a role of its own. */
+/** Messages of turnfold. A summary has the role `summary`. */
 export const turnfoldKind: MessageKind = {
   name: 'turnfold',
-  // Messages of the AI SDK 4 look alike, but have ids.
+  // Messages of the AI SDK 4 look the same, but have ids.
   recognizes: (messages) =>
     messages.some(
       (message) =>
@@ -64,7 +64,7 @@ export const aiSdkKind: MessageKind = {
   addUser: ({ text }) => ({ role: 'user', content: [{ type: 'text', text }] }),
 };
 
-/** A prompt of a language model has strings as content only in system messages. */
+/** In a prompt of a language model, only system messages have strings as content. */
 function blocksOnly(written: unknown): unknown[] {
   return (written as readonly Block[]).map((message) =>
     message['role'] !== 'system' && typeof message['content'] === 'string'
@@ -73,7 +73,10 @@ function blocksOnly(written: unknown): unknown[] {
   );
 }
 
-/** The reader knows files as base64 or an address. The AI SDK also has bytes, `URL`s, and data with a type. */
+/**
+ * Writes files in forms that the reader knows: base64 or an address. The AI SDK also has bytes, `URL`s, and data with a
+ * type.
+ */
 function flattenFiles(message: unknown): unknown {
   if (!isMapping(message) || !Array.isArray(message['content'])) return message;
   return { ...message, content: message['content'].map(flattenFile) };
@@ -110,7 +113,10 @@ interface ResultBlocks {
   readonly replace: (block: Block, result: Message) => Block;
 }
 
-/** Unchanged blocks keep all their keys. @returns undefined for a message that is not results and maybe texts */
+/**
+ * Changes the results of a message. Unchanged blocks keep all their keys. @returns undefined for a message with other
+ * parts than results and texts
+ */
 function patchResults(
   parts: readonly unknown[],
   survivors: readonly Survivor[],
@@ -125,7 +131,7 @@ function patchResults(
   const [speech] = speeches;
   const content = given.flatMap((block): Block[] => {
     const id = block[idKey];
-    // A message of a tool may have answers to requests for approval.
+    // A tool message may also have answers to requests for approval.
     if (id === undefined) return part['role'] === 'tool' || speech?.isChanged === false ? [block] : [];
     const result = results.get(id as string);
     if (result === undefined) return [];

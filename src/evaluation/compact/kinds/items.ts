@@ -18,7 +18,7 @@ export const responsesKind: MessageKind = {
   addUser: ({ text }) => addMessage(text),
 };
 
-/** The OpenAI Agents SDK has other names than the API. */
+/** Items of the OpenAI Agents SDK, whose fields have other names than in the API. */
 export const agentsKind: MessageKind = {
   name: 'openai-agents',
   recognizes: (messages) => messages.some(({ type, callId }) => type === 'function_call_result' || isId(callId)),
@@ -48,7 +48,7 @@ function writeItems(messages: readonly Message[]): Block[] {
   return listUnder(responsesWriter.write(messages), 'input') as Block[];
 }
 
-/** The output stays an item of its type, because it must match its call. */
+/** Changes an output. The output keeps its type, because it must match its call. */
 function patchOutput(parts: readonly unknown[], survivors: readonly Survivor[]): Block[] | undefined {
   const [survivor] = survivors;
   const [item, ...others] = parts.filter((part) => isMapping(part) && isOutput(part)) as Block[];
@@ -64,7 +64,7 @@ function patchOutput(parts: readonly unknown[], survivors: readonly Survivor[]):
       return [{ ...rest, output: { type: 'text', text: content } }];
     case 'computer_call_output':
     case 'computer_call_result':
-      // A screenshot is the only output that the provider accepts.
+      // A screenshot stays unchanged, because the provider accepts no other output for its call.
       return [item];
     default:
       return [{ ...rest, output: content }];

@@ -36,13 +36,13 @@ function isInstance(message: unknown): message is Instance {
   return isMapping(message) && isMapping(message['lc_kwargs']) && typeof message['toDict'] === 'function';
 }
 
-/** The further fields of an instance repeat others. */
+/** Reads an instance as its dictionary. The other fields of an instance repeat these. */
 function toDictionary(message: unknown): unknown {
   if (!isInstance(message)) return message;
   return (message as unknown as { toDict(): unknown }).toDict();
 }
 
-/** Text and calls come from the context, other fields from the given message. */
+/** Takes text and calls from the context, and other fields from the given message. */
 function rewriteMessage(part: unknown, { message, isChanged }: Survivor, given: readonly unknown[]): unknown {
   if (!isChanged) return part;
   const type = TYPES[message.role] ?? 'human';
@@ -79,10 +79,10 @@ function fieldsOf({ role, content, toolCalls, toolCallId, isError }: Message): B
   };
 }
 
-/** Roles that LangChain accepts in place of instances. */
+/** Roles that LangChain accepts instead of instances. */
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant', tool: 'tool', system: 'system' };
 
-/** Builds a message as the given ones are built, with the class of one of them if they are instances. */
+/** Builds a message of the same form as the given messages. If they are instances, the class of one of them is used. */
 function build(given: readonly unknown[], type: string, fields: Block): unknown {
   const like = given.find((message) => typeOf(message) === type);
   if (isInstance(like)) return new like.constructor(fields);

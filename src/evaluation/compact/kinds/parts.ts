@@ -26,7 +26,7 @@ function partsOf(message: unknown): Block[] {
   return isMapping(message) ? blocksOf(message['parts']) : [];
 }
 
-/** Version 4 has texts and calls in two places. */
+/** Moves texts and calls into the parts. Version 4 has both in two places. */
 function withParts({ content, toolInvocations: _, ...message }: Block, parts: readonly Block[]): Block {
   const texts = parts.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []));
   return { ...message, ...(typeof content === 'string' && { content: texts.join('\n') }), parts };
@@ -37,7 +37,8 @@ function callIdOf({ toolCallId, toolInvocation }: Block): unknown {
 }
 
 /**
- * A step ends before the first part that follows a result and is no call. The reader of messages divides them alike.
+ * Divides parts into steps. A step ends before the first part that follows a result and is no call. The reader of
+ * messages divides parts in the same way.
  */
 function divideSteps(parts: readonly Block[]): Block[][] {
   const steps: Block[][] = [[]];

@@ -16,7 +16,7 @@ import {
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { readSafely } from '../../../domain/thrown.ts';
 
-/** A server that a process of its own runs, and that speaks over standard input and output. */
+/** An MCP server that runs as a process of its own, and communicates over standard input and output. */
 export interface McpCommand {
   /** Program that runs the server. */
   readonly command: string;
@@ -24,30 +24,36 @@ export interface McpCommand {
   readonly args?: readonly string[];
   /** Environment of the process. Without it, the process gets only variables that hold no secrets, such as `PATH`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Working directory of the process (default: that of the worker). */
+  /** Working directory of the process (default: the worker's directory). */
   readonly cwd?: string;
 }
 
-/** A server that speaks streamable HTTP. */
+/** An MCP server that is reached by streamable HTTP. */
 export interface McpAddress {
   /** Address of the server's endpoint, such as `https://tracker.example/mcp`. */
   readonly url: string;
   /** Headers of every request, such as `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Source of tokens, as the official client takes it. */
+  /** Source of tokens, in the form of the official client. */
   readonly authProvider?: AuthProvider | OAuthClientProvider;
 }
 
 export type McpServerAddress = McpCommand | McpAddress;
 
-/** The SDK ends a request after a minute. The signal brings the turn's deadline. */
+/**
+ * Timeout that never ends a request, because the SDK would end it after a minute. The signal carries the turn's
+ * deadline.
+ */
 const NEVER_MS = 2_147_483_647;
-/** A server that does not answer in this time speaks an older version of the protocol. */
+/**
+ * Milliseconds to wait for an answer to the first request. A server that does not answer uses an older version of the
+ * protocol.
+ */
 const PROBE_MS = 3_000;
 
-/** A call that failed because the server was away or forgot the session. */
+/** A call that failed because the server was unreachable or forgot the session. */
 export class ServerAway extends Error {
-  /** The server did not receive the call, so a repeated call cannot take effect twice. */
+  /** True if the server did not receive the call, so that a repeated call cannot take effect twice. */
   readonly isUnsent: boolean;
 
   constructor(isUnsent: boolean, cause: unknown) {
@@ -63,7 +69,7 @@ interface McpCall {
   readonly signal: AbortSignal;
 }
 
-/** Opens at the first use, and again after a loss. Owns the client, and the process of a command. */
+/** Connection that opens at the first use, and again after a loss. It owns the client, and the process of a command. */
 export class McpConnection {
   readonly #address: McpServerAddress;
   readonly #connectTimeoutMs: number;
@@ -81,7 +87,7 @@ export class McpConnection {
     return (await client.listTools(undefined, { timeout: this.#connectTimeoutMs })).tools;
   }
 
-  /** @throws ServerAway if the server was away or forgot the session */
+  /** @throws ServerAway if the server was unreachable or forgot the session */
   async callTool({ name, arguments: given, idempotencyKey, signal }: McpCall): Promise<CallToolResult> {
     const client = await this.#open().catch((error: unknown) => Promise.reject(new ServerAway(true, error)));
     signal.throwIfAborted();
@@ -130,7 +136,7 @@ export class McpConnection {
     return client;
   }
 
-  /** Another call may have opened a new connection already. */
+  /** Drops a client, unless another call has already opened a new connection. */
   #drop(client: Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -155,17 +161,21 @@ function openTransport(address: McpServerAddress): Transport {
   });
 }
 
-/** Code of calls whose stream ended without their answer. The range is free for implementations. */
+/** Error code for calls whose stream ended without their answer. The protocol leaves this range to implementations. */
 const STREAM_LOST = -32_097;
 
-/** The SDK's transport reports that a stream ended, but the SDK's client would wait until its timeout. */
+/**
+ * Transport that fails the calls of an ended stream. The SDK's transport reports the end, but the SDK's client would
+ * wait until its timeout.
+ */
 class WatchedHttpTransport extends StreamableHTTPClientTransport {
   override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
       if (!('method' in message && 'id' in message)) return;
       const error = { code: STREAM_LOST, message: 'the server ended the connection without an answer' };
-      // An answer that came before the end of its stream is read first. The client ignores a second answer.
+      // The error is sent later, so that an answer before the end of its stream is read first. The client ignores a
+      // second answer.
       setImmediate(() => this.onmessage?.({ jsonrpc: '2.0', id: message.id, error }));
     };
     const watched = { ...options, onRequestStreamEnd } as Parameters<StreamableHTTPClientTransport['send']>[1];
@@ -180,7 +190,7 @@ const LOSSES: ReadonlySet<unknown> = new Set([
 ]);
 
 function readLoss(error: unknown): 'unsent' | 'unknown' | undefined {
-  // A server that was started again knows no old session, and answers 404 before it reads the call.
+  // A restarted server knows no old session, and answers 404 before it reads the call.
   if (SdkHttpError.isInstance(error)) {
     if (error.status === 404) return 'unsent';
     return error.status >= 500 ? 'unknown' : undefined;

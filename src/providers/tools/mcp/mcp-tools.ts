@@ -8,13 +8,15 @@ import { McpConnection, type McpServerAddress, ServerAway } from './connection.t
 export interface McpToolsOptions {
   /** Name of the server, for error messages. */
   readonly name: string;
-  /** The program or the address of the server. */
+  /** Program or address of the server. */
   readonly server: McpServerAddress;
-  /** Names of the tools to take (default: all). */
+  /** Names of the tools to use (default: all). */
   readonly only?: readonly string[];
-  /** Text before the name of each tool, so that the tools of two servers do not clash, such as `github_` (default: none). */
+  /**
+   * Text before the name of each tool, such as `github_`, so that tools of two servers do not clash (default: none).
+   */
   readonly prefix?: string;
-  /** Decides for each tool whether a person must approve its calls (default: none needs an approval). */
+  /** Decides for each tool whether a person must approve its calls (default: no tool needs approval). */
   readonly needsApproval?: (tool: McpTool) => boolean;
   /** Milliseconds that a call may take (default: the time limit of a step). */
   readonly timeoutMs?: number;
@@ -24,7 +26,7 @@ export interface McpToolsOptions {
 
 /** The tools of an MCP server. Disposing them closes the connection, and ends the process of a server over stdio. */
 export interface McpTools extends AsyncDisposable {
-  /** Tools for an agent, sorted by name. They do not change while the process runs. */
+  /** Tools for an agent, sorted by name. The list does not change while the process runs. */
   readonly tools: readonly Tool[];
   /** Closes the connection. Later calls get an error result. */
   close(): Promise<void>;
@@ -33,8 +35,8 @@ export interface McpTools extends AsyncDisposable {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Connects to an MCP server and makes tools of an agent from its tools. Later changes of the server's list are not
- * used: other tools would void the provider's prompt cache, and workers would differ.
+ * Connects to an MCP server and makes tools of an agent from the server's tools. Later changes of the server's list are
+ * not used: other tools would void the provider's prompt cache, and workers would differ.
  * @throws invalid_config if the server does not answer, if a name in `only` is missing, or if two names become equal
  */
 export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> {
@@ -52,7 +54,7 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
   }
 }
 
-/** Servers may list tools in any order, but the model's prompt must stay the same. */
+/** Chooses and sorts the tools. Servers may list tools in any order, but the model's prompt must stay the same. */
 function chooseTools(listed: readonly McpTool[], { name, only }: McpToolsOptions): McpTool[] {
   const missing = only?.find((wanted) => listed.every((tool) => tool.name !== wanted));
   if (missing !== undefined) {
@@ -80,8 +82,8 @@ const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * A call that a crash interrupted runs again only if the server calls the tool reading or idempotent. The specification
- * takes other tools for ones whose repeated call has another effect.
+ * Makes a tool of an agent. A call that a crash interrupted runs again only if the server marks the tool as read-only
+ * or idempotent. By the specification, a repeated call of any other tool may have another effect.
  */
 function adaptTool(tool: McpTool, connection: McpConnection, options: McpToolsOptions): Tool {
   const { name, title, description = title ?? name, inputSchema, annotations } = tool;
@@ -143,7 +145,7 @@ function readResult({ content, structuredContent, isError }: CallToolResult): To
         return `(a part of type ${block.type} is not shown)`;
     }
   });
-  // Some servers send structured content only, although the specification asks for text, too.
+  // Some servers send only structured content, although the specification asks for text, too.
   const isOnlyStructured = texts.length === 0 && structuredContent !== undefined;
   return {
     content: isOnlyStructured ? JSON.stringify(structuredContent) : texts.join('\n'),

@@ -1,6 +1,6 @@
 import { ReplyError } from '../reply.ts';
 
-/** Words, and words with values, in any order. */
+/** Options of a command: words, and words with values, in any order. */
 export class Options {
   readonly #words: readonly string[];
   readonly #given: readonly string[];
@@ -39,7 +39,7 @@ export function rangeOf<Item>(list: readonly Item[], from: string, to: string): 
   return list.slice(Math.max(0, indexIn(list, from)), Math.max(0, indexIn(list, to) + 1));
 }
 
-/** `[a, 1, b, 2]` is `[[a, 1], [b, 2]]`. */
+/** Splits a flat list into pairs: `[a, 1, b, 2]` becomes `[[a, 1], [b, 2]]`. */
 export function readPairs(flat: readonly string[], command: string): [string, string][] {
   if (flat.length === 0 || flat.length % 2 === 1) throw wrongNumber(command);
   return flat.flatMap((item, at) => (at % 2 === 0 ? [[item, flat[at + 1] as string]] : []));
@@ -49,7 +49,7 @@ export function wrongNumber(command: string): ReplyError {
   return new ReplyError(`ERR wrong number of arguments for '${command.toLowerCase()}' command`);
 }
 
-/** A pattern of MATCH or KEYS: `*`, `?`, `[ab]` and `\` before a character. */
+/** Reads a pattern of MATCH or KEYS: `*`, `?`, `[ab]` and `\` before a character. */
 export function readPattern(pattern: string): RegExp {
   const source = pattern.replaceAll(/\\.|[*?.+^${}()|\\/]/gs, (part) => {
     if (part === '*') return '.*';

@@ -1,7 +1,9 @@
--- Requires: keys. Fields of a turn about the answers to its calls. They stay in a settled turn.
+-- Include first: keys. Reads and writes the fields of a turn that record the answers to its calls. These fields stay in
+-- a settled turn.
 
 -- The field `decisions` has a line per answered call: id, time in ms, verdict, hash of the call or `-`, and the person.
--- It recognizes a contrary answer at any time. A call without a line was answered by an earlier release.
+-- With this field, a contrary answer is recognized at any time. A call without a line was answered by an earlier
+-- release.
 local function read_decisions(key, lines)
   local decisions = {}
   for line in string.gmatch(lines or '', '[^\n]+') do
@@ -12,8 +14,8 @@ local function read_decisions(key, lines)
   return decisions
 end
 
--- Returns the reply that refuses an answer, or nil. kind: of the call's wait, nil if the call waits no more. own: the
--- recorded hash.
+-- Returns the reply that refuses an answer, or nil. kind: kind of the call's wait, nil if the call no longer waits.
+-- own: the recorded hash of the call.
 local function refuse_answer(answer, kind, own, decision)
   if answer.hash ~= '' and own ~= answer.hash and (kind or decision) then return { 'other_call', answer.call } end
   if kind and answer.kind ~= kind then return { 'other_kind', answer.call, kind } end
@@ -30,8 +32,8 @@ local function write_decisions(key, lines, answers)
   redis.call('HSET', key, 'decisions', table.concat(list, '\n'))
 end
 
--- The field `requests` has the ids of the last requests that brought answers, oldest first. It finds the turn of a
--- request at any time.
+-- The field `requests` has the ids of the last requests that brought answers, oldest first. With this field, the turn
+-- of a request is found at any time.
 local MOST_REQUESTS = 16
 
 local function keep_request(key, request)

@@ -1,4 +1,4 @@
--- Requires: nothing. Reads ARGV in order.
+-- Include first: nothing. Reads ARGV in order.
 local position = 0
 local function take()
   position = position + 1

@@ -1,8 +1,8 @@
--- Requires: keys, conversation, ready, wake, append, settle, take-head, leave. Adds a turn to a mailbox that is not
--- empty.
+-- Include first: keys, conversation, ready, wake, append, settle, take-head, leave. Adds a turn to a mailbox that is
+-- not empty.
 
--- A steering turn stands behind the head turn, the turns that steered it, and earlier steering turns. Returns the turn
--- that will stand behind it, or nil for the end of the mailbox.
+-- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns.
+-- Returns the turn that will stand behind the new turn, or nil for the end of the mailbox.
 local function find_place()
   local pivot, at = next_turn, #steered_turns + 1
   while pivot and redis.call('HGET', turn_prefix .. pivot, 'steer') do
@@ -12,7 +12,7 @@ local function find_place()
   return pivot
 end
 
--- The turn's message goes into the head turn at its next model step.
+-- Lets a new turn steer the head turn: its message is appended to the head turn at the next model step.
 local function steer_head(turn, pivot)
   redis.call('HSET', turn_prefix .. turn, 'steer', 1)
   put(record, 'steering', 1)
@@ -22,8 +22,8 @@ local function steer_head(turn, pivot)
 end
 
 -- Cancels the head turn, and puts the new turn in its place. With is_undone, the messages of the canceled turn leave
--- the context: `undo` lists their seqs for the next claim. Otherwise the log gets the message of a head turn that no
--- worker has claimed. So the log does not depend on the speed of workers.
+-- the context: `undo` lists their seqs for the next claim. Otherwise, if no worker has claimed the head turn yet, its
+-- message is appended to the log now. So the log does not depend on the speed of workers.
 local function replace_head(turn, wake, is_undone, retentionMs, closing)
   local input_seq = value_of(read_turn(head_turn), 'inputSeq')
   if input_seq then

@@ -1,19 +1,19 @@
--- Requires: keys. Removes the text of a summary once no kept version shows it. After old versions were dropped, each
--- commit searches some of the kept ones for their texts, oldest first. One commit searches up to SEARCH_BYTES, but at
--- least two versions, because each commit adds one. The 200 versions of a conversation with 600 summaries are 30 MB.
--- One search of all blocked Redis for a third of a second. A version that shows a text again has a higher number, so
--- the search still meets it.
+-- Include first: keys. Removes the text of a summary once no kept version shows it. After old versions were dropped,
+-- each commit searches some of the kept ones for their texts, oldest first. One commit searches up to SEARCH_BYTES, but
+-- at least two versions, because each commit adds one. The 200 versions of a conversation with 600 summaries are 30 MB.
+-- A search of all versions at once blocked Redis for a third of a second. A version that shows a text again has a
+-- higher number, so the search still meets it.
 local SEARCH_BYTES = 1000000
 
--- Fields of txt. LOOSE: number of the last searched version, and the keys that no searched version shows. DROPPED: the
--- keys for the next search.
+-- Fields of txt. LOOSE: number of the last searched version, and the keys that no searched version shows. DROPPED: keys
+-- for the next search.
 local LOOSE, DROPPED = 'loose', 'dropped'
 
--- No key contains a quotation mark, so these separate the keys.
+-- Reads the keys in a field. No key contains a quotation mark, so quotation marks separate the keys.
 local function read_keys(field)
   local searched, list = string.match(redis.call('HGET', txt, field) or '0', '^(%d+)(.*)$')
   local keys = {}
-  -- The texts of a corrupt list are never removed. This wastes memory, but loses nothing.
+  -- If the list is corrupt, its texts are never removed. This wastes memory, but loses nothing.
   if not searched then return keys, 0 end
   for key in string.gmatch(list, '[^"]+') do keys[key] = true end
   return keys, tonumber(searched)
@@ -25,16 +25,16 @@ local function keep_keys(field, keys, searched)
   redis.call('HSET', txt, field, table.concat(list, '"'))
 end
 
--- Calls `act` with each key of a version, and returns its bytes. A decoded version costs far more than a search of its
--- JSON.
+-- Calls `act` with each key of a version, and returns its bytes. Decoding a version would cost far more than searching
+-- its JSON.
 local function each_shown(number, act)
   local version = redis.call('HGET', ver, number)
   for key in string.gmatch(version, 'Key":"([^"]+)"') do act(key) end
   return #version
 end
 
--- The oldest version that stays shows most texts of the dropped ones, so it is searched at once. The first call
--- searches all texts.
+-- Drops versions. The oldest version that stays shows most texts of the dropped versions, so it is searched at once.
+-- The first call searches all texts.
 local function drop_versions(numbers, next_number)
   local keys = read_keys(DROPPED)
   local function loosen(key) keys[key] = true end
@@ -49,7 +49,7 @@ local function drop_versions(numbers, next_number)
   keep_keys(DROPPED, keys, 0)
 end
 
--- kept: the numbers of all versions, ascending.
+-- Searches kept versions for loose texts. kept: the numbers of all versions, ascending.
 local function collect_texts(kept)
   local keys, searched = read_keys(LOOSE)
   if not next(keys) then

@@ -1,18 +1,18 @@
--- Requires: key-names, validate. read_conversation sets these variables. `conversation` has owner, epoch, end of the
--- log, idle TTL, newest answered version and time of the last settlement. `head_turn` is the first turn of the mailbox.
--- Behind it stand `steered_turns`, whose messages went into it, and then `next_turn`.
+-- Include first: key-names, validate. read_conversation sets these variables. `conversation` has owner, epoch, end of
+-- the log, idle TTL, newest answered version and time of the last settlement. `head_turn` is the first turn of the
+-- mailbox. Behind it stand `steered_turns`, whose messages went into it, and then `next_turn`.
 local conversation, head_turn, steered_turns, next_turn
 
 local TURN_NUMBERS = { 'state', 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt',
   'suspended', 'waitOpen' }
--- Fields that most scripts read.
+-- Fields of a turn that most scripts read.
 local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'acceptedAt', 'firstOwner', 'waitStep', 'steeredInto',
   unpack(TURN_NUMBERS) }
 local turns = {}
 
--- A script may write to turns before it has read all of their fields, so their numbers are checked first.
--- is_whole: read all fields at once. The first turn may have 1,000 steps and large answers, so only a claim reads
--- it whole.
+-- Reads a turn. A script may write to turns before it has read all of their fields, so their numbers are checked first.
+-- With `is_whole`, all fields are read at once. The first turn may have 1,000 steps and large answers, so only a claim
+-- reads it whole.
 local function read_turn(turn, is_whole)
   local hash = turns[turn]
   if hash then return hash end
@@ -41,7 +41,7 @@ local function read_conversation(is_head_whole)
   end
 end
 
--- A turn whose message went into the head turn ends together with it.
+-- True if the turn ends together with the head turn: the head turn itself, or a turn whose message went into it.
 local function ends_with_head(turn)
   for _, steered in ipairs(steered_turns) do
     if steered == turn then return true end
@@ -50,7 +50,7 @@ local function ends_with_head(turn)
 end
 
 -- True if packing may save memory, as isWorthPacking in log-packing.ts says. A short conversation needs no entry in the
--- list of unpacked ones.
+-- list of unpacked conversations.
 local function has_enough_to_pack()
   return conversation.head - tonumber(value_of(record, 'packed') or 0) > 8 or conversation.bytes >= 4096
 end
@@ -63,7 +63,7 @@ end
 
 -- Checks that the caller owns the first turn of the mailbox, under its epoch (I4). Returns nil, 'gone', 'canceled',
 -- 'unclaimed' or 'fenced'. An erase or a cancel removes the owner, so the reason is looked up only if the check fails.
--- Epochs only grow: without the caller's epoch, or with a lower one, the conversation was created again, or the
+-- Epochs only grow. If the epoch is missing, or lower than the caller's, the conversation was created again, or the
 -- database lost the claim.
 local function find_loss(turn, owner, epoch)
   if conversation.owner == owner and conversation.epoch == epoch and head_turn == turn then return nil end
@@ -73,8 +73,8 @@ local function find_loss(turn, owner, epoch)
   return redis.call('HEXISTS', c, 'recreated') == 1 and 'gone' or 'unclaimed'
 end
 
--- Fences former owners. An epoch is at least the present time, so it never repeats, not even after an erase. The
--- calling script stores it.
+-- Raises the epoch, which fences former owners. An epoch is at least the present time, so it never repeats, not even
+-- after an erase. The calling script stores the new epoch.
 local function raise_epoch()
   conversation.epoch = string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
   return conversation.epoch

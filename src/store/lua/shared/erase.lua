@@ -1,4 +1,4 @@
--- Requires: keys, ready, an existing key `gone`.
+-- Include first: keys, ready. Removes the keys of a conversation in batches. The key `gone` must exist.
 -- @include idle-ttl
 -- @include shard-lists
 -- @include open-passes
@@ -20,7 +20,7 @@ local function take_names(size)
   return (#readable > 0 or #names == 0) and readable or nil
 end
 
--- Fields of the quarantine name an entry of a set, or a whole key.
+-- True if a field of the quarantine names this conversation: by an entry of a set, or by a whole key.
 local function names_conversation(field)
   if string.find(field .. '|', framed_name, 1, true) then return true end
   local key_tenant, key_id = string.match(field, '^key|{[^}]+}:([^:]+):%l+:([^:]+)')
@@ -44,7 +44,8 @@ local function remove_fields(hash)
   return removed
 end
 
--- Removes the conversation from the outbox of webhooks and the quarantine. An erase goes on if such a hash is damaged.
+-- Removes the conversation from the outbox of webhooks and from the quarantine. If such a hash is damaged, the erase
+-- continues.
 local function forget_notes()
   for _, name in ipairs(remove_fields(shard_prefix .. 'outbox:positions')) do
     redis.pcall('ZREM', shard_prefix .. 'outbox', name)

@@ -1,11 +1,11 @@
--- Requires: keys.
+-- Include first: keys. Writes events of the conversation.
 local EVENT_TTL_MS, EVENTS_KEPT = 86400000, 500
 local WEBHOOK_EVENTS = { turn_settled = true, turn_waiting = true, version_committed = true }
 
--- Enters an event in the outbox of each webhook of the tenant. A conversation in the outbox keeps its place, next event
--- and pause. Damaged keys of webhooks stop no conversation (I12). A tenant without webhooks costs one read. The set
--- `outbox` has `webhook|tenant|id` by the time of the next attempt, or of the end of a claim. The hash
--- `outbox:positions` has the first unsent event and the failed attempts.
+-- Enters an event in the outbox of each webhook of the tenant. A conversation that is in the outbox already keeps its
+-- place, its next event and its pause. Damaged keys of webhooks stop no conversation (I12). A tenant without webhooks
+-- costs one read. The set `outbox` has members `webhook|tenant|id`. Their scores are the time of the next attempt, or
+-- the end of a claim. The hash `outbox:positions` has the first unsent event and the failed attempts.
 local function enter_outbox(type, event)
   if not WEBHOOK_EVENTS[type] then return end
   local shard, tenant, id = string.match(ev, '^({[^}]+}:)([^:]+):ev:(.+)$')

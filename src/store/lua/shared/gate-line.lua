@@ -1,23 +1,25 @@
--- Requires: gate, and the keys and names of a gate. A waiter is present while it waits in its worker, and absent while
--- its turn is suspended. Absent waiters keep their places, and do not delay those who are present.
+-- Include first: gate. The calling script defines the keys and names of a gate. This file keeps the line of waiters
+-- before a gate. A waiter is present while it waits in its worker, and absent while its turn is suspended. Absent
+-- waiters keep their places, and do not delay those who are present.
 
--- So late, an absent waiter loses its place, e.g. because its turn was canceled. A present one counts as absent, e.g.
--- because its worker died.
+-- An absent waiter that is LATE_MS late loses its place, e.g. because its turn was canceled. A present waiter that is
+-- GONE_MS late counts as absent, e.g. because its worker died.
 local LATE_MS, GONE_MS = 10000, 1000
 local LEAST_WAIT_MS, LEAST_AWAY_MS = 20, 500
--- A waiter is away for this part of the expected wait, because the rate may grow. A sweep may wake it a second late, so
--- it comes back earlier by the time of two calls, at most a second.
+-- A waiter is sent away for this part of the expected wait, because the rate may grow. A sweep may wake it a second
+-- late, so it comes back earlier: by the time of two calls, at most a second.
 local AWAY, EARLY_MS, EARLY_CALLS = 0.75, 1000, 2
--- All waiters together come back at most 200 times a second, each within 30 s or 20 ms for each waiter.
+-- All waiters together come back at most 200 times a second. Each comes back within 30 s, or within 20 ms for each
+-- waiter if that is longer.
 local SPACING_MS, LONGEST_AWAY_MS, LONGEST_SPACING_MS = 5, 30000, 20
--- Time in which a rate that doubles each second grows by a factor of e.
+-- ms in which a rate that doubles each second grows by the factor e (1000 / ln 2).
 local DOUBLING_MS = 1443
 
 local function leave_line(member)
   for _, line in ipairs({ waiters, due, present }) do redis.call('ZREM', line, member) end
 end
 
--- Returns how many waiters are ahead, and how many of them are present.
+-- Adds the waiter to the line. Returns how many waiters are ahead, and how many of them are present.
 local function join_line()
   redis.call('ZADD', due, now, waiter)
   for _, late in ipairs(redis.call('ZRANGE', due, '-inf', now - LATE_MS, 'BYSCORE', 'LIMIT', 0, 100)) do leave_line(late) end
@@ -41,10 +43,10 @@ local function wait_for(ms)
   return ms
 end
 
--- `expected`: ms after the pause until its turn, at the present rate.
+-- Makes the waiter absent. `expected`: ms from the end of the pause until the waiter's turn, at the present rate.
 local function send_away(state, paused_ms, expected, rate)
   redis.call('ZREM', present, waiter)
-  -- A rate that doubles each second is there sooner.
+  -- If the rate doubles each second, the waiter's turn comes sooner.
   local is_growing = state.rate == rate and rate > FAR * (state.ceiling or 0)
   local soonest = is_growing and DOUBLING_MS * math.log(1 + expected / DOUBLING_MS) or expected * AWAY
   local longest = math.max(LONGEST_AWAY_MS, redis.call('ZCARD', waiters) * LONGEST_SPACING_MS)

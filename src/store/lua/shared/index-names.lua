@@ -1,9 +1,9 @@
--- Requires: key-names. The index `ix` lists the turns, streams, summaries and operations of a conversation. A name is
--- the key without tenant and conversation: `t:<turn>`, `out:<turn>`, `sum:<hash>`, `op:<operation>`. Short names keep a
--- small hash compact: 37 bytes a turn, where whole names in a set took 104.
+-- Include first: key-names. The index `ix` lists the turns, streams, summaries and operations of a conversation. A name
+-- is the key without tenant and conversation: `t:<turn>`, `out:<turn>`, `sum:<hash>`, `op:<operation>`. Short names
+-- keep a small hash compact: 37 bytes a turn, whereas whole names in a set took 104.
 local own_prefix, own_id = string.match(c, '^({[^}]+}:[^:]+:)c:(.+)$')
 
--- nil for a name of another form.
+-- Returns the key of a name. nil for a name of another form.
 local function key_of(name)
   local kind, rest = string.match(name, '^(%l+):(.+)$')
   return kind and own_prefix .. kind .. ':' .. own_id .. ':' .. rest

@@ -1,4 +1,4 @@
--- Requires: nothing. Defines: the keys of one conversation, in the order of Keyspace.conversation, and the time.
+-- Include first: nothing. Defines: the keys of one conversation, in the order of Keyspace.conversation, and the time.
 -- Scripts that only read, or that remove a conversation, include this file alone. They work on corrupt records too.
 --
 -- Hash c, the conversation: owner, lease, epoch, end of the log, live version and open tool calls. See

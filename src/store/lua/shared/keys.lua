@@ -1,4 +1,4 @@
--- Requires: nothing. The keys of a conversation. Ends the script with an error if a record is corrupt.
+-- Include first: nothing. The keys of a conversation. Ends the script with an error if a record is corrupt.
 -- @include key-names
 -- @include validate
 -- @include record-error

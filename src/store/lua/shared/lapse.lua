@@ -1,6 +1,6 @@
--- Requires: keys, ready. For a turn or pass with work but no worker, returns its recorded wake or '', and 1 if a lease
--- has lapsed. Otherwise reschedules its entry in `ready` for the end of a lease, a wait or child jobs, or removes it if
--- there is no work.
+-- Include first: keys, ready. For a turn or pass with work but no worker, returns its recorded wake or '', and 1 if a
+-- lease has lapsed. Otherwise reschedules its entry in `ready` for the end of a lease, a wait or child jobs, or removes
+-- it if there is no work.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
   if not turn or redis.call('EXISTS', gone) == 1 then return unschedule(turn_member) end

@@ -1,9 +1,9 @@
--- Requires: keys. Each open call, a call without a result, is a field of the conversation. So recording a result costs
--- the same for any number of open calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside JSON),
--- its value the provider's id as JSON if that differs, else ''. The field `open` counts them.
+-- Include first: keys. Each open call, a call without a result, is a field of the conversation. So recording a result
+-- costs the same for any number of open calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside
+-- JSON), its value the provider's id as JSON if that differs, else ''. The field `open` counts them.
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
--- Oldest first. An id that is not safe inside JSON counts as a corrupt record.
+-- Reads the open calls, oldest first. An id that is not safe inside JSON counts as a corrupt record.
 local function read_open_calls()
   local calls, places = {}, {}
   if (value_of(record, 'open') or '0') == '0' then return calls end
@@ -33,9 +33,9 @@ local function find_result(turn, call, closing)
   return tokens, bytes, result == '' and accepted[2] or result
 end
 
--- Requires: append. Appends a result for every open call, because no message may follow an unanswered one. The result
--- is the answer of a service, or the error `closing`: { content as JSON, tokens, bytes }. The calling script then
--- stores the new end of the log.
+-- Include first: append. Appends a result for every open call, because no message may follow an unanswered one. The
+-- result is the answer of a service, or the error `closing`: { content as JSON, tokens, bytes }. The calling script
+-- then stores the new end of the log.
 local function close_open_calls(turn, closing)
   local calls = read_open_calls()
   if #calls == 0 then return end
@@ -52,7 +52,8 @@ local function close_open_calls(turn, closing)
   append_messages(list, 1, turn)
 end
 
--- opened: lines of opened calls, as `encodeOpenCall` writes them. answered: ids of calls that were answered.
+-- Updates the open calls. opened: lines of opened calls, as `encodeOpenCall` writes them. answered: ids of calls that
+-- were answered.
 local function move_calls(opened, answered)
   local change = 0
   local function add(count) record.values.open = tostring(redis.call('HINCRBY', c, 'open', count)) end
@@ -60,8 +61,8 @@ local function move_calls(opened, answered)
     local call, provider = string.match(line, '^(%S+) ?(.*)$')
     change = change + put(record, 'o:' .. call, provider) -- no other field of the hash is staged yet
   end
-  -- A full Redis refuses a script at its first write, if that can need memory. A removal as the first write would not
-  -- be refused.
+  -- A full Redis refuses a script at its first write, if that write can need memory. It would not refuse a removal, so
+  -- this write comes first.
   if #answered > 0 then add(0) end
   for _, call in ipairs(answered) do change = change - drop(record, 'o:' .. call) end
   if change ~= 0 then add(change) end

@@ -1,8 +1,8 @@
--- Requires: nothing. Reads a page of a set whose scores are all 0, in the order of its members, after the member
+-- Include first: nothing. Reads a page of a set whose scores are all 0, in the order of its members, after the member
 -- `after` or from the beginning (''). All members begin with `prefix`, which ends in '|', or is ''.
 local function read_page(set, after, prefix, count)
   local from = after ~= '' and '(' .. after or prefix ~= '' and '[' .. prefix or '-'
-  -- '}' follows '|' in ASCII, so this name is the first without the prefix.
+  -- In ASCII, '}' is the first character after '|', so this name follows all names with the prefix.
   local to = prefix ~= '' and '(' .. string.sub(prefix, 1, -2) .. '}' or '+'
   return redis.call('ZRANGEBYLEX', set, from, to, 'LIMIT', 0, count)
 end

@@ -1,4 +1,4 @@
--- Requires: keys, ready, wake, events, review.
+-- Include first: keys, ready, wake, events, review. Ends passes.
 -- @include idle-ttl
 
 -- After these outcomes, a waiting turn need not check its size again (I13). settlesSize in domain/pass.ts has the same
@@ -27,7 +27,7 @@ local function end_pass(passId, outcome, wake, ttl)
   return is_awaited
 end
 
--- The reply to a repeated call that ended the pass (I5), or nothing if another pass ended later.
+-- Returns the reply to a repeated call that ended the pass (I5), or nothing if another pass ended later.
 local function find_end(passId)
   local last, wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
   if last == passId then return { 'ended', is_awaited == '1' and wake or '' } end

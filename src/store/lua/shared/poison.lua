@@ -1,8 +1,8 @@
--- Requires: key-names, conversation, ready, append, settle. Settles the first turn as failed, because its workers keep
--- dying without an outcome (I10).
+-- Include first: key-names, conversation, ready, append, settle. Settles the first turn as failed, because its workers
+-- keep dying without an outcome (I10).
 -- @include open-calls
 
--- The failure names the block of the event loop that ended the last claim, if there was one.
+-- Adds the cause of a blocked event loop to the failure, if such a block ended the last claim.
 local function name_block(failure)
   local cause = value_of(record, 'blocked')
   if not cause then return failure end

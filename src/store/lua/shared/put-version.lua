@@ -1,9 +1,9 @@
--- Requires: keys, args, events.
+-- Include first: keys, args, events. Makes a new version live.
 -- @include collect-texts
 -- @include stream
 
--- Restore points: versions made by a restore or a rollback, and those that a service replaced. They are kept as long as
--- the conversation.
+-- Reads the restore points: versions made by a restore or a rollback, and versions that a service replaced. They are
+-- kept as long as the conversation.
 local function read_points()
   local points = {}
   for number in string.gmatch(value_of(record, 'points') or '', '%d+') do points[number] = true end
@@ -24,7 +24,7 @@ local function read_numbers()
   return numbers
 end
 
--- Never drops the live version.
+-- Drops the oldest versions, but never the live version.
 local function drop_oldest(keep)
   local is_point, numbers, dropped = read_points(), {}, {}
   for _, number in ipairs(read_numbers()) do
@@ -46,7 +46,7 @@ local function put_version()
   redis.call('HSET', ver, number, version)
   put(record, 'version', number, 'liveSize', table.concat(live_size, ' '))
   drop_oldest(keep)
-  -- The new version may show fewer messages.
+  -- The new version may show fewer messages, so more log entries may be packed.
   -- @include packing
   schedule_packing(now)
   emit('version_committed', event)

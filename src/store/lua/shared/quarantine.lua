@@ -1,16 +1,17 @@
--- Requires: clock, and `shard`, the prefix of the shard's keys. The quarantine is a hash that only people read (I12):
--- set and member -> time, score and reason. `set_aside` collects set, name and reason for the reply.
+-- Include first: clock. The calling script defines `shard`, the prefix of the shard's keys. The quarantine is a hash
+-- that only people read (I12): set and member -> time, score and reason. `set_aside` collects set, name and reason for
+-- the reply.
 local quarantined = shard .. 'quarantined'
 local set_aside = {}
 
--- The name of a key of the wrong type becomes free again.
+-- Renames a key of the wrong type, so that its name becomes free again.
 local function move_key(key)
   local kept_as = key .. ':bad:' .. string.format('%.0f', now)
   redis.call('RENAME', key, kept_as)
   return kept_as
 end
 
--- set: 'ready', 'idle', 'passes', 'failed', or 'key' for a whole key.
+-- Quarantines a record. set: 'ready', 'idle', 'passes', 'failed', or 'key' for a whole key.
 local function quarantine(set, name, score, why)
   if type(redis.pcall('HLEN', quarantined)) ~= 'number' then move_key(quarantined) end
   redis.call('HSET', quarantined, set .. '|' .. name, string.format('%.0f %s %s', now, score or '-', why))

@@ -1,8 +1,9 @@
--- Requires: keys. The sorted set `ready` has the time in ms at which the sweeper must check an entry: t|tenant|id
--- (turns), p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|'.
+-- Include first: keys. The sorted set `ready` has entries, scored by the time in ms at which the sweeper must check
+-- them. Their members are t|tenant|id (turns), p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':'
+-- and no '|'.
 local tenant, id = string.match(c, '^{[^}]+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
--- Time that a wake may take to reach a worker.
+-- ms that a wake may take to reach a worker, before a sweep checks the turn.
 local WAKE_GRACE_MS = 5000
 
 local function scheduled_member(turn)
@@ -17,8 +18,8 @@ local function unschedule(member)
   redis.call('ZREM', ready, member)
 end
 
--- Returns the end of the new lease. This is the first write of a claim: if Redis is full or the set has the wrong type,
--- the script ends here.
+-- Starts a lease and returns its end. This is the first write of a claim: if Redis is full or the set has the wrong
+-- type, the script ends here.
 local function start_lease(leaseMs)
   local lease = now + tonumber(leaseMs)
   schedule(turn_member, lease)

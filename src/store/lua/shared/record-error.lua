@@ -1,4 +1,4 @@
--- Requires: key-names, validate.
+-- Include first: key-names, validate. Checks all records of the conversation.
 local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps', 'refused',
   'calibration' }
 

@@ -1,9 +1,9 @@
--- Requires: key-names, corrupt. A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if all
--- fields were read. It remembers each field, so no field is read twice. `put` and `drop` change both Redis and the
--- table.
+-- Include first: key-names, corrupt. A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if
+-- all fields were read. The table remembers each field, so no field is read twice. `put` and `drop` change both Redis
+-- and the table.
 local SHORT_HASH = 48
 
--- The conversation, not read yet.
+-- The hash of the conversation. No field is read yet.
 local record = { key = c, values = {} }
 
 local function read_fields(hash, names)
@@ -19,7 +19,8 @@ local function read_all(hash)
   hash.is_whole = true
 end
 
--- Reads all fields of the conversation, or only `names` if it has many. So a step costs the same with 1,000 open calls.
+-- Reads all fields of the conversation, or only `names` if the conversation has many fields. So a step costs the same
+-- with 1,000 open calls.
 local function read_record(names)
   local size = redis.pcall('HLEN', c)
   if type(size) ~= 'number' then refuse(c, '') end
@@ -27,7 +28,7 @@ local function read_record(names)
   if record.is_whole then read_all(record) else read_fields(record, names) end
 end
 
--- false without such a field.
+-- Returns the value of a field, or false if the hash has no such field.
 local function value_of(hash, name)
   local value = hash.values[name]
   if value == nil then
@@ -37,7 +38,7 @@ local function value_of(hash, name)
   return value
 end
 
--- The next `put` to this hash writes these fields, given as names and values.
+-- Stages fields, given as names and values. The next `put` to this hash writes them.
 local function stage(hash, ...)
   local list, values, staged = { ... }, hash.values, hash.staged or {}
   for at = 1, #list, 2 do values[list[at]] = list[at + 1] .. '' end
@@ -46,7 +47,7 @@ local function stage(hash, ...)
   hash.staged = staged
 end
 
--- Writes these and the staged fields in one HSET. Returns how many of them are new.
+-- Writes these fields and the staged fields in one HSET. Returns how many of them are new.
 local function put(hash, ...)
   stage(hash, ...)
   local staged = hash.staged
@@ -54,7 +55,7 @@ local function put(hash, ...)
   return redis.call('HSET', hash.key, unpack(staged))
 end
 
--- Returns how many existed.
+-- Removes fields. Returns how many of them existed.
 local function drop(hash, ...)
   local names = {}
   for _, name in ipairs({ ... }) do

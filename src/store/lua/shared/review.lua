@@ -1,5 +1,5 @@
--- Requires: keys, ready, index. While a person reviews a proposal, no job may claim the pass. A worker can claim it
--- once the proposal expires, a decision arrives, or a hard reason removes the proposal.
+-- Include first: keys, ready, index. While a person reviews a proposal, no job may claim the pass. A worker can claim
+-- it once the proposal expires, a decision arrives, or a hard reason removes the proposal.
 -- @include open-passes
 -- @include operations
 local REVIEW, DECISION_MS = 'review:', 86400000
@@ -11,14 +11,14 @@ local function await_review(owner, untilMs)
   remove_open_pass()
 end
 
--- True for a repeated call, while no other worker has claimed the pass.
+-- True for a repeated call that already left the pass to review, while no other worker has claimed the pass.
 local function is_left_to_review(passId, owner)
   local present_pass, present_owner, parked, parked_by =
     unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
   return present_pass == passId and not present_owner and parked == REVIEW and parked_by == owner
 end
 
--- Stores the outcome for the caller that decided on the proposal.
+-- Stores the outcome of the proposal for the caller that decided on it.
 local function answer_decision(answer)
   local operation = redis.call('HGET', pass, 'decision')
   if not operation then return end
@@ -26,7 +26,7 @@ local function answer_decision(answer)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 
--- The pass starts again. Summaries that exist are used again.
+-- Removes the proposal. The pass starts again, and existing summaries are used again.
 local function drop_proposal()
   answer_decision('superseded')
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',

@@ -1,14 +1,14 @@
--- Requires: keys, conversation, ready, wake, events.
+-- Include first: keys, conversation, ready, wake, events. Settles turns.
 -- @include stream
 -- @include spending
 local SETTLED = { completed = true, failed = true, canceled = true }
 
--- ttl: the `new_ttl` of start_idle_ttl.
+-- True if the conversation has an idle TTL after the settlement. ttl: the `new_ttl` of start_idle_ttl.
 local function has_idle_ttl(ttl)
   return conversation.ttl or (ttl and ttl ~= '' and ttl ~= '0')
 end
 
--- Ends the script if a key that only a settlement writes has the wrong type, before its first write. Parameters as in
+-- Ends the script, before its first write, if a key that only a settlement writes has the wrong type. Parameters as in
 -- settle_turn.
 local function check_settlement(state, ttl)
   local shard = string.match(ready, '^(.*)ready$')
@@ -18,8 +18,8 @@ local function check_settlement(state, ttl)
   if has_idle_ttl(ttl) then check_keys('ZCARD', shard .. 'idle') end
 end
 
--- Removes fields of unsettled turns, and starts the retention. The calling script then stores the settlement with
--- save_conversation.
+-- Settles a turn. Removes fields of unsettled turns, and starts the retention. The calling script then stores the
+-- settlement with save_conversation.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local hash, usage = read_turn(turn), {}
   for at, name in ipairs(SPENT) do usage[at] = value_of(hash, name) end
@@ -53,7 +53,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   end
 end
 
--- The turns whose messages went into the first turn end in the same way.
+-- Settles the first turn. The turns whose messages went into it end in the same way.
 local function settle_head(...)
   settle_turn(head_turn, ...)
   for _, turn in ipairs(steered_turns) do
@@ -62,7 +62,8 @@ local function settle_head(...)
   end
 end
 
--- Removes the settled turn, and wakes the next one (I3). Returns 1 if there is one, for which the caller adds `wake`.
+-- Removes the settled turn, and wakes the next turn (I3). Returns 1 if there is a next turn. The caller then adds
+-- `wake`.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   drop(record, 'owner', 'lease', 'attempts', 'blocked')
@@ -78,7 +79,7 @@ local function pop_head(wake)
   return 1
 end
 
--- 1 if a repeated call must still add the wake that the first call recorded.
+-- Returns 1 if a repeated call must still add the wake that the first call recorded.
 local function needs_wake(wake)
   return wake ~= '' and head_turn and value_of(record, 'wake') == wake and 1 or 0
 end

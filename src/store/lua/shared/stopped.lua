@@ -1,10 +1,10 @@
--- Requires: keys, conversation, append. The text that readers of a canceled turn have seen enters the log, with the
--- mark `stopped`. Only the call that no step has recorded counts. Reasoning and calls are left out, because no provider
--- takes a part of them back. No command here can fail because of a key of another type, as a script must not end
--- between its writes.
+-- Include first: keys, conversation, append. Appends the text that readers of a canceled turn have seen to the log,
+-- with the mark `stopped`. Only the text of the model call that no step has recorded yet counts. Reasoning and calls
+-- are left out, because no provider takes a part of them back. No command in this file can fail because of a key of the
+-- wrong type, because a script must not end between its writes.
 local MOST_TEXT_BYTES, STREAM_PAGE, GAP = 1048576, 500, '…'
 
--- Returns text, place and tokens of a batch. key: of the model call, in front of the first name.
+-- Returns text, position and tokens of a batch. key: key of the model call, in front of the first name.
 local function read_text(fields, key)
   local at, text, tokens
   for index = 1, #fields, 2 do
@@ -15,8 +15,8 @@ local function read_text(fields, key)
   return at, text, tokens
 end
 
--- The texts of the last model call, newest first. Empty if its worker has not counted the text. A batch that was sent
--- twice has everything in its later entry.
+-- Returns the texts of the last model call, newest first. Empty if its worker has not counted the text. A batch that
+-- was sent twice has all its pieces in its later entry.
 local function collect_texts(turn)
   local texts, call, first = {}, nil, '+'
   repeat
@@ -35,7 +35,8 @@ local function collect_texts(turn)
   return texts
 end
 
--- Text whose start has left the stream begins with a mark. Text beyond the limit of a message is left out.
+-- Appends the text as a message. If the start of the text has left the stream, the message begins with '…'. Text beyond
+-- the limit of a message is left out.
 local function keep_streamed_text(turn)
   local texts, parts, bytes, tokens = collect_texts(turn), {}, 0, 0
   if #texts > 0 and texts[#texts].at > 0 then parts, bytes, tokens = { GAP }, #GAP, 1 end

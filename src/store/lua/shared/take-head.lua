@@ -1,7 +1,7 @@
--- Requires: keys, conversation, ready, append.
+-- Include first: keys, conversation, ready, append. Gives the first turn of the mailbox to a worker.
 
--- The reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last entry
--- of the log, else ''.
+-- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
+-- entry of the log, else ''.
 local function head_reply(turn)
   local hash = read_turn(turn)
   local seq = value_of(hash, 'inputSeq')
@@ -14,7 +14,7 @@ local function end_of_log()
     conversation.turns }
 end
 
--- The end of the log before the user message of a turn.
+-- Returns the end of the log before the user message of a turn.
 local function end_before(turn)
   local seq = value_of(read_turn(turn), 'inputSeq')
   local tokens, bytes, total_tokens, total_bytes = string.match(redis.call('HGET', log, seq), '^(%S+) (%S+) (%S+) (%S+)')
@@ -27,10 +27,10 @@ local function has_open_calls()
 end
 
 local INPUT = '^(%d+) (%d+)\n()'
--- Checked user messages, by turn. false: the message is in the log.
+-- User messages that were checked, by turn. false: the log has the message already.
 local inputs = {}
 
--- A script that claims the turn calls this before its first write.
+-- Checks the user message of a turn. A script that claims the turn calls this before its first write.
 local function check_input(turn)
   if has_open_calls() then
     -- @include open-calls
@@ -41,8 +41,8 @@ local function check_input(turn)
   inputs[turn] = input
 end
 
--- Appends the user message: at the first claim, or when the turn steers another or is replaced. owner: of the first
--- claim, else nil. Returns nil if the message is in the log already.
+-- Appends the user message of a turn to the log. This happens at the first claim, or when the turn steers another turn
+-- or is replaced. owner: owner of the first claim, else nil. Returns nil if the message is in the log already.
 local function enter_input(turn, closing, owner)
   local hash, field, input = read_turn(turn), 'i:' .. turn, inputs[turn]
   if input == nil then input = redis.call('HGET', txt, field) end
@@ -64,7 +64,7 @@ local function enter_input(turn, closing, owner)
   return message
 end
 
--- Returns the same values as head_reply.
+-- Gives the first turn to a worker. Returns the same values as head_reply.
 local function take_head(turn, owner, lease, attempts, closing)
   local message = enter_input(turn, closing, owner)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', lease, 'attempts', attempts)

@@ -1,4 +1,4 @@
--- Requires: key-names.
+-- Include first: key-names. Tests numbers and key types.
 -- @include corrupt
 -- @include record
 
@@ -7,7 +7,8 @@
 local LARGEST = 9007199254740991
 local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
   'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine', 'packed' }
--- Fields that are not one whole number: several, as `conversation-record.ts` reads them, a fraction, or a word.
+-- Patterns of fields that are not one whole number: several numbers, as `conversation-record.ts` reads them, a
+-- fraction, or a word.
 local FORMS = { liveSize = '^%d+ %d+ %d+ %d+ %d+$', passed = '^%d+ %d+$', backoff = '^[%d.]+ %d+ [%d.]+ ?[%d.]*$',
   ttl = '^%d+ %d+$', quarantine = '^%d+ ', refused = '^%d+%.?%d*$', calibration = '^%d+%.?%d*$',
   state = '^%l+$' }
@@ -16,8 +17,8 @@ local function is_number(text, form)
   return string.find(text, form or '^%d+$') and (tonumber(text) or 0) <= LARGEST
 end
 
--- Returns the first field that does not match its pattern. One search in all plain numbers together costs less than a
--- search in each.
+-- Returns the first field that does not match its pattern. Searching all plain numbers together costs less than
+-- searching each.
 local function find_bad_number(hash, names)
   local numbers, values = {}, hash.values
   for _, name in ipairs(names) do
@@ -35,8 +36,8 @@ local function find_bad_number(hash, names)
   end
 end
 
--- Arguments: pairs of a command that reads a size, and a key. Returns the first key of the wrong type, else nil and the
--- sizes.
+-- Returns the first key of the wrong type, else nil and the sizes. Arguments: pairs of a command that reads a size, and
+-- a key.
 local function find_other_type(...)
   local checks, sizes = { ... }, {}
   for at = 1, #checks, 2 do
@@ -47,8 +48,8 @@ local function find_other_type(...)
   return nil, sizes
 end
 
--- Ends the script if a key has the wrong type. `keys.lua` has checked all keys. Other scripts call this for each key
--- that they write without reading, except for their first write.
+-- Ends the script if a key has the wrong type. `keys.lua` has checked all keys. Scripts that do not include `keys.lua`
+-- call this for each key that they write without reading, except for their first write.
 local function check_keys(...)
   local key, sizes = find_other_type(...)
   if key then refuse(key, '') end

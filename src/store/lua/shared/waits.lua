@@ -1,4 +1,4 @@
--- Requires: keys. The field `waitCalls` has a line per call that a turn waits for: its id and its deadline in ms.
+-- Include first: keys. The field `waitCalls` has a line per call that a turn waits for: its id and its deadline in ms.
 -- Returns the ids in order, and the deadlines by id.
 local function read_waits(lines)
   local calls, deadlines = {}, {}
@@ -9,15 +9,15 @@ local function read_waits(lines)
   return calls, deadlines
 end
 
--- The field `waitHashes` has a line per call: its id and its hash.
+-- Reads the field `waitHashes`, which has a line per call: its id and its hash.
 local function read_hashes(lines)
   local hashes = {}
   for call, hash in string.gmatch(lines or '', '(%S+) (%S+)') do hashes[call] = hash end
   return hashes
 end
 
--- Writes a field `waitOpen:<callId>` for each unanswered call of this wait, and removes those of the earlier wait.
--- Every third value of ARGV from `first` on is a call id. Returns the number of unanswered calls.
+-- Writes a field `waitOpen:<callId>` for each unanswered call of this wait, and removes these fields of the earlier
+-- wait. Every third value of ARGV from `first` on is a call id. Returns the number of unanswered calls.
 local function keep_open_calls(key, earlier, first)
   local open = 0
   for _, call in ipairs(earlier) do redis.call('HDEL', key, 'waitOpen:' .. call) end
@@ -29,7 +29,7 @@ local function keep_open_calls(key, earlier, first)
   return open
 end
 
--- Steps that the turn has started or recorded.
+-- Counts the steps that the turn has started or recorded.
 local function count_steps(key)
   local steps = 0
   for _, name in ipairs(redis.call('HKEYS', key)) do

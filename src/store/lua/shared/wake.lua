@@ -1,7 +1,7 @@
--- Requires: keys, ready. A turn gets a wake when it becomes the first of the mailbox, and when its wait ends. The
+-- Include first: keys, ready. A turn gets a wake when it becomes the first of the mailbox, and when its wait ends. The
 -- caller adds `wake` to the queue after the script.
 
--- The sweeper checks the turn in case the wake is lost (I3).
+-- Wakes the first turn of the mailbox. If the wake is lost, the sweeper checks the turn (I3).
 local function wake_turn(wake)
   put(record, 'wake', wake)
   schedule(turn_member, now + WAKE_GRACE_MS)
@@ -13,7 +13,7 @@ local function push_turn(turn, wake)
     wake_turn(wake)
     return 1
   end
-  -- The turns before this one have a wake. One wake per accepted turn would overload the queue.
+  -- The turns before this turn have a wake. One wake per accepted turn would overload the queue.
   redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
   return 0
 end

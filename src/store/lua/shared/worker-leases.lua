@@ -1,12 +1,12 @@
--- Requires: nothing. Finds the leases of a worker by the beginning of its owners' names. At most so many names of keys
--- are searched for claims on summaries. Other claims lapse within 8 s.
+-- Include first: nothing. Finds the leases of a worker by the beginning of its owners' names. At most `names_left`
+-- names of keys are searched for claims on summaries. Other claims lapse within 8 s.
 local names_left = 20000
 
 local function starts_with(text, prefix)
   return type(text) == 'string' and string.sub(text, 1, #prefix) == prefix
 end
 
--- Claims on summaries of a conversation: pairs of a key and its name in the index.
+-- Returns the worker's claims on summaries of a conversation: pairs of a key and its name in the index.
 local function find_claims(base, id, claims)
   local index, prefix, found = base .. 'ix:' .. id, base .. 'sum:' .. id .. ':', {}
   local count = redis.pcall('HLEN', index)

@@ -9,7 +9,7 @@ import {
   placeIn,
 } from './format.ts';
 
-/** `~/.pi/agent/sessions/<folder>/<session>.jsonl`: a tree of entries, whose last entry is the newest. */
+/** Reads `~/.pi/agent/sessions/<folder>/<session>.jsonl`: a tree of entries, whose last entry is the newest. */
 export const pi: HistoryFormat = {
   name: 'pi',
   title: 'a session of pi',
@@ -32,7 +32,7 @@ function readPiSession(records: readonly FileRecord[]): ForeignConversation {
   return messages.finish(blockOf(first?.value)['id']);
 }
 
-/** From the last entry up to the root. Old sessions have no tree. */
+/** Finds the entries from the last entry up to the root. Old sessions have no tree. */
 function findBranch(entries: readonly FileRecord[]): ReadonlySet<FileRecord> {
   const byId = new Map<unknown, FileRecord>();
   for (const entry of entries) if (isMapping(entry.value)) byId.set(entry.value['id'], entry);
@@ -141,7 +141,7 @@ function enterExported({ role, summary, error }: Block, parts: unknown, at: stri
   if (content.length > 0) messages.add({ role, parts: content }, at);
 }
 
-/** Names parts as the AI SDK does. */
+/** Gives a part the names of the AI SDK. */
 function readExportedPart(type: string, part: Block): Block {
   const { text, tool, callID, state, description, prompt } = part;
   if (type === 'text') return { type, text };
@@ -165,7 +165,7 @@ function readFile({ mime, url, filename }: Block): Block {
   return { type: 'file', mediaType: mime, url, ...(filename !== undefined && { filename }) };
 }
 
-/** In turnfold's own form, as parts of a result are. */
+/** Reads an attachment in turnfold's own form, like the parts of a result. */
 function readAttachment(part: Block): Block {
   const { filename, ...file } = readFile(part);
   const type = toText(file['mediaType']).startsWith('image/') ? 'image' : 'file';
@@ -174,7 +174,7 @@ function readAttachment(part: Block): Block {
 
 const AIDER_SESSION = /^# aider chat started at (.+)$/m;
 
-/** `.aider.chat.history.md`, with a heading for each session. */
+/** Reads `.aider.chat.history.md`, with a heading for each session. */
 export const aider: HistoryFormat = {
   name: 'aider',
   title: 'a chat history of aider',
@@ -195,7 +195,7 @@ function readAiderSessions(record: FileRecord | undefined): ForeignConversation[
   return sessions.map(({ id, reader }) => reader.finish(id)).filter(({ messages }) => messages.length > 0);
 }
 
-/** `#### ` begins a line of the user, and `> ` a report of aider. */
+/** Reads a session of aider. A line of the user begins with `#### `, and a report of aider with `> `. */
 class AiderSession {
   readonly #messages = new ForeignMessages();
   #open: { readonly role: Speaker; readonly lines: string[]; readonly at: string } | undefined;

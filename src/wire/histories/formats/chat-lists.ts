@@ -23,7 +23,7 @@ export const anthropic: HistoryFormat = listFormat({
 
 const AI_SDK_PART = /^(?:tool-.+|step-start|dynamic-tool|source-(?:url|document)|data-.+)$/;
 
-/** UIMessages and ModelMessages from version 4 on. */
+/** Lists of `UIMessage` and `ModelMessage`, from version 4 on. */
 export const aiSdk: HistoryFormat = listFormat({
   name: 'ai-sdk',
   title: 'messages of the AI SDK',
@@ -32,7 +32,7 @@ export const aiSdk: HistoryFormat = listFormat({
     partTypes(messages).some((type) => AI_SDK_PART.test(type)),
 });
 
-/** Notes of benchmarks and agents about a step, which were not sent to a model. */
+/** Fields in which benchmarks and agents note facts about a step. They were not sent to a model. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(
   (
     'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
@@ -49,7 +49,7 @@ export const openaiChat: HistoryFormat = listFormat({
   open: () => unwrapStep,
 });
 
-/** True for a line whose messages need no importer. */
+/** True if the messages of a line need no importer. */
 export function isReadByLine({ messages, system }: Block, format: HistoryFormat | undefined): boolean {
   if (format === undefined || system !== undefined) return format === undefined;
   if (format !== openaiChat) return format === aiSdk || format === anthropic;
@@ -67,7 +67,7 @@ function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unkno
     notes.add('left_out', at, 'demonstrations are not part of the conversation');
     return undefined;
   }
-  // In tau2-bench, the simulated user has tools of its own, and a result has the id of its call.
+  // In tau2-bench, the simulated user has its own tools, and a result has the id of its call.
   if (requestor === 'user' && role !== 'user') {
     notes.add('left_out', at, 'results of the tools of a simulated user are left out');
     return undefined;
@@ -110,7 +110,7 @@ const SHARE_GPT_ROLES: ReadonlyMap<string, string> = new Map(
 );
 
 const CALL_AUTHORS: ReadonlySet<unknown> = new Set(['function_call', 'tool_call']);
-/** Hermes and Qwen write calls into the text. */
+/** Tags around calls. Hermes and Qwen write calls into the text. */
 const CALL_TAGS = ['<tool_call>', '</tool_call>'] as const;
 
 /** Fine-tuning files with `conversations` of `from` and `value`. */

@@ -30,7 +30,7 @@ const CLINE_FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Answers a call, and names the tool. In older versions, the next blocks have the result. */
+/** Start of a text that answers a call and names its tool. In older versions, the next blocks have the result. */
 const ANSWER = /^(?:\[(\w+)(?!\w)[^\n]*\] Result:|Tool \[(\w+)\] was not executed)/;
 const DETAILS = '<environment_details>';
 
@@ -55,7 +55,7 @@ class TaskReader {
     return { ...kept, content: answered };
   }
 
-  /** Some versions send the tools of the provider, and answer their calls with texts. */
+  /** Turns texts into results. Some versions send the tools of the provider, and answer their calls with texts. */
   #pairAnswers(blocks: readonly unknown[], at: string, messages: ForeignMessages): unknown[] {
     const results = new Set(blocks.map((block) => (isMapping(block) ? block['tool_use_id'] : undefined)));
     const open = this.#calls.filter(({ id }) => !results.has(id));
@@ -94,7 +94,7 @@ function textIn(block: unknown): string {
   return isMapping(block) && block['type'] === 'text' ? toText(block['text']) : '';
 }
 
-/** The signature of a thought is a part of the thinking. */
+/** Reads a block. The signature of a thought becomes a part of the thinking. */
 function readBlock(block: unknown): unknown {
   if (!isMapping(block)) return block;
   const { type, path, content } = block;

@@ -7,7 +7,7 @@ import { gemini } from './gemini.ts';
 import { langchain } from './langchain.ts';
 import { codex, responses } from './responses.ts';
 
-/** The first that recognizes a file reads it, so formats with marks of their own come first. */
+/** The first format that recognizes a file reads it, so formats with marks of their own come first. */
 const FORMATS: readonly HistoryFormat[] = [
   claudeCode,
   codex,

@@ -17,7 +17,7 @@ import { listOf } from '../values.ts';
 /** A line of a JSONL file, or the whole document. */
 export interface FileRecord {
   readonly value: unknown;
-  /** E.g. `line 12`. Empty: the whole document. */
+  /** Place of the record, e.g. `line 12`. Empty: the whole document. */
   readonly at: string;
 }
 
@@ -29,7 +29,7 @@ export interface ForeignConversation extends ForeignHistory {
 
 export interface HistoryFormat {
   readonly name: string;
-  /** With its article: `a Claude Code session`. */
+  /** Name of the format with its article: `a Claude Code session`. */
   readonly title: string;
   readonly recognizes: (records: readonly FileRecord[]) => boolean;
   /** @throws invalid_input with the place of a record that would lose calls */
@@ -44,7 +44,7 @@ export function membersOf(list: unknown, at: string): FileRecord[] {
   return listOf(list).map((value, index) => ({ value, at: `${at}[${index}]` }));
 }
 
-/** The members of a file that is one list, else its records. */
+/** Members of a file that is one list, or else the records of the file. */
 export function listEntries(records: readonly FileRecord[]): readonly FileRecord[] {
   const [first] = records;
   return records.length === 1 && Array.isArray(first?.value) ? membersOf(first.value, first.at) : records;

@@ -38,16 +38,21 @@ function findContents({ value, at }: FileRecord): Contents | undefined {
   };
 }
 
-/** Unlike others, the parts of Gemini have no type. */
+/** True for a Gemini message. Its parts have no type, unlike those of other formats. */
 function isContent(value: unknown): boolean {
   if (!isMapping(value) || !Array.isArray(value['parts']) || value['content'] !== undefined) return false;
   return value['parts'].length > 0 && value['parts'].every((part) => isMapping(part) && part['type'] === undefined);
 }
 
-/** A file may have a request on each line. */
+/** Reads a request body of the Gemini API. A file may have a request on each line. */
 function readContents(record: FileRecord): ForeignConversation {
   const contents = findContents(record);
-  if (contents === undefined) throw fieldError('invalid_input', record.at, 'expected `contents`, as on the first line');
+  if (contents === undefined)
+    throw fieldError(
+      'invalid_input',
+      record.at,
+      'this line has no Gemini messages, but the first line of the file has. Every line must be a Gemini request with `contents`',
+    );
   const messages = new ForeignMessages();
   const { list, at, system } = contents;
   if (system !== undefined) addAll(readGeminiParts('system', system.parts, system.at), system.at, messages);
@@ -58,7 +63,7 @@ function readContents(record: FileRecord): ForeignConversation {
   return messages.finish();
 }
 
-/** A recorded session: one document, or a line of facts and then a record a line. */
+/** True for a recorded session: one document, or a line of facts and then one record per line. */
 function isGeminiSession([first]: readonly FileRecord[]): boolean {
   const facts = blockOf(first?.value);
   return typeof facts['sessionId'] === 'string' && 'projectHash' in facts;
@@ -89,7 +94,7 @@ class SessionRecords {
     return [...this.#kept.values()];
   }
 
-  /** A message is written again when its calls have results. */
+  /** Enters a record. The file repeats a message when its calls have results. */
   enter(record: FileRecord): void {
     const { value, at } = record;
     const { id, type, $rewindTo: rewound, $set: facts } = blockOf(value);
@@ -108,7 +113,8 @@ class SessionRecords {
   }
 
   /**
-   * After masking or a summary, a line repeats all messages. The file has them whole, so only new ones are added.
+   * After masking or a summary, a line repeats all messages. The file has the known messages whole, so only new
+   * messages are added.
    */
   #enterAll(listed: readonly unknown[], at: string): void {
     const records = membersOf(listed, placeIn(at, '$set.messages'));
@@ -147,7 +153,7 @@ class RecordReader {
     if (kept.length > 0 || parts.length === 0) addAll(readGeminiParts('user', kept, at), at, this.#messages);
   }
 
-  /** @param ids all calls of the record: the result of one may stand beside another's */
+  /** @param ids all calls of the record, because the result of one call may be listed at another call */
   #enterResult({ id, name, result, status, resultDisplay }: Block, ids: ReadonlySet<unknown>, at: string): void {
     const given = (Array.isArray(result) ? result : [result]).filter((part) => part !== null && part !== undefined);
     const answered = given.filter((part) => answeredId(part) === id || !ids.has(answeredId(part)));
@@ -168,7 +174,7 @@ function listParts(content: unknown): unknown[] {
   return parts.length === 1 ? parts : parts.filter((part) => !isMapping(part) || part['text'] !== '');
 }
 
-/** Newer versions have calls and thoughts in the content, too. */
+/** Lists the parts of an answer. Newer versions also have calls and thoughts in the content. */
 function answerParts({ thoughts }: Block, parts: readonly unknown[], calls: readonly Block[]): unknown[] {
   const said = parts.filter((part) => !isMapping(part) || part['text'] !== '');
   const ids = new Set(said.map((part) => blockOf(blockOf(part)['functionCall'])['id']));
@@ -236,10 +242,14 @@ function readPart(given: unknown, at: string): Block {
   }
   if (isMapping(fileData)) return { type: 'document', source: { type: 'url', url: fileData['fileUri'] } };
   if (typeof text === 'string') return { type: 'text', text };
-  throw fieldError('invalid_input', at, `parts with ${Object.keys(given).join(', ') || 'no key'} are not known`);
+  throw fieldError(
+    'invalid_input',
+    at,
+    `turnfold does not know a part with these keys: ${Object.keys(given).join(', ') || 'none'}. Remove the part`,
+  );
 }
 
-/** Only newer files have ids of calls. */
+/** Reads a result. Only newer files have ids of calls. */
 function readResponse({ id, name, response }: Block): Block {
   const { output, error } = isMapping(response) ? response : { output: response };
   const only = isMapping(response) && Object.keys(response).length === 1;

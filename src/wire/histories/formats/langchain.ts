@@ -16,7 +16,7 @@ function isType(type: unknown): boolean {
   return typeof type === 'string' && LANGCHAIN_TYPES.has(type);
 }
 
-/** Constructors in `lc` dumps, without `Message` or `MessageChunk`. */
+/** Roles by the constructor in an `lc` dump, without `Message` or `MessageChunk`. */
 const ROLES: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
     human: 'user',
@@ -28,10 +28,10 @@ const ROLES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Chunks and dumps repeat other fields here. */
+/** Fields of chunks and dumps that repeat other fields. */
 const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata'];
 
-/** @returns undefined for a removal, after a note */
+/** @returns undefined for a removal, which is only noted */
 export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
   const { kind, fields } = openMessage(given);
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
@@ -54,7 +54,7 @@ function kindOf(name: string): string {
   return name.replace(/Message(?:Chunk)?$/, '').toLowerCase();
 }
 
-/** A call stands in the provider's content block, and again in `tool_calls` or `invalid_tool_calls`. */
+/** Drops content blocks with calls that `tool_calls` or `invalid_tool_calls` also list. */
 function dropRepeatedCalls({ content, ...fields }: Block): unknown {
   if (!Array.isArray(content)) return content;
   const ids = new Set(

@@ -5,12 +5,12 @@ import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, memb
 export interface MessageList {
   readonly id?: unknown;
   readonly messages: readonly unknown[];
-  /** One for each message. */
+  /** Place of each message. */
   readonly places: readonly string[];
   readonly system?: { readonly value: unknown; readonly at: string } | undefined;
 }
 
-/** Programs keep the messages of a conversation under these keys. */
+/** Keys under which programs keep the messages of a conversation. */
 const PATHS: readonly (readonly string[])[] = [
   ['messages'],
   ['values', 'messages'],
@@ -30,7 +30,7 @@ function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   }
   const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
   const found = lists.filter((list) => list !== undefined);
-  // All states of a graph are of one conversation, and the longest has its messages.
+  // All states of a graph belong to one conversation, and the longest state has all its messages.
   const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(blockOf(value)['values']));
   if (found.length !== entries.length && !(isGraph && found.length > 0)) return [];
   return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
@@ -74,7 +74,7 @@ interface ListReading extends Pick<HistoryFormat, 'name' | 'title'> {
   readonly open?: (list: MessageList) => Unwrap;
 }
 
-/** Returns a message that `readMessagesInSlices` reads, or undefined after a note. */
+/** Returns a message that `readMessagesInSlices` reads, or undefined if the message was only noted. */
 type Unwrap = (message: Block, at: string, messages: ForeignMessages) => unknown;
 
 export function listFormat({ name, title, recognizes, open }: ListReading): HistoryFormat {

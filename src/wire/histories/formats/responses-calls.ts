@@ -17,7 +17,7 @@ const OWN: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Calls with their result in the item itself, and its field. */
+/** Types of calls whose item also holds the result, with the field of the result. */
 const RESULT_FIELDS: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
     mcp_call: 'output',
@@ -40,7 +40,7 @@ export function isResultItem(type: string): boolean {
   return type.endsWith('_call_output') || type === 'tool_search_output' || type === 'program_output';
 }
 
-/** A tool of the provider has the name of its item: `local_shell` for `local_shell_call`. */
+/** Reads a call. A tool of the provider gets its name from the item's type: `local_shell` for `local_shell_call`. */
 export function readItemCall(type: string, item: Block): ItemCall {
   const name = nameTool(type, item);
   const field = RESULT_FIELDS.get(type);
@@ -60,14 +60,14 @@ function readArguments(type: string, item: Block): string {
   const given = Object.fromEntries(
     Object.entries(item).filter(([key, value]) => !OWN.has(key) && value !== null && !key.startsWith('_')),
   );
-  // The action of a shell, a computer or a search holds all arguments.
+  // For a shell, a computer or a search, the field `action` holds all arguments.
   const keys = Object.keys(given);
   const [only = ''] = keys;
   const inner = keys.length === 1 ? given[only] : undefined;
   return JSON.stringify(isMapping(inner) ? dropExec(inner) : given);
 }
 
-/** `exec` is the only type of a local shell's action. */
+/** Drops the type of a local shell's action, which can only be `exec`. */
 function dropExec({ type, ...action }: Block): Block {
   return type === undefined || type === 'exec' ? action : { type, ...action };
 }
@@ -85,13 +85,13 @@ function readOwnResult(type: string, item: Block, field: string): NonNullable<It
   return { content: '', parts: [image] };
 }
 
-/** A shell has a list of outputs, a computer a screenshot. */
+/** Reads a result. A shell has a list of outputs, a computer has a screenshot. */
 export function readItemOutput(item: Block): ReadResult {
   const output = item['output'] ?? item['tools'] ?? item['result'];
   const isError = item['status'] === 'failed' || (isMapping(output) && output['success'] === false);
   if (!isMapping(output)) return { ...readContents(nameInputs(output)), isError };
   if (output['type'] === 'computer_screenshot') return { content: '', parts: [screenshotPart(output)], isError };
-  // Old versions of Codex write the text and its success.
+  // Old versions of Codex write an object with the text and the success.
   const { content, success } = output;
   return { ...readContents(content !== undefined && success !== undefined ? content : output), isError };
 }

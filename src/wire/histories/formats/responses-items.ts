@@ -7,7 +7,7 @@ import type { HistoryNotes } from '../notes.ts';
 import { type Block, idOf, toText } from '../values.ts';
 import { isCallItem, isResultItem, readItemCall, readItemOutput } from './responses-calls.ts';
 
-/** Without content for a model, or readable by the provider only. */
+/** Types of items that are left out: they have no content for a model, or only the provider can read it. */
 const LEFT_OUT: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
     item_reference: 'references to items that the file does not hold',
@@ -44,11 +44,11 @@ interface OpenAnswer {
   hasCalls: boolean;
 }
 
-/** An answer's reasoning, text and parallel calls are separate items, and become one message. */
+/** Joins the items of an answer to one message. Its reasoning, text and parallel calls are separate items. */
 export class ItemReader {
   readonly #context: ReadingContext;
   readonly #read: ItemMessage[] = [];
-  /** Open calls without the id of a call. */
+  /** Open calls whose item has no `call_id`. */
   readonly #unnamed: { readonly type: string; readonly id: string }[] = [];
   #draft: OpenAnswer | undefined;
 
@@ -99,7 +99,7 @@ export class ItemReader {
     content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
   }
 
-  /** The provider alone can read some texts of other agents. */
+  /** Reads a message of another agent. Some texts are encrypted, so that only the provider can read them. */
   #readAgentMessage({ author, content }: Block, at: string): void {
     this.#endAnswer();
     const { notes } = this.#context;
@@ -146,7 +146,7 @@ export class ItemReader {
     this.#read.push({ message: resultOf(id, readItemOutput(item)), at });
   }
 
-  /** A call that the provider ran, and its result, may have only ids of their own. */
+  /** Finds the call of a result. If the provider ran the call, both items may have only ids of their own. */
   #nameResult({ type: given }: Block): string | undefined {
     const type = toText(given).replace(/(?:_call)?_output$/, '');
     const at = this.#unnamed.findIndex((call) => call.type === type);

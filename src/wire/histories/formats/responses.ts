@@ -11,7 +11,7 @@ import {
 } from './format.ts';
 import { ItemReader } from './responses-items.ts';
 
-/** A list of items, one per line, or the body of a request or a response. */
+/** Reads a list of items, one per line, or the body of a request or a response. */
 export const responses: HistoryFormat = {
   name: 'openai-responses',
   title: 'a list of OpenAI Responses items',
@@ -63,7 +63,7 @@ function readItems(
   return messages.finish(id);
 }
 
-/** `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: items among other records. */
+/** Reads `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: items among other records. */
 export const codex: HistoryFormat = {
   name: 'codex',
   title: 'a Codex rollout',
@@ -80,7 +80,7 @@ function isRolloutRecord({ type, payload, record_type: state }: Block): boolean 
   return isMapping(payload) && (type === 'session_meta' || type === 'response_item' || type === 'turn_context');
 }
 
-/** Older rollouts have no payload: a line about the session, and then the items. */
+/** True for an older rollout, which has no `payload`: a line about the session, and then the items. */
 function isOldRollout([first, ...rest]: readonly FileRecord[]): boolean {
   if (!isMapping(first?.value)) return false;
   const { id, timestamp, instructions, type } = first.value;
@@ -110,7 +110,7 @@ function readRollout(records: readonly FileRecord[]): ForeignConversation {
 class RolloutItems {
   readonly list: FileRecord[] = [];
   readonly #messages: ForeignMessages;
-  /** Indexes of the users' texts, each the start of a turn. */
+  /** Indexes of the users' texts. Each text starts a turn. */
   readonly #turns: number[] = [];
 
   constructor(messages: ForeignMessages) {
@@ -130,7 +130,10 @@ class RolloutItems {
     this.#messages.leaveOut(`records of type ${type}`, at);
   }
 
-  /** The event of a text comes behind its item. Codex adds facts in the same role. */
+  /**
+   * Marks the start of a turn at the event of a user's text, which follows the text's item. The role alone is not
+   * enough, because Codex adds facts in the same role.
+   */
   #beginTurn(): void {
     const index = this.list.findLastIndex(({ value }) => isMapping(value) && value['role'] === 'user');
     if (index > (this.#turns.at(-1) ?? -1)) this.#turns.push(index);
@@ -143,7 +146,7 @@ class RolloutItems {
       this.#messages.leaveOut('messages that were taken back', at);
   }
 
-  /** A rollout that continues another begins with the messages that a summary left. */
+  /** Enters a summary. A rollout that continues another begins with the messages that the summary left. */
   #enterSummary({ replacement_history: history }: Block, at: string): void {
     if (this.list.length > 0 || !Array.isArray(history))
       return this.#messages.leaveOut('summaries of messages that are in the file', at);

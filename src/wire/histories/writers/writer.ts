@@ -91,18 +91,18 @@ function anthropicData({ mediaType, base64 }: Data): Written {
   return { type: 'base64', media_type: mediaType, data: base64 };
 }
 
-/** A message without parts has its text as one. */
+/** Writes the parts of a message. A message without parts has its text as one part. */
 export function writeParts(message: Message, format: keyof typeof PARTS): Written[] {
   const table: PartTable = PARTS[format];
   return exportedParts(message).map((part) => (table[part.kind] as (part: SentPart) => Written)(part));
 }
 
-/** The text, or the parts if there are others. */
+/** Writes the content of a message: the text, or a list if there are other parts. */
 export function writeContent(message: Message, format: keyof typeof PARTS): string | Written[] {
   return isPlain(message) ? message.content : writeParts(message, format);
 }
 
-/** Contents that are kept elsewhere become a line of text. */
+/** Contents that are stored elsewhere become a line of text. */
 function exportedParts(message: Message): SentPart[] {
   return readParts(message).map((part): SentPart => {
     if (part.kind === 'reference') return { kind: 'text', text: `(${part.mediaType} ${part.name ?? part.reference})` };
@@ -124,7 +124,7 @@ export function thinkingOf(message: Message, format: RawFormat): RawItem[] {
   return raw?.format === format ? raw.items.filter(isThinking) : [];
 }
 
-/** Formats with content blocks put the results of parallel calls into one message. */
+/** Joins results of parallel calls to one message, as formats with content blocks do. */
 export function joinResults(messages: readonly Message[]): Message[][] {
   const groups: Message[][] = [];
   for (const message of messages) {
