@@ -243,7 +243,7 @@ describe('configured limits of a rate-limit gate', () => {
     expect(await suite.redis.zrange(calls, '0', '-1')).toEqual(['a']);
   });
 
-  test('waiters far back in the line of a full rate-limit gate are told to come back later than waiters in front', async () => {
+  test('a full rate-limit gate gives waiters far back in its line a later time to come back than waiters in front', async () => {
     const settings = { concurrent: 1, patienceMs: 0 };
     await enter('a', settings);
     await world.leave(gate, 'a', 'answered', { callMs: 20_000 });

@@ -12,7 +12,7 @@ it('a model request has a hash of its conversation as cache key, and the cache t
   expect(hint(undefined, 'c2').cache?.key).not.toBe(cache?.key);
 });
 
-it('a model request names the tenant, the conversation or a user as a hash, or nobody', () => {
+it('a model request names the tenant, the conversation or a user as a hash, or has no such name', () => {
   const user = { context: 'userId' };
   expect(hint(undefined).safetyIdentifier).toBe(hint('tenant', 'c2').safetyIdentifier);
   expect(hint('conversation').safetyIdentifier).not.toBe(hint('conversation', 'c2').safetyIdentifier);

@@ -5,7 +5,6 @@ import { fieldError } from '../../domain/errors.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { JSON_TEXT_BOUNDS } from '../../domain/json-text.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { MAX_CONTEXT_BYTES } from '../../domain/turn-context.ts';
 import type { InboxHandler, InboxJob } from '../../jobs/ports.ts';
 import { INBOX_LIMITS } from '../../jobs/queues.ts';
 import { type EnqueuePorts, enqueueMethods } from '../client/enqueue.ts';

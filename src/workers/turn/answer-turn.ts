@@ -111,11 +111,18 @@ async function settleTurn(delivery: OpenDelivery, work: ClaimedWork): Promise<Cl
   const run = openTurn(delivery, work, prepared);
   const end = await runTurn(run);
   const ended = { ...work, end, mayClaimNext: delivery.mayClaimNext() };
-  const { next, conversation } = await endTurn(ports, ended);
-  const isSettled = end.kind === 'completed' || end.kind === 'failed';
-  const step = isSettled ? end.step : undefined;
-  if (isSettled && end.leaves !== undefined && next === undefined) await undoLeft(ports, claimed.lease);
-  if (step !== undefined && conversation !== undefined) run.journal.adoptOutcome(step, conversation);
+  return await conclude(run, end, await endTurn(ports, ended));
+}
+
+/** Does what follows the end of a turn. @returns the next turn, if the settlement claimed it */
+async function conclude(
+  run: RunningTurn,
+  end: TurnEnd,
+  { next, conversation }: Awaited<ReturnType<typeof endTurn>>,
+): Promise<ClaimedTurn | undefined> {
+  if (end.kind !== 'completed' && end.kind !== 'failed') return next;
+  if (end.leaves !== undefined && next === undefined) await undoLeft(run.ports, run.claimed.lease);
+  if (end.step !== undefined && conversation !== undefined) run.journal.adoptOutcome(end.step, conversation);
   // Messages that leave make the context smaller than the state here shows. The next turn checks the thresholds.
   return end.kind === 'completed' && end.leaves === undefined ? await requestPassAfter(run, next) : next;
 }

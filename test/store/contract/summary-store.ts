@@ -87,7 +87,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
   });
 
-  test('a job that lost its claim on a summary can record it only if its compaction pass is in progress or was the last to end', async () => {
+  test('a job that lost its claim on a summary can record it only for the open or the last ended pass', async () => {
     const { store, expireSummary, conversation, lease: pass } = await given.pass();
     const lease = await claimSummary(store, conversation, 'h', pass.passId);
     await expireSummary(conversation, 'h');

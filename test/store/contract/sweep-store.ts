@@ -85,7 +85,7 @@ export function describeSweepStore(given: Given): void {
     await store.holdSweeping('a', 0);
   });
 
-  test('each sweep that returns a turn or pass doubles the delay of its next return, from 1 s to 60 s, until a claim resets the delay', async () => {
+  test('each sweep that returns a turn or pass doubles the delay of its next return, up to 60 s, until a claim', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
