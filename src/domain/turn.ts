@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundedList } from './bounded-schemas.ts';
+import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import type { ErrorCode } from './errors.ts';
 import type { TraceParent } from './ids.ts';
 import { MAX_CALLS } from './message.ts';
@@ -163,9 +163,11 @@ export interface TurnCaps {
 /** Bounds of OpenAI's metadata, so that a protocol that has the same field refuses nothing that turnfold takes. */
 const METADATA = { keys: 16, keyCharacters: 64, valueCharacters: 512 } as const;
 
-export const metadataSchema = z
-  .record(z.string().min(1).max(METADATA.keyCharacters), z.string().max(METADATA.valueCharacters))
-  .refine((metadata) => Object.keys(metadata).length <= METADATA.keys, `expected at most ${METADATA.keys} keys`);
+export const metadataSchema = boundedRecord(
+  z.string().min(1).max(METADATA.keyCharacters),
+  z.string().max(METADATA.valueCharacters),
+  METADATA.keys,
+);
 
 /** Names and values that a caller attaches to a turn. No model and no agent reads them. */
 export type TurnMetadata = Readonly<Record<string, string>>;
