@@ -135,8 +135,8 @@ export interface Span {
 }
 
 /**
- * Finds the groups that reach around a position, each once, in O(log n). A history whose rounds all interlock would
- * otherwise be read once per round (10,000 messages: 160 ms instead of 4 ms).
+ * Finds the spans around a position in O(log n), and returns each span only once. Without this index, a history of
+ * overlapping rounds would be read once per round (10,000 messages: 160 ms instead of 4 ms).
  *
  * `#furthest` is a binary tree in heap order: the largest `last` below each node, among spans not returned yet.
  */

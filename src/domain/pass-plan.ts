@@ -58,8 +58,9 @@ export const passPlanSchema = z.object({
     }),
     MAX_GROWN_ENTRIES,
   ),
+  /** Expected, for reports and for the check of a later version. The settlement chooses its ranges again. */
   evict: boundedList(rangeSchema, MAX_GROWN_ENTRIES),
-  /** Messages to mask or clip. */
+  /** Messages that are expected to be masked or clipped. */
   shorten: boundedList(rangeSchema, MAX_GROWN_ENTRIES).optional(),
   explained: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** Absent if no budget is a target, or if drops and masks are enough. */

@@ -27,8 +27,8 @@ const PACKED_AT_ONCE = 200;
 const PACKED_BYTES = 500_000;
 
 /**
- * Streams of turns that a client follows, for their workers. Pieces are only a convenience for readers: the log
- * decides, and a reader completes each step from the log (I18).
+ * Writes the pieces of an answer for the clients that follow its turn. Pieces may be lost: readers complete each step
+ * from the log (I18).
  */
 export function openStreamWriter(redis: Redis, keyspace: Keyspace) {
   const existing = new ExistingKeys(redis);

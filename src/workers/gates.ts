@@ -12,7 +12,7 @@ const LOOK_MS = 1_000;
 /** ms after which a call stops waiting for that reading and passes. */
 const LOOK_ANSWERS_MS = 250;
 const HOLD_EVERY_MS = 20_000;
-/** ms that a call may wait here. A longer wait would take the worker's slot from calls of other models. */
+/** ms that a model call may wait in its worker for the provider's limit. A longer wait would block a slot of the worker. */
 const AT_GATE_MS = 1_000;
 /**
  * A call that waits longer leaves its worker. Its wait grows by up to this share, at most by this time. The gate itself

@@ -47,7 +47,7 @@ describe('rules', () => {
     expect(ALERTS.length).toBeGreaterThan(20);
   });
 
-  test('recording rules and alerts have unique names in the form of their kind', () => {
+  test('recording rules and alerts have unique names, and each name follows the convention for its kind', () => {
     const names = all.map((rule) => ('record' in rule ? rule.record : rule.alert));
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
     for (const { alert } of ALERTS) expect(alert).toMatch(/^Turnfold[A-Z][A-Za-z]+$/);

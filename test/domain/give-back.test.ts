@@ -47,7 +47,7 @@ describe('giving messages back to a context that lost more than its budget neede
     expect(maskSettled(line, settled)).toBe('su.auaau.a');
   });
 
-  test('a pass that gives messages back stays within the budget together with the placeholder at the start of the context', () => {
+  test('a pass that restores messages stays within the token budget, the placeholder at the start of the context included', () => {
     const line = 'a:95 a:95 u:300 a:300 a:300 u:30 a:2000 a:10';
     const settled = settledLine(line, { policy, reasons: ['manual'] });
     expect(settled.tokensAfter).toBeGreaterThanOrEqual(0.7 * MAX_TOKENS);

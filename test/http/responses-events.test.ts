@@ -28,7 +28,7 @@ function translate(parts: readonly TurnPart[], answered?: string): { events: Res
   return { events, table };
 }
 
-test('the events of every response read as the messages of the log', () => {
+test('the events of every response, put together, equal the messages in the log', () => {
   const property = fc.property(legalTurns, ({ parts, texts, end }) => {
     let text = '';
     let answered: string | undefined;

@@ -33,7 +33,7 @@ it('a process ends after a start of workers that failed after Redis was connecte
 });
 
 it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
-  'a process ends after a start of workers that waits for %s is aborted',
+  'a process exits if the start of its workers is aborted while the start waits for %s',
   async (address) => {
     // The port is closed afterwards.
     const server = createServer().listen(0, '127.0.0.1');

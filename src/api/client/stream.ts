@@ -99,7 +99,7 @@ async function askForPieces(ports: ClientPorts, conversation: ConversationRef, t
   }
 }
 
-/** Yields the wait of the turn in front, but only if this wait needs answers from outside. */
+/** Yields the wait of the first turn in the mailbox, if a service or a person must answer it. */
 async function* describeBlock(
   { turns }: ClientPorts,
   conversation: ConversationRef,

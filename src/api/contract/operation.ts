@@ -47,7 +47,7 @@ export interface Operation {
   readonly keyName?: string;
   /** True if the route holds a context in memory. A large answer then needs a share of the memory of the server. */
   readonly holdsContext?: true;
-  /** True if the request waits for an outcome. It then counts as a reader of the server. */
+  /** True if the request stays open until a turn has an outcome. The server limits how many such requests are open. */
   readonly waits?: true;
   /** Arguments of the method before its object, if they are not the parameters of the path. */
   readonly args?: readonly string[];

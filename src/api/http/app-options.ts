@@ -76,7 +76,7 @@ export interface ProtocolRoute {
   readonly body?: z.ZodType;
   /** Schemas of a success by media type. For a stream: the schema of the data of its events. */
   readonly results: Readonly<Record<string, z.ZodType>>;
-  /** Meaning of a success without a body (204), if the route has one. */
+  /** Description of the answer 204. Absent if the route never answers 204. */
   readonly empty?: string;
 }
 

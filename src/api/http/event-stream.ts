@@ -36,7 +36,7 @@ interface EventSource extends StreamSource {
 
 export interface FrameSource extends StreamSource {
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>;
-  /** True if the end of a stream means that it is whole. A failure midway then cuts the connection. */
+  /** True if clients take a normal end of the stream for a complete answer. A failure then cuts the connection. */
   readonly cutsAtFailure?: boolean;
   /** Text that keeps a quiet connection open (default: a comment of server-sent events). */
   readonly heartbeat?: string;

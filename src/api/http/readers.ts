@@ -17,7 +17,7 @@ export interface Readers {
 interface ReaderLimits {
   readonly maxReaders: number;
   readonly accessCheckMs: number;
-  /** Receives failed checks that do not refuse the caller, e.g. because Redis is away. */
+  /** Receives the error of an access check that could not run, e.g. during an outage of Redis. The caller is not refused. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -29,7 +29,7 @@ export function partTexts({ role, content, toolCalls = [] }: Message): PartText[
 const MAX_CALL_LINE_CHARS = 120;
 /** Objects and lists with more characters stay JSON, so that each value stays with the other values of its object. */
 const MAX_FLAT_CHARS = 80;
-/** Keys whose values say what a call does. Such a value comes first, even if it is long. */
+/** Names of arguments that say what a call does. The line of the call begins with such a value, even a long one. */
 const SUBJECT_KEY = /^(?:command|cmd|argv|script|code|query|sql)$/i;
 
 /**

@@ -97,7 +97,8 @@ async function findMissing(
 }
 
 /**
- * Gives the lease back, and only then asks for jobs. A crash in between delays the pass by a minute, but loses nothing.
+ * Gives the lease back, and only then asks for jobs. A crash in between delays the pass until `parkedUntil`, but loses
+ * nothing.
  */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<PassFacts['park']> {
   const { passes, onEvent } = run.ports;
@@ -112,7 +113,7 @@ async function parkPass(run: RunningPass, { job, children, sequences }: PassStat
 const OUTPUT_FACTOR = 2;
 const THINKING_TOKENS = 4_096;
 
-/** ms that a pass waits for its child jobs. Includes the model calls of the slowest job. */
+/** ms that a pass waits for its child jobs: the longest time of one model call, at least `parkMs`. */
 function parkTime({ summarizer }: Policy, children: PassState<'park'>['children']): number {
   if (typeof summarizer === 'string') return PASS_LIMITS.parkMs;
   const times = children.map(({ sequence: { tokens, maxTokens } }) => {

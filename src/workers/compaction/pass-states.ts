@@ -14,7 +14,10 @@ import type { VersionProposalResult } from '../../store/proposals.ts';
 import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
 import type { RefusedVersion } from './plan-and-settle.ts';
 
-/** Plans for which a delivery may create child jobs: any plan, only plans of this delivery, or none. */
+/**
+ * Plans for which a delivery may create child jobs. `any`: every plan. `new`: only plans of this delivery, because the
+ * child jobs of the stored plan have ended. `none`: no plan.
+ */
 export type ChildJobs =
   | {
       readonly plans: 'any' | 'new';

@@ -34,7 +34,7 @@ interface EndedTurn {
 }
 
 /**
- * Ends the work on a turn. This is the only write that gives the lease of a turn back.
+ * Ends the work on a turn and gives its lease back. Only `endBrokenTurn` gives a lease back elsewhere, after an outage.
  * @throws LostTurn if the lease was lost
  */
 export async function endTurn(ports: EndPorts, work: EndedWork): Promise<EndedTurn> {

@@ -172,7 +172,7 @@ function isRefused({ toolCalls }: Message, done: Extract<StepRecord, { status: '
 }
 
 /**
- * Restores the version from before the turns that must leave the context.
+ * Restores the context version from before the canceled turns, so that their messages leave the context.
  * @throws LostTurn if the lease was lost
  */
 async function undoCanceled(run: RunningTurn): Promise<void> {
