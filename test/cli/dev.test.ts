@@ -206,7 +206,7 @@ test('turnfold dev with input from a pipe uses the next line as the answer to a 
   const show = (text: string): void => void (shown += `${text}\n`);
   const talk = new Talk({
     client: fixture.client,
-    output: { line: show, text: show, note: show },
+    output: { line: show, text: (part) => void (shown += part), note: show },
     agent: 'clerk',
     conversation: 'dev-pipe',
     interrupted: new AbortController().signal,
