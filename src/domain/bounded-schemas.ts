@@ -17,7 +17,12 @@ export function boundedRecord<Value extends z.ZodType>(
     }
     return given;
   });
-  const members = z.record(name, value).meta({ maxProperties: most });
+  const members = z
+    .record(name, value, {
+      // zod would say only "Invalid key in record".
+      error: (issue) => (issue.code === 'invalid_key' ? `name of a member: ${issue.issues[0]?.message}` : undefined),
+    })
+    .meta({ maxProperties: most });
   return checkCount.pipe(members) as unknown as ReturnType<typeof boundedRecord<Value>>;
 }
 
