@@ -1,11 +1,12 @@
 import { trace } from '@opentelemetry/api';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ContentEvent } from '../../src/domain/contents.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { createLogger, type LoggerOptions, logContents, logEvents } from '../../src/telemetry/logs.ts';
 import { HOSTILE_JSON, HOSTILE_THROWN } from '../fakes/hostile-values.ts';
+import { useProvider } from './registered-provider.ts';
 import { samples, scope } from './sample-events.ts';
 
 type Line = Record<string, unknown>;
@@ -372,8 +373,7 @@ describe('logged contents', () => {
 
 describe('lines within a span', () => {
   const spans = new NodeTracerProvider();
-  beforeAll(() => spans.register());
-  afterAll(() => spans.shutdown());
+  useProvider(spans);
 
   test('a log line within a span carries the ids of the span', () => {
     const { logger, written } = capture();

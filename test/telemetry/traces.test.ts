@@ -6,11 +6,12 @@ import {
   ParentBasedSampler,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { SpanSubject } from '../../src/domain/tracing.ts';
 import { parseTraceParent, readCurrentTrace } from '../../src/telemetry/trace-parent.ts';
 import { createTraces } from '../../src/telemetry/traces.ts';
+import { useProvider } from './registered-provider.ts';
 import { samples, scope } from './sample-events.ts';
 
 const { turn, passId } = scope;
@@ -52,9 +53,8 @@ describe('with an SDK', () => {
   const traces = createTraces();
   const { tracing, listener } = traces;
 
-  beforeAll(() => provider.register());
+  useProvider(provider);
   beforeEach(() => exporter.reset());
-  afterAll(() => provider.shutdown());
 
   const only = () => {
     const [span, ...others] = exporter.getFinishedSpans();

@@ -1,20 +1,20 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { Model } from '../../src/domain/model.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { scriptedModel } from '../../src/providers/scripted.ts';
 import { createTraces } from '../../src/telemetry/traces.ts';
+import { useProvider } from '../telemetry/registered-provider.ts';
 import { Fixture, ref } from './turn/fixture.ts';
 import { settleTasks } from './turn/manual-timers.ts';
 
 const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-beforeAll(() => provider.register());
+useProvider(provider);
 beforeEach(() => exporter.reset());
-afterAll(() => provider.shutdown());
 
 const never = (): Promise<never> => new Promise<never>(() => {});
 
