@@ -94,3 +94,25 @@ test('the AI SDK chunks of a turn end with an error if recorded steps were lost'
   expect(chunks.map(({ type }) => type)).toEqual(['text-end', 'finish-step', 'error', 'finish']);
   expect(table.isDone).toBe(true);
 });
+
+test.for<SdkVersion>([6, 7])(
+  "a tool's own error that begins with the word denied is shown as an error, not as a denial (AI SDK %s)",
+  (version) => {
+    const show = (approval: object | undefined, content: string) => {
+      const part = { type: 'tool-pay', toolCallId: 'c2_1', state: 'approval-responded', input: {}, approval };
+      const message = { id: 't1', role: 'assistant', parts: [{ type: 'step-start' }, part] };
+      const { message: read } = readChatRequest({ id: 'c', messages: [message] });
+      const table = new ChunkTable({ turn: 't1', version, known: listKnown(read) });
+      return table.add({ type: 'tool-result', id: '1', step: 1, call: 'c2_1', content, isError: true });
+    };
+    const denial = [{ type: 'tool-output-denied', toolCallId: 'c2_1' }];
+    const error = (errorText: string) => [{ type: 'tool-output-error', toolCallId: 'c2_1', errorText, dynamic: true }];
+    expect(show({ id: 'c2_1', approved: false }, 'denied: too dear')).toEqual(denial);
+    expect(show({ id: 'c2_1' }, 'denied: the call was not approved before the deadline')).toEqual(denial);
+    expect(show({ id: 'c2_1' }, 'denied by the bank')).toEqual(error('denied by the bank'));
+    expect(show({ id: 'c2_1', approved: true }, 'denied: the card is blocked')).toEqual(
+      error('denied: the card is blocked'),
+    );
+    expect(show(undefined, 'denied: the card is blocked')).toEqual(error('denied: the card is blocked'));
+  },
+);

@@ -181,6 +181,7 @@ export function listKnown({ parts }: PageMessage): KnownParts {
     results: idsOf(calls.filter(({ state = '' }) => state.startsWith('output-'))),
     approvals: idsOf(calls.filter(({ approval }) => approval !== undefined)),
     decisions: idsOf(calls.filter(({ approval }) => approval?.approved !== undefined)),
+    approved: idsOf(calls.filter(({ approval }) => approval?.approved === true)),
   };
 }
 

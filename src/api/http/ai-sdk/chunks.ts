@@ -14,11 +14,15 @@ export const STOPPED = { stopped: true };
 export interface KnownParts {
   readonly steps: number;
   readonly results: ReadonlySet<string>;
+  /** Calls for which the page shows a request for approval. */
   readonly approvals: ReadonlySet<string>;
+  /** Calls whose decision the page shows, and of these the approved ones. */
   readonly decisions: ReadonlySet<string>;
+  readonly approved: ReadonlySet<string>;
 }
 
-const NOTHING: KnownParts = { steps: 0, results: new Set(), approvals: new Set(), decisions: new Set() };
+const NONE: ReadonlySet<string> = new Set();
+const NOTHING: KnownParts = { steps: 0, results: NONE, approvals: NONE, decisions: NONE, approved: NONE };
 
 interface ChunkOptions {
   readonly turn: string;
@@ -128,8 +132,14 @@ export class ChunkTable {
 
   #addResult({ call: toolCallId, content, isError }: ResultPart): Chunk {
     if (!isError) return { type: 'tool-output-available', toolCallId, output: readJsonOrText(content), dynamic: true };
-    if (content.startsWith('denied') && this.#version >= 6) return { type: 'tool-output-denied', toolCallId };
+    if (this.#isDenial(toolCallId, content)) return { type: 'tool-output-denied', toolCallId };
     return { type: 'tool-output-error', toolCallId, errorText: content, dynamic: true };
+  }
+
+  /** A tool may return the same text as its own error, so only an error of a call that was not approved is a denial. */
+  #isDenial(call: string, error: string): boolean {
+    const { approvals, approved } = this.#known;
+    return this.#version >= 6 && approvals.has(call) && !approved.has(call) && error.startsWith('denied: ');
   }
 
   /**
