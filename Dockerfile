@@ -18,6 +18,8 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /src
 COPY package.json package-lock.json ./
+# Of the workspaces only the inspector is built here. npm leaves out the packages of the absent ones.
+COPY inspector/package.json inspector/
 # No install scripts: the only one that does anything brings a Node, which is here.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 
@@ -30,7 +32,7 @@ RUN npm run build && chmod 755 dist/cli/main.js
 
 FROM packages AS dependencies
 # Neither maps nor declarations are read by a program that runs.
-RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+RUN npm prune --omit=dev --workspaces=false --ignore-scripts --no-audit --no-fund \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -exec rm {} +
 
 FROM ${NODE_IMAGE}
