@@ -143,7 +143,7 @@ describe('rights', () => {
 describe('a hostile conversation', () => {
   test('markup, direction marks and long lines are shown as text, in pages of limited size', async () => {
     const { client } = http;
-    const hostile = ['<script>alert(1)</script>', '\u202Egnirts\u0000', 'x'.repeat(1_000_000), '<img src=x onerror=1>'];
+    const hostile = ['<script>alert(1)</script>', '\u202Egnirts\u0000', 'x'.repeat(100_000), '<img src=x onerror=1>'];
     const contents = Array.from({ length: 24 }, (_, index) => hostile[index % hostile.length] ?? '');
     for (const content of contents) {
       await client.append({ conversation: 'hostile', agent: 'talker', messages: [{ role: 'user', content }] });

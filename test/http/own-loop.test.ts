@@ -10,8 +10,8 @@ import { type HttpFixture, openHttpFixture } from './fixture.ts';
 const WINDOW_TOKENS = 6_000;
 /** Tokens below which a program sends its next request. Above them, it waits for the compaction. */
 const MAX_TOKENS = 3_500;
-const TURNS = 30;
-const LONG = 'and so on and on '.repeat(40);
+const TURNS = 15;
+const LONG = 'and so on and on '.repeat(80);
 
 let http: HttpFixture;
 beforeAll(async () => {

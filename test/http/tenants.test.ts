@@ -44,7 +44,7 @@ async function readTenantOne(): Promise<unknown> {
 }
 
 // Some of the random requests wait for a result, or for the first events of a stream, so several run at once.
-const AT_ONCE = 100;
+const AT_ONCE = 200;
 
 test('a key of a second tenant with every scope sees and changes nothing of the first tenant on any route', {
   timeout: 300_000,
@@ -75,7 +75,7 @@ test('a key of a second tenant with every scope sees and changes nothing of the 
     fc.asyncProperty(requests, async (all) => {
       await Promise.all(all.map(sendAsTwo));
     }),
-    { numRuns: 1_000 / AT_ONCE, endOnFailure: true },
+    { numRuns: 3, endOnFailure: true },
   );
   expect(await readTenantOne()).toEqual(before);
   expect([...statuses]).toEqual(expect.arrayContaining([200, 404]));
