@@ -1,76 +1,67 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AnswerBody } from '../../src/api/contract/client.ts';
-import type { ReportAnswer } from '../../src/api/contract/inspection.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { findSubject, holds, INCIDENTS, type IncidentScene, openIncidents } from './incidents.ts';
+import { findSubject, INCIDENTS, type IncidentScene, openIncidents } from './incidents.ts';
+import { chromium, findViolations, useInspector } from './inspector-page.ts';
 import { hasTraces, readText } from './recorded-log.ts';
 
-let scene: IncidentScene;
+describe.skipIf(chromium === undefined || !hasTraces)(
+  'incidents in the browser (skipped without Chromium or ../shared/traces)',
+  () => {
+    const inspector = useInspector();
+    let scene: IncidentScene;
 
-/** A place where a version kept or lost what the person looks for. */
-interface Place {
-  readonly version: number;
-  readonly seq: number;
-  readonly isKept: boolean;
-  /** Text that stands for the message. Absent if none does. */
-  readonly summary?: string;
-}
+    beforeAll(async () => {
+      scene = await openIncidents();
+    });
+    afterAll(() => scene?.close());
 
-/** Looks for an identifier in the reports of all versions, the newest first, as the page does. */
-async function search(conversation: string, identifier: string): Promise<Place[]> {
-  const path = `/v1/conversations/${conversation}/versions`;
-  const { body } = await scene.http.call<AnswerBody<'versions'>>('GET', path);
-  const places: Place[] = [];
-  for (const { number: version } of body.versions.toReversed()) {
-    const report = await scene.http.call<ReportAnswer>(
-      'GET',
-      `${path}/${version}/report?find=${encodeURIComponent(identifier)}`,
+    test.each(INCIDENTS.map((incident) => [incident.question, incident.source, incident.agent, incident] as const))(
+      'the inspector answers the question: %s (%s, %s)',
+      async (_question, _source, _agent, incident) => {
+        const found = await scene.compacted(incident);
+        const { conversation, log, outline } = found;
+        const wanted = findSubject(found, incident) ?? '';
+        expect(wanted, 'the recording has such an identifier').not.toBe('');
+        const { page, go } = await inspector.open(scene.http.client);
+        await go('/');
+        // First click: the conversation.
+        await page.getByRole('link', { name: conversation, exact: true }).click();
+        // Second click: the search. Its hits already answer the question.
+        const field = page.getByLabel('Find a word or id');
+        await field.click();
+        await field.pressSequentially(wanted);
+        // Typing may pause under load: the first letters are then searched, too.
+        await page.getByText(new RegExp(`hits? for “${RegExp.escape(wanted)}”, `)).waitFor();
+        const fate = incident.answer === 'known' ? 'kept' : 'lost';
+        const hit = page.locator('.hit', { has: page.getByText(fate, { exact: true }) }).first();
+        const [toMessage, toVersion] = [hit.getByRole('link').first(), hit.getByRole('link').last()];
+        const seq = Number(/seq=(\d+)/.exec((await toMessage.getAttribute('href')) ?? '')?.[1]);
+        const version = Number(/[/]v[/](\d+)$/.exec((await toVersion.getAttribute('href')) ?? '')?.[1]);
+        expect(readText(log[seq - 1] as Message)).toContain(wanted);
+        expect(outline[seq - 1]).toMatchObject({ by: version });
+        // Third click: the message.
+        await toMessage.click();
+        await page.locator('.timeline-row.is-active .row-seq', { hasText: new RegExp(`^${seq}$`) }).waitFor();
+        expect(await hit.isVisible()).toBe(true);
+      },
     );
-    const { parts, evicted, shortened } = report.body;
-    const found = [...parts.map((part) => ({ ...part, summary: part.text })), ...evicted, ...shortened];
-    for (const { identifiers, ...part } of found) {
-      const summary = 'summary' in part ? { summary: part.summary as string } : {};
-      const isMeant = ({ text }: { text: string }): boolean => text.includes(identifier) || identifier.includes(text);
-      const add =
-        (isKept: boolean) =>
-        ({ seq }: { seq: number }) =>
-          places.push({ version, seq, isKept, ...summary });
-      identifiers?.kept.filter(isMeant).forEach(add(true));
-      identifiers?.lost.filter(isMeant).forEach(add(false));
-    }
-  }
-  return places;
-}
 
-describe.skipIf(!hasTraces)('incidents over recorded conversations (skipped without ../shared/traces)', () => {
-  beforeAll(async () => {
-    scene = await openIncidents();
-  });
-  afterAll(() => scene?.close());
-
-  test('the incidents ask twenty different questions', () => {
-    expect(new Set(INCIDENTS.map(({ question }) => question)).size).toBe(20);
-  });
-
-  test.each(INCIDENTS.map((incident) => [incident.question, incident.source, incident.agent, incident] as const))(
-    'the report of a version answers the question: %s (%s, %s)',
-    async (_question, _source, _agent, incident) => {
-      // First click: the conversation, with its timeline.
-      const found = await scene.compacted(incident);
-      const { conversation, log, context, outline } = found;
-      const identifier = findSubject(found, incident);
-      expect(identifier, 'the recording has such an identifier').toBeDefined();
-      const wanted = identifier ?? '';
-      // Second click: the search. Third click: the place.
-      const places = await search(conversation, wanted);
-      const place = places.find(({ isKept }) => isKept === (incident.answer === 'known'));
-      expect(place, `${wanted} among ${JSON.stringify(places.slice(0, 3))}`).toBeDefined();
-      const { seq = 0, version, summary } = place ?? {};
-      expect(readText(log[seq - 1] as Message)).toContain(wanted);
-      expect(outline[seq - 1]).toMatchObject({ by: version });
-      expect(outline[seq - 1]?.state === 'summarized').toBe(summary !== undefined);
-      if (incident.answer === 'forgotten') expect(holds(context, wanted)).toBe(false);
-      else expect(summary ?? context).toContain(wanted);
-    },
-  );
-});
+    test('the search reports that it found nothing, searches again after an error, and fits a phone', async () => {
+      const [incident] = INCIDENTS;
+      if (incident === undefined) throw new Error('there is no incident');
+      const { conversation } = await scene.compacted(incident);
+      const context = { viewport: { width: 360, height: 740 } };
+      const { page, go } = await inspector.open(scene.http.client, { context });
+      await page.route('**/report?**', (route) => route.abort());
+      await go(`/c/${conversation}?find=no-such-word`);
+      await page.getByRole('alert').getByText('server_unavailable').waitFor();
+      await page.unroute('**/report?**');
+      await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('No kept version changed a message with “no-such-word”').waitFor();
+      await page.getByLabel('Find a word or id').fill('the');
+      await page.locator('.hit').first().waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      expect(await findViolations(page)).toEqual([]);
+    });
+  },
+);
