@@ -85,7 +85,11 @@ function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>)
   const args = command.args.map(quote);
   const isDashed = command.args.some((arg) => arg.startsWith('-'));
   const words = isDashed ? [...options, '--', ...args] : [...args, ...options];
-  return ['turnfold', command.name(), ...words].join(' ');
+  return [nameCommand(command), ...words].join(' ');
+}
+
+function nameCommand(command: Command): string {
+  return command.parent === null ? command.name() : `${nameCommand(command.parent)} ${command.name()}`;
 }
 
 function wasTyped(command: Command, option: Option): boolean {
