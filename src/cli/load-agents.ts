@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Agent } from '../domain/agent.ts';
-import { fieldError } from '../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { describeThrown, readSafely } from '../domain/thrown.ts';
 import { type ReadAgents, readAgents } from '../host/agent-schema.ts';
 import { type Output, processOutput } from './output.ts';
@@ -22,22 +22,29 @@ export async function loadAgents(path: string, output: Pick<Output, 'note'>): Pr
 
 /** Returns all problems of the agents. @throws invalid_config if the module cannot be loaded */
 export async function examineModule(path: string, loadMs = LOAD_MS): Promise<ReadAgents> {
-  const agents = await loadModule(path, loadMs);
+  const module = await loadModule(path, loadMs);
+  const agents = readSafely(module, 'agents');
+  if (agents === undefined) return { agents: [], warnings: [], problems: [missingExport(path, module)] };
   const { problems, ...read } = readAgents(agents);
   // The field `agents` means the whole export, which a person names by the option.
   const named = problems.map((problem) => (problem.field === 'agents' ? renameField(problem, '--agents') : problem));
   return { ...read, problems: named };
 }
 
-/** @returns the export `agents`, without validation */
-async function loadModule(path: string, loadMs: number): Promise<unknown> {
+function missingExport(path: string, module: object): TurnfoldError {
+  const exported = Object.keys(module).join(', ') || 'nothing';
+  const why = `${path} exports ${exported}, but not \`agents\`. Write: export const agents = [defineAgent({…})]`;
+  return fieldError('invalid_config', '--agents', why);
+}
+
+async function loadModule(path: string, loadMs: number): Promise<object> {
   const file = resolve(path);
   let isUsable = false;
   try {
     await access(file);
-    const module: unknown = await untilSettled(path, import(pathToFileURL(file).href), loadMs);
+    const module = await untilSettled(path, import(pathToFileURL(file).href) as Promise<object>, loadMs);
     isUsable = true;
-    return readSafely(module, 'agents');
+    return module;
   } catch (cause) {
     const why = `${path} cannot be loaded: ${explainLoadError(cause)}`;
     throw fieldError('invalid_config', '--agents', why, { cause });
