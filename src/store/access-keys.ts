@@ -4,7 +4,6 @@ import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** All access keys lie in one Cluster slot, beside the set that lists them. */
 export function openAccessKeyStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -34,25 +33,23 @@ export interface NewKeyRecord {
   readonly expiresInMs?: number | undefined;
 }
 
-/** Stores a new access key. A repeated call with the same id changes nothing. */
 const createKeyScript: ScriptDefinition<[key: NewKeyRecord], KeyReading> = {
   file: 'create-access-key',
-  keys: ([{ id }], keyspace) => [keyspace.accessKey(id), keyspace.accessKeys()],
-  args: ([{ id, tenant, name, scopes, hash, expiresInMs }]) => [
+  keys: ([{ id }], keyspace) => ({ key: keyspace.accessKey(id), keys: keyspace.accessKeys() }),
+  args: ([{ id, tenant, name, scopes, hash, expiresInMs }]) => ({
     id,
     tenant,
     name,
-    scopes.join(' '),
+    scopes: scopes.join(' '),
     hash,
-    expiresInMs ?? '',
-  ],
+    expiresInMs,
+  }),
   decode: (reply, [{ id }], keyspace) => decodeReading(reply as KeyReply, id, keyspace),
 };
 
 const readKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = {
   file: 'read-access-key',
-  keys: ([id], keyspace) => [keyspace.accessKey(id)],
-  args: () => [],
+  keys: ([id], keyspace) => ({ key: keyspace.accessKey(id) }),
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
@@ -69,13 +66,13 @@ export interface KeyQuery {
 
 const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
   file: 'list-access-keys',
-  keys: (_, keyspace) => [keyspace.accessKeys()],
-  args: ([{ tenant, after = '', limit }], keyspace) => [
-    keyspace.accessKey(''),
+  keys: (_, keyspace) => ({ keys: keyspace.accessKeys() }),
+  args: ([{ tenant, after, limit }], keyspace) => ({
+    keyPrefix: keyspace.accessKey(''),
     after,
-    tenant === undefined ? '' : `${tenant}|`,
+    prefix: tenant && `${tenant}|`,
     limit,
-  ],
+  }),
   decode: (reply, _, keyspace): KeyPage => {
     const [next, ...rows] = reply as [string, ...[id: string, ...KeyReply][]];
     const readings = rows.map(([id, ...row]) => decodeReading(row, id, keyspace));
@@ -83,30 +80,24 @@ const listKeysScript: ScriptDefinition<[query: KeyQuery], KeyPage> = {
   },
 };
 
-/**
- * Replaces the secret of a key. The former secret stays valid for `graceMs`. If the hash is repeated, or the key is
- * revoked, nothing changes.
- */
 const rotateKeyScript: ScriptDefinition<[id: string, hash: string, graceMs: number], KeyReading | undefined> = {
   file: 'rotate-access-key',
-  keys: ([id], keyspace) => [keyspace.accessKey(id)],
-  args: ([, hash, graceMs]) => [hash, graceMs],
+  keys: ([id], keyspace) => ({ key: keyspace.accessKey(id) }),
+  args: ([, newHash, graceMs]) => ({ newHash, graceMs }),
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-/** Revokes a key for good. The key is listed for another 30 days. */
 const revokeKeyScript: ScriptDefinition<[id: string], KeyReading | undefined> = {
   file: 'revoke-access-key',
-  keys: ([id], keyspace) => [keyspace.accessKey(id)],
-  args: () => [KEY_LIMITS.revokedMs],
+  keys: ([id], keyspace) => ({ key: keyspace.accessKey(id) }),
+  args: () => ({ listedMs: KEY_LIMITS.revokedMs }),
   decode: (reply, [id], keyspace) => decodeFound(reply as KeyReply, id, keyspace),
 };
 
-/** Records that a key was used. Writes at most once a minute. */
 const recordKeyUseScript: ScriptDefinition<[id: string], void> = {
   file: 'record-access-key-use',
-  keys: ([id], keyspace) => [keyspace.accessKey(id)],
-  args: () => [KEY_LIMITS.useMs],
+  keys: ([id], keyspace) => ({ key: keyspace.accessKey(id) }),
+  args: () => ({ useMs: KEY_LIMITS.useMs }),
   decode: () => undefined,
 };
 

@@ -1,20 +1,15 @@
 /**
- * The durability barrier: a client's write counts as done once replicas or disks have it, as `durability` asks.
- * Workers need no barrier, because after a failover they recompute their writes from the accepted input.
- *
+ * The durability barrier: a client's write counts as done once replicas or disks have it, as `durability` asks. Workers
+ * need no barrier, because after a failover they recompute their writes from the accepted input.
  * Redis confirms writes by WAIT, which covers only the writes of its own connection and blocks it. So the barrier has
- * four connections of its own. Each connection sends the calls that have arrived as one pipeline, and waits once for
- * all of them. Calls that arrive meanwhile share the next wait, as the commits of a database share one fsync.
- *
+ * four connections of its own. Each sends the calls that have arrived as one pipeline, and waits once for all of them.
+ * Calls that arrive meanwhile share the next wait, as the commits of a database share one fsync.
  * Three rules make a confirmation true. `barrier-rules.test.ts` breaks each of them:
- * - B1. The writes, a write of the mark (an empty key), and WAIT are one pipeline on one connection. No command of the
- *   pipeline is sent again alone.
- * - B2. The mark is always a write. If a turn is known already, another connection wrote it, and since Redis 7.2 WAIT
- *   ignores that write. The mark follows it in the replication stream, so a replica that has the mark has the turn.
+ * - B1. The writes, a write of the mark (an empty key), and WAIT are one pipeline on one connection. No command of it
+ * is sent again alone.
+ * - B2. The mark is always a write. If another connection wrote the turn already, WAIT ignores that write since Redis
+ * 7.2. The mark follows it in the replication stream, so a replica that has the mark has the turn.
  * - B3. A master that was demoted to a replica refuses the mark, and then the result of WAIT does not count.
- *
- * `Barrier.bind` puts a script of the store behind the barrier. `BarrierLane` is one connection: `run` queues a call,
- * `#send` is the pipeline, `#judge` reads the result.
  */
 
 import type { Redis } from 'ioredis';
@@ -38,10 +33,7 @@ export class Barrier {
     this.#lanes = connections.map((connection) => new BarrierLane(connection, durability));
   }
 
-  /**
-   * Opens the barrier.
-   * @throws redis_unavailable if Redis does not answer. invalid_config if the server cannot wait for its disk.
-   */
+  /** @throws redis_unavailable if Redis does not answer, invalid_config if the server cannot wait for its disk */
   static async open(redis: Redis, durability: Durability): Promise<Barrier> {
     const timeoutMs = durability.timeoutMs * (durability.fsync === 'local' ? 2 : 1);
     const connections = Array.from({ length: LANES }, () =>
@@ -70,10 +62,7 @@ export class Barrier {
     }
   }
 
-  /**
-   * Puts a script behind the barrier.
-   * @param isDone true if a reply says that the write is done. Other replies do not wait
-   */
+  /** @param isDone true if a reply says that the write is done. Other replies do not wait */
   bind<Input extends readonly unknown[], Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
     keyspace: Keyspace,
@@ -140,7 +129,7 @@ type Result = readonly [error: Error | null, reply: unknown];
 
 /** Attempts: first by hash, then by text, then by hash again after the slot moved. */
 const MAX_TRIES = 4;
-/** Script that writes the mark. A full Redis runs this script, too: an erase frees memory and also needs its mark. */
+/** A full Redis runs this script, too: an erase frees memory and also needs its mark. */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
 const MAX_BATCH = 200;
 
@@ -161,7 +150,7 @@ class BarrierLane {
     return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
   }
 
-  /** Queues a call. Rejects with the error of Redis or of the network. Even then, the script may have run. */
+  /** Rejects with the error of Redis or of the network. Even then, the script may have run. */
   run(call: GuardedCall): Promise<GuardedReply> {
     const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
     this.#waiting.push({ ...call, resolve, reject, tries: 0 });
@@ -182,7 +171,7 @@ class BarrierLane {
     this.#isRunning = false;
   }
 
-  /** Groups calls by node, because in a Cluster a pipeline goes to one node. */
+  /** In a Cluster, a pipeline goes to one node. */
   #bySlot(batch: readonly Waiting[]): Waiting[][] {
     return this.#redis.isCluster ? [...Map.groupBy(batch, ({ mark }) => mark).values()] : [[...batch]];
   }
@@ -239,10 +228,7 @@ class BarrierLane {
     return [['wait', replicas, timeoutMs], ...disk];
   }
 
-  /**
-   * Finds out if enough replicas and disks confirmed.
-   * @param results reply to the mark, then the reply of each WAIT
-   */
+  /** @param results reply to the mark, then the reply of each WAIT */
   #judge(results: readonly Result[]): Shortfall | undefined {
     const { replicas, fsync } = this.#durability;
     const wanted: Barriers = { replicas, ...(fsync !== undefined && { fsynced: 1 }) };
@@ -254,10 +240,7 @@ class BarrierLane {
   }
 }
 
-/**
- * Reads the replies. WAIT replies with a number of replicas, WAITAOF with two numbers of disks: of the master (0 or 1),
- * then of replicas.
- */
+/** WAIT replies with a number of replicas, WAITAOF with the disks of the master (0 or 1) and of replicas. */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];
   if (Array.isArray(first)) return { replicas: first[1], fsynced: first[0] };

@@ -3,7 +3,7 @@ import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Calibrations: for each model, the provider's token count divided by ours. All are in one small hash. */
+/** For each model, the provider's token count divided by ours. All are in one small hash. */
 export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
   return {
     observeCalibration: scriptBinder(redis, keyspace)(observeCalibrationScript),
@@ -18,13 +18,9 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace) {
 
 export type CalibrationStore = ReturnType<typeof openCalibrationStore>;
 
-/**
- * Adds an observed ratio to a factor. At first the factor is the mean of all ratios. Later each ratio moves the factor
- * by a twentieth of the difference.
- */
 const observeCalibrationScript: ScriptDefinition<[model: string, ratio: number], number> = {
   file: 'observe-calibration',
-  keys: (_, keyspace) => [keyspace.calibrations()],
-  args: ([model, ratio]) => [model, ratio],
+  keys: (_, keyspace) => ({ calibrations: keyspace.calibrations() }),
+  args: ([model, ratio]) => ({ model, ratio }),
   decode: Number,
 };

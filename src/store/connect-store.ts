@@ -30,9 +30,7 @@ export interface StoreOptions extends RedisLocation {
   /** True for services: a call fails within a second while Redis is down. Calls of workers wait until Redis is back. */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
-  /** Name of the worker that opens this connection, shown in Redis' list of connections. */
   readonly worker?: string;
-  /** Replicas and disks that must have a write before the caller gets its reply. */
   readonly durability?: Durability | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -40,10 +38,7 @@ export interface StoreOptions extends RedisLocation {
 /** ms of silence after which calls of services fail. The caller has one second, and needs the rest for its own work. */
 const FAIL_FAST_MS = 800;
 
-/**
- * Connects to Redis and opens the store.
- * @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set
- */
+/** @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set */
 export async function connectStore(options: StoreOptions) {
   const { url, tls, prefix, shards, failsFast = false, onError, worker, durability, signal } = options;
   signal?.throwIfAborted();

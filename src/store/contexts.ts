@@ -24,7 +24,6 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
 import { decodeVersion, WHOLE_PREFIX } from './version-record.ts';
 
-/** Conversations, logs and contexts, as workers read them. */
 function openContextReader(redis: Redis, keyspace: Keyspace) {
   return {
     readConversation: async (conversation: ConversationRef): Promise<ConversationState | undefined> => {
@@ -34,7 +33,6 @@ function openContextReader(redis: Redis, keyspace: Keyspace) {
     readContext: bindReadContext(redis, keyspace),
     readLog: bindReadLog(redis, keyspace),
     readSystem: (conversation: ConversationRef) => readSystem(redis, keyspace, conversation),
-    /** Reads the full text of a clipped message, or a text of the agent, by the hash of the text. */
     readText: async (conversation: ConversationRef, hash: string): Promise<string | undefined> =>
       (await readWhole(redis, keyspace.key(conversation, 'txt'), hash)).text,
   };
@@ -42,7 +40,6 @@ function openContextReader(redis: Redis, keyspace: Keyspace) {
 
 export type ContextReader = ReturnType<typeof openContextReader>;
 
-/** Logs, context versions and texts, for client calls. */
 export function openContextStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -84,7 +81,6 @@ async function readWhole(redis: Redis, key: string, hash: string): Promise<{ pla
   return { place: { key, field }, text: (await callStore(() => redis.hget(key, field))) ?? undefined };
 }
 
-/** Version, inputs and end of the log, as of one moment. */
 interface VersionSnapshot extends Pick<ContextSource, 'inputs'> {
   readonly head: number;
   readonly version: Version;
@@ -151,7 +147,7 @@ const readVersionScript: ScriptDefinition<
   VersionSnapshot | undefined
 > = {
   file: 'read-version',
-  args: ([, version]) => [version ?? ''],
+  args: ([, wanted]) => ({ wanted }),
   decode: (reply, [conversation, wanted], keyspace) => {
     const found = reply as [number | null, number | null, string, string[]] | [];
     if (found.length === 0) return undefined;

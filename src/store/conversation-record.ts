@@ -94,10 +94,7 @@ export const STEP_STATE_FIELDS =
     ' ',
   );
 
-/**
- * Decodes the state without the open calls. A turn may have 1,000 open calls, and the worker knows how each step
- * changed them.
- */
+/** Leaves out the open calls: a turn may have 1,000, and the worker knows how each step changed them. */
 export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('liveSize');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
@@ -137,7 +134,7 @@ function readUndo(fields: RecordFields): Pick<ConversationState, 'undo'> {
   return undo.length === 0 ? {} : { undo };
 }
 
-/** Reads ranges that left the context. No decision depends on them, so a corrupt value counts as missing. */
+/** No decision depends on these ranges, so a corrupt value counts as missing. */
 function readLeft(fields: RecordFields): Pick<ConversationState, 'left'> {
   const words = (fields.text('left') ?? '').split(' ');
   const left = words.flatMap((word, at): LeftRange[] => {
@@ -177,7 +174,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
     });
 }
 
-/** Reads the size that a provider counted. A corrupt value counts as missing, and our own count is used. */
+/** A corrupt value counts as missing, and our own count is used. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
@@ -205,7 +202,6 @@ export function encodeFacts(facts: RequestFacts): string {
   return [...sizes, ...LIMIT_FACTS.map((name) => facts[name] ?? 0), ...policy].join(' ');
 }
 
-/** Reads facts about the last request. Corrupt facts count as missing. */
 function readFacts(text: string | undefined): RequestFacts | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(' ');
@@ -229,9 +225,7 @@ function readFacts(text: string | undefined): RequestFacts | undefined {
   };
 }
 
-/**
- * Reads the policy settings without validating them. A plan validates them, so that each claim of a turn stays cheap.
- */
+/** The settings are not validated here, so that each claim of a turn stays cheap. A plan validates them. */
 function readSettings(text: string): PlanningPolicy | undefined {
   const value = readJsonText(text);
   return isMapping(value) ? value : undefined;

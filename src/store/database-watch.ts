@@ -17,7 +17,6 @@ export function openDatabaseWatch(redis: Redis, { keyspace, identity }: OpenData
   const recover = bind(recoverDatabaseScript);
   let known = identity;
   let recovering: Promise<DatabaseLoss | undefined> | undefined;
-  /** Compares the database with the known one. Concurrent calls report a loss once. */
   const compare = async (found: Partial<DatabaseIdentity>): Promise<DatabaseLoss | undefined> => {
     const { id, counter = 0 } = found;
     if (id === known.id && counter >= known.counter) {
@@ -67,7 +66,7 @@ export async function readDatabaseLoss(
   return agoMs < SHOWN_MS ? { ...loss, agoMs } : undefined;
 }
 
-/** Parses the note about a loss: `<found> <time in ms> <former id> <former counter> <found counter>`. */
+/** Form of the note: `<found> <time in ms> <former id> <former counter> <found counter>`. */
 function parseNote(note: string): DatabaseLoss | undefined {
   const [text = '', at, formerId = '', former, counter] = note.split(' ');
   const found = DATABASE_LOSSES.find((known) => known === text);
@@ -78,8 +77,8 @@ function parseNote(note: string): DatabaseLoss | undefined {
 
 const countDatabaseScript: ScriptDefinition<[id: string], number | undefined> = {
   file: 'count-database',
-  keys: (_, keyspace) => [keyspace.database()],
-  args: ([id]) => [id],
+  keys: (_, keyspace) => ({ database: keyspace.database() }),
+  args: ([id]) => ({ id }),
   decode: (reply) => (reply === -1 ? undefined : (reply as number)),
 };
 
@@ -90,15 +89,15 @@ interface Recovery {
 
 const recoverDatabaseScript: ScriptDefinition<[known: DatabaseIdentity, schemas: SchemaRange], Recovery> = {
   file: 'recover-database',
-  keys: (_, keyspace) => [keyspace.database()],
-  args: ([{ id, counter }, { oldest, current }], { shards }) => [
-    current,
+  keys: (_, keyspace) => ({ database: keyspace.database() }),
+  args: ([{ id, counter }, { oldest, current }], { shards }) => ({
+    schema: current,
     oldest,
     shards,
-    id,
-    counter,
-    makeDatabaseId(),
-  ],
+    knownId: id,
+    knownCounter: counter,
+    newId: makeDatabaseId(),
+  }),
   decode: (reply, [, schemas], keyspace) => {
     const answer = reply as ['incompatible', string, string] | [string, string, number, string];
     if (answer[0] === 'incompatible') {

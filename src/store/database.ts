@@ -54,8 +54,8 @@ const openDatabaseScript: ScriptDefinition<
   StoredSettings & Pick<OpenDatabase, 'identity'>
 > = {
   file: 'open-database',
-  keys: (_, keyspace) => [keyspace.database()],
-  args: ([shards, { oldest, current }]) => [current, oldest, shards, makeDatabaseId()],
+  keys: (_, keyspace) => ({ database: keyspace.database() }),
+  args: ([shards, { oldest, current }]) => ({ schema: current, oldest, shards, newId: makeDatabaseId() }),
   decode: (reply) => {
     const [schema, shards, id, counter] = reply as [string, string, string, string];
     return { schema, shards, identity: { id, counter: Number(counter) } };

@@ -43,7 +43,7 @@ export type SweepDecision =
 
 export const inspectScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind], SweepDecision> = {
   file: 'inspect',
-  args: ([, kind]) => [kind],
+  args: ([, kind]) => ({ kind }),
   decode: (reply) => {
     const answer = reply as ['quiet'] | ['lapsed', string, 0 | 1];
     if (answer[0] === 'quiet') return { status: 'quiet' };
@@ -54,17 +54,16 @@ export const inspectScript: ScriptDefinition<[conversation: ConversationRef, kin
 
 export const recordWakeScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind, wake: string], boolean> = {
   file: 'record-wake',
-  args: ([, kind, wake]) => [kind, wake],
+  args: ([, kind, wake]) => ({ kind, wake }),
   decode: (reply) => reply === 1,
 };
 
-/** Moves a due scheduled turn to the mailbox. The caller adds the queue job if needed. */
 export const promoteScheduledScript: ScriptDefinition<
   [conversation: ConversationRef, turn: string, wake: string],
   { readonly needsWake: boolean }
 > = {
   file: 'promote-scheduled',
-  args: ([, turn, wake]) => [turn, wake],
+  args: ([, turn, wake]) => ({ turn, wake }),
   decode: (reply) => ({ needsWake: reply === 1 }),
 };
 

@@ -49,7 +49,7 @@ export function bindErase(
 
 export const eraseScript: ScriptDefinition<EraseStep, EraseProgress> = {
   file: 'erase',
-  args: ([, isFirst, isRestored]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
+  args: ([, isFirst, isRestored]) => ({ isFirst, batch: ERASE_BATCH, goneMs: GONE_MS, isRestored }),
   decode: (reply) => {
     const [removedKeys, left] = reply as [number, number];
     return { removedKeys, left: LEFT[left] ?? 'nothing' };
@@ -90,12 +90,11 @@ export function bindExpire(
 }
 
 type ExpireStep = [conversation: ConversationRef, owner: string, isRestored: boolean];
-/** Result of one batch. `unlisted`: the index does not name all keys, so it must be restored first. */
 type ExpireProgress = ExpireResult | { readonly status: 'unlisted' };
 
 export const expireScript: ScriptDefinition<ExpireStep, ExpireProgress> = {
   file: 'expire',
-  args: ([, owner, isRestored]) => [owner, ERASE_BATCH, GONE_MS, isRestored ? 1 : 0],
+  args: ([, owner, isRestored]) => ({ owner, batch: ERASE_BATCH, goneMs: GONE_MS, isRestored }),
   decode: (reply) => {
     const answer = reply as ['expired', number] | [Exclude<ExpireProgress['status'], 'expired'>];
     return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
@@ -126,6 +125,6 @@ async function findNames(master: Redis, keyspace: Keyspace, conversation: Conver
 
 const restoreIndexScript: ScriptDefinition<[conversation: ConversationRef, names: readonly string[]], number> = {
   file: 'restore-index',
-  args: ([, names]) => names,
+  args: ([, names]) => ({ rest: names }),
   decode: (reply) => reply as number,
 };

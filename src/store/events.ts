@@ -41,7 +41,7 @@ export interface EventQuery {
 
 const readEventsScript: ScriptDefinition<[query: EventQuery], EventPage> = {
   file: 'read-events',
-  args: ([{ after = '', limit }]) => [after, limit],
+  args: ([{ after, limit }]) => ({ after, limit }),
   decode: (reply) => {
     const [start, position, exists, ...entries] = reply as Reply;
     const events = entries.map(([id, fields]) => decodeEvent(id, Object.fromEntries(pairsOf(fields))));

@@ -17,9 +17,7 @@ export interface FailedTurn extends NamedConversation {
   /** ms since epoch, by the clock of Redis. */
   readonly failedAt: number;
   readonly failure: TurnFailure;
-  /** Failed turn whose input this turn ran again. */
   readonly redriveOf?: string;
-  /** Latest turn that ran this turn's input again. */
   readonly redrivenAs?: string;
 }
 
@@ -62,10 +60,7 @@ async function readKeptSince(redis: Redis): Promise<number> {
 
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
-/**
- * Reads one failed turn. Undefined if the turn has expired, was erased or is corrupt, so that the others are still
- * listed.
- */
+/** Undefined if the turn has expired, was erased or is corrupt, so that the others are still listed. */
 async function readFailed(
   redis: Redis,
   keyspace: Keyspace,
@@ -100,7 +95,7 @@ interface FailedEntry {
 /** Most entries that one command reads, because a shard may have very many failed turns. */
 const PAGE = 200;
 
-/** Merges the sets of all shards, newest first. Turns of other tenants are skipped before their records are read. */
+/** Merges the sets of all shards. Turns of other tenants are skipped before their records are read. */
 class FailedEntries {
   readonly #shards: readonly ShardEntries[];
 

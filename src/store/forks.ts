@@ -41,21 +41,17 @@ export interface ForkBegin extends IdleTtl {
   readonly plan: ForkPlan;
 }
 
-/**
- * Creates the conversation of a fork, which accepts only the fork's batches until the fork ends. Replaces an abandoned
- * fork.
- */
 export const beginForkScript: ScriptDefinition<[begin: ForkBegin], Acknowledged<ForkBeginResult>> = {
   file: 'begin-fork',
-  args: ([{ operation, agent, plan, conversationTtl = '' }]) => [
+  args: ([{ operation, agent, plan, conversationTtl }]) => ({
     operation,
-    SCHEMAS.current,
+    schema: SCHEMAS.current,
     agent,
-    NOBODY,
-    encodePlan(plan),
-    FORK_LEASE_MS,
-    conversationTtl,
-  ],
+    forkAgent: NOBODY,
+    plan: encodePlan(plan),
+    leaseMs: FORK_LEASE_MS,
+    ttl: conversationTtl,
+  }),
   decode: (reply, [{ conversation }], keyspace) => {
     const answer = reply as BeginForkReply;
     if (answer[0] === 'forking') return decodeForking(answer);
@@ -100,18 +96,20 @@ export const copyToForkScript: ScriptDefinition<
   { readonly status: 'copied'; readonly head: number } | ForkLost
 > = {
   file: 'copy-to-fork',
-  args: ([, operation, { expectedHead, texts, opens, closes, entries }]) => [
+  args: ([, operation, { expectedHead, texts, opens, closes, entries }]) => ({
     operation,
-    FORK_LEASE_MS,
-    expectedHead,
-    ...encodePairs(encodeTexts(texts)),
-    entries.length,
-    ...entries.flatMap((entry) => [entry.message.role === 'user' ? 1 : 0, encodeLogEntry(entry)]),
-    opens.length,
-    ...opens.map(encodeOpenCall),
-    closes.length,
-    ...closes,
-  ],
+    leaseMs: FORK_LEASE_MS,
+    expected: expectedHead,
+    rest: [
+      ...encodePairs(encodeTexts(texts)),
+      entries.length,
+      ...entries.flatMap((entry) => [entry.message.role === 'user' ? 1 : 0, encodeLogEntry(entry)]),
+      opens.length,
+      ...opens.map(encodeOpenCall),
+      closes.length,
+      ...closes,
+    ],
+  }),
   decode: (reply) => {
     const answer = reply as ['copied', number] | [ForkLost['status']];
     return answer[0] === 'copied' ? { status: 'copied', head: answer[1] } : { status: answer[0] };
@@ -124,17 +122,15 @@ export type ForkEndResult =
   | { readonly status: 'incomplete'; readonly head: number }
   | ForkLost;
 
-/** Stores the first version and opens the conversation for other calls. A repeated call returns the same answer. */
 export const endForkScript: ScriptDefinition<
   [conversation: ConversationRef, operation: string, version: Version],
   Acknowledged<ForkEndResult>
 > = {
   file: 'end-fork',
-  args: ([, operation, version]) => [
+  args: ([, operation, version]) => ({
     operation,
-    ...shownTexts(version),
-    ...versionArgs(version, PASS_LIMITS.keepVersions),
-  ],
+    rest: [...shownTexts(version), ...versionArgs(version, PASS_LIMITS.keepVersions)],
+  }),
   decode: (reply) => {
     const answer = reply as ['incomplete', number] | ['done' | ForkLost['status']];
     return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };

@@ -20,7 +20,7 @@ export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript
   return {
     enterGate: bind(enterGateScript),
     leaveGate: bind(leaveGateScript),
-    /** Renews the places of calls in progress. Otherwise a place ends a minute after the call began. */
+    /** Without a renewal, a place ends a minute after the call began. */
     holdPlaces: async (gate: string, waiters: readonly string[]): Promise<void> => {
       if (waiters.length === 0) return;
       const until = (await readClock(redis)) + PLACE_MS;
@@ -39,9 +39,9 @@ export function openGateStore(redis: Redis, keyspace: Keyspace, bind: BindScript
 
 export type GateStore = ReturnType<typeof openGateStore>;
 
-const gateKeys = (name: string, keyspace: Keyspace): string[] => {
-  const { state, waiters, due, present, calls } = keyspace.gate(name);
-  return [state, waiters, due, present, calls, keyspace.gates()];
+const gateKeys = (name: string, keyspace: Keyspace) => {
+  const { state: gate, ...keys } = keyspace.gate(name);
+  return { gate, ...keys, gates: keyspace.gates() };
 };
 
 export type GatePassage =
@@ -67,7 +67,8 @@ const enterGateScript: ScriptDefinition<[entry: GateEntry], GatePassage> = {
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
   args: ([{ gate, waiter, tokens, patienceMs, ...limits }]) => {
     const { requestsPerMinute = 0, tokensPerMinute = 0, concurrent = 0 } = limits;
-    return [gate, waiter, IDLE_MS, tokens, requestsPerMinute, tokensPerMinute, concurrent, PLACE_MS, patienceMs];
+    const waits = { waiter, tokens, patienceMs, idleMs: IDLE_MS, placeMs: PLACE_MS };
+    return { name: gate, ...waits, requestsPerMinute, tokensPerMinute, concurrent };
   },
   decode: (reply) =>
     typeof reply === 'number' ? { status: 'held', waitMs: reply } : { status: reply === 'open' ? 'open' : 'passed' },
@@ -88,27 +89,22 @@ export interface GateReport {
   readonly retryAfterMs?: number | undefined;
 }
 
-/**
- * Reports the end of a call.
- * @returns for a limited or refused call: ms after which the caller asks again. Otherwise 0
- */
 const leaveGateScript: ScriptDefinition<[report: GateReport], number> = {
   file: 'leave-gate',
   keys: ([{ gate }], keyspace) => gateKeys(gate, keyspace),
-  args: ([{ gate, waiter, outcome, callMs, retryAfterMs = '' }]) => [
-    gate,
+  args: ([{ gate, waiter, outcome, callMs, retryAfterMs }]) => ({
+    name: gate,
     waiter,
-    IDLE_MS,
+    idleMs: IDLE_MS,
     outcome,
     callMs,
     retryAfterMs,
-  ],
+  }),
   decode: Number,
 };
 
 export interface GateState {
   readonly gate: string;
-  /** ms until the gate lets calls through. 0: the gate lets calls through now. */
   readonly pausedMs: number;
   /** Number of calls a minute, as far as the provider has shown its limit. */
   readonly perMinute: number | undefined;

@@ -17,10 +17,7 @@ export interface HeldLeasesOptions extends RedisLocation {
   readonly owner?: string | undefined;
 }
 
-/**
- * Opens a connection for the thread that extends the leases of its process.
- * @throws invalid_config
- */
+/** @throws invalid_config */
 export function connectHeldLeases(options: HeldLeasesOptions) {
   const redis = openConnection(options);
   const keyspace = new Keyspace(options.shards, options.prefix);
@@ -58,14 +55,14 @@ interface Held {
 
 const extendLeasesScript: ScriptDefinition<[shard: number, held: Held, cause: string], unknown> = {
   file: 'extend-leases',
-  keys: ([shard], keyspace) => [keyspace.ready(shard)],
-  args: ([shard, { owners, claims }, cause], keyspace) => [
-    keyspace.shardPrefix(shard),
+  keys: ([shard], keyspace) => ({ ready: keyspace.ready(shard) }),
+  args: ([shard, { owners, claims }, cause], keyspace) => ({
+    shard: keyspace.shardPrefix(shard),
     owners,
     claims,
-    TURN_LIMITS.leaseMs,
-    PASS_LIMITS.parkMs,
+    leaseMs: TURN_LIMITS.leaseMs,
+    parkMs: PASS_LIMITS.parkMs,
     cause,
-  ],
+  }),
   decode: (reply) => reply,
 };

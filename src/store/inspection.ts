@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
@@ -7,6 +8,7 @@ import { readDatabaseLoss } from './database-watch.ts';
 import { decodeDueEntry, isDueEntry } from './due-work.ts';
 import { listGates } from './gates.ts';
 import { Keyspace, SCHEMAS } from './keys.ts';
+import { loadLua } from './lua-file.ts';
 import { bindMeasureShards } from './measures.ts';
 import { listMissingAgents } from './missing-agents.ts';
 import { listWorkers } from './presence.ts';
@@ -17,7 +19,7 @@ import type { RedisLocation } from './redis/address.ts';
 import { callRedis, connect, openConnection } from './redis/connection.ts';
 import { measureAnswers, readClock, readRedisFacts } from './redis/server-facts.ts';
 import { askMasters, unlessForbidden } from './redis/servers.ts';
-import { readLua, type ScriptDefinition, scriptBinder } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { openWebhookStore } from './webhooks.ts';
 
 export interface DatabaseFacts {
@@ -87,13 +89,9 @@ async function readDatabase(redis: Redis, keyspace: Keyspace): Promise<DatabaseF
   };
 }
 
-/**
- * Loads every script on every server, without running it.
- * @returns the number of scripts
- */
 async function loadScripts(redis: Redis): Promise<number> {
   const files = readdirSync(new URL('./lua', import.meta.url)).filter((file) => file.endsWith('.lua'));
-  const texts = files.map(readLua);
+  const texts = files.map((file) => loadLua(basename(file, '.lua')).text);
   await askMasters(redis, async (master) => {
     for (const text of texts) await callRedis(() => master.script('LOAD', text));
     return true;
@@ -108,8 +106,8 @@ interface FailurePeriod {
 
 const countFailuresScript: ScriptDefinition<[shard: number, period: FailurePeriod], number[]> = {
   file: 'count-failures',
-  keys: ([shard], keyspace) => [keyspace.failed(shard)],
-  args: ([, { at, minutes }]) => [at, minutes],
+  keys: ([shard], keyspace) => ({ failed: keyspace.failed(shard) }),
+  args: ([, { at, minutes }]) => ({ at, minutes }),
   decode: (reply) => reply as number[],
 };
 
@@ -135,10 +133,7 @@ async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<
   return new Map(found.flat().filter((pair): pair is [string, ConversationRef] => pair[0] !== null));
 }
 
-/**
- * Reads the agent of a conversation. Null if the conversation does not exist, or if its record is corrupt, which the
- * sweeper quarantines.
- */
+/** Null if the conversation does not exist, or if its record is corrupt, which the sweeper quarantines. */
 async function readAgent(redis: Redis, key: string): Promise<string | null> {
   try {
     return await callStore(() => redis.hget(key, 'agent'));

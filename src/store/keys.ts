@@ -19,9 +19,9 @@ export type ConversationKey = 'c' | 'log' | 'pk' | 'mb' | 'ver' | 'txt' | 'pass'
 
 /**
  * Names of all keys, which docs/reference/redis-keys.md explains. A script may use only keys of one Cluster hash slot.
- * So all keys of a conversation have the hash tag `{tf<K>}`, where K is the shard: crc32(tenant/id) mod shards. The
- * sets of shard K have the same tag. If an application has a prefix, the tag contains this prefix. Scripts derive the
- * names of the other sets from that of `ready`.
+ * So all keys of a conversation, and the sets of its shard K, have the hash tag `{tf<K>}`, with K = crc32(tenant/id)
+ * mod shards. If an application has a prefix, the tag contains it. Scripts derive further names from those that they
+ * get.
  */
 export class Keyspace {
   readonly shards: number;
@@ -52,22 +52,18 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}failed`;
   }
 
-  /** Passes that wait for a worker or that a worker owns, by time of request. */
   openPasses(shard: number): string {
     return `${this.shardPrefix(shard)}passes`;
   }
 
-  /** Conversations with an idle TTL, by the time at which it expires. */
   idle(shard: number): string {
     return `${this.shardPrefix(shard)}idle`;
   }
 
-  /** Conversations whose log entries may be packed, by time. */
   unpacked(shard: number): string {
     return `${this.shardPrefix(shard)}unpacked`;
   }
 
-  /** Bad records that `lua/shared/quarantine.lua` moved aside. */
   quarantined(shard: number): string {
     return `${this.shardPrefix(shard)}quarantined`;
   }
@@ -76,7 +72,6 @@ export class Keyspace {
     return `${this.shardPrefix(shard)}conversations`;
   }
 
-  /** Turns that wait for tool results or approvals, as `tenant|kind|id|turn`. */
   waiting(shard: number): string {
     return `${this.shardPrefix(shard)}waiting`;
   }
@@ -97,22 +92,17 @@ export class Keyspace {
     return this.#shared('database');
   }
 
-  /** Calibrations of all models: token count of the provider divided by ours. */
   calibrations(): string {
     return this.#shared('calibrations');
   }
 
-  /**
-   * Keys of a gate: waiters by arrival (`waiters`) and by time (`due`), those that wait in their workers (`present`),
-   * and calls in progress.
-   */
+  /** `waiters` are ordered by arrival, `due` by time, and `present` has those that wait in their workers. */
   gate(name: string): Readonly<Record<'state' | 'waiters' | 'due' | 'present' | 'calls', string>> {
     const state = this.#shared(`gate:${name}`);
     const keyOf = (part: string): string => `${state}:${part}`;
     return { state, waiters: keyOf('waiters'), due: keyOf('due'), present: keyOf('present'), calls: keyOf('calls') };
   }
 
-  /** All gates, by the time until which they are kept. */
   gates(): string {
     return this.#shared('gates');
   }
@@ -137,39 +127,30 @@ export class Keyspace {
     return this.#shared('delivering');
   }
 
-  /** Ids of a tenant's webhooks, the same in each shard. `lua/shared/outbox.lua` derives this name. */
   tenantWebhooks(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:webhooks`;
   }
 
-  /** A tenant's usage of models in one shard. `lua/shared/spending.lua` derives this name. */
   tenantUsage(shard: number, tenant: string): string {
     return `${this.shardPrefix(shard)}${tenant}:usage`;
   }
 
-  /** Conversations with unsent events, by time of the next attempt. `lua/shared/outbox.lua` derives this name. */
   outbox(shard: number): string {
     return `${this.shardPrefix(shard)}outbox`;
   }
 
-  /** First unsent event of each entry of the outbox. `lua/shared/outbox.lua` derives this name. */
   outboxPositions(shard: number): string {
     return `${this.shardPrefix(shard)}outbox:positions`;
   }
 
-  /** Running workers, with roles, start and agents of each. */
   workers(): string {
     return this.#shared('workers');
   }
 
-  /** Connection id of a running worker. The key expires if the worker does not renew it. */
   worker(worker: string): string {
     return this.#shared(`worker:${worker}`);
   }
 
-  /**
-   * Agents that no running worker of a role has. The value has the times of the first and the last look for the agent.
-   */
   missingAgents(): string {
     return this.#shared('missing');
   }
@@ -183,28 +164,28 @@ export class Keyspace {
   }
 
   /**
-   * Keys of a conversation, in the order of `lua/shared/key-names.lua`. The last four are prefixes, because only
+   * Keys of a conversation, with the names of `lua/shared/key-names.lua`. The last four are prefixes, because only
    * scripts know the ids.
    */
-  conversation(conversation: ConversationRef): string[] {
-    const { id } = conversation;
+  conversation(conversation: ConversationRef): Readonly<Record<string, string>> {
     const base = this.#base(conversation);
-    return [
-      `${base}c:${id}`,
-      `${base}log:${id}`,
-      `${base}mb:${id}`,
-      `${base}ver:${id}`,
-      `${base}txt:${id}`,
-      `${base}pass:${id}`,
-      `${base}ix:${id}`,
-      `${base}ev:${id}`,
-      `${base}gone:${id}`,
-      this.ready(this.shardOf(conversation)),
-      `${base}t:${id}:`,
-      `${base}out:${id}:`,
-      `${base}sum:${id}:`,
-      `${base}op:${id}:`,
-    ];
+    const keyOf = (kind: string): string => `${base}${kind}:${conversation.id}`;
+    return {
+      c: keyOf('c'),
+      log: keyOf('log'),
+      mb: keyOf('mb'),
+      ver: keyOf('ver'),
+      txt: keyOf('txt'),
+      pass: keyOf('pass'),
+      ix: keyOf('ix'),
+      ev: keyOf('ev'),
+      gone: keyOf('gone'),
+      ready: this.ready(this.shardOf(conversation)),
+      turnPrefix: `${keyOf('t')}:`,
+      streamPrefix: `${keyOf('out')}:`,
+      summaryPrefix: `${keyOf('sum')}:`,
+      operationPrefix: `${keyOf('op')}:`,
+    };
   }
 
   /** Pattern for the keys that the index lists. The pattern also matches the record of an expiry. */
@@ -228,7 +209,6 @@ export class Keyspace {
     return `${this.#base(conversation)}t:${conversation.id}:${turn}`;
   }
 
-  /** Pieces of a turn that a client follows, and the channel on which its readers are notified. */
   stream(conversation: ConversationRef, turn: string): string {
     return `${this.#base(conversation)}out:${conversation.id}:${turn}`;
   }

@@ -9,7 +9,7 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
  */
 export type HoldLease = (owner: string, leaseMs: number) => Promise<number | undefined>;
 
-/** Most workers do not get the lease. They find this out by one command, because the script would run several. */
+/** Most workers do not get the lease, and find this out by one command. The script would run several. */
 export function bindLease(redis: Redis, keyspace: Keyspace, key: string): HoldLease {
   const hold = scriptBinder(redis, keyspace)(holdLeaseScript);
   let holder: string | undefined;
@@ -23,7 +23,7 @@ export function bindLease(redis: Redis, keyspace: Keyspace, key: string): HoldLe
 
 const holdLeaseScript: ScriptDefinition<[key: string, owner: string, leaseMs: number], number | undefined> = {
   file: 'hold-lease',
-  keys: ([key]) => [key],
-  args: ([, owner, leaseMs]) => [owner, leaseMs],
+  keys: ([lease]) => ({ lease }),
+  args: ([, owner, leaseMs]) => ({ owner, leaseMs }),
   decode: (reply) => (reply === 0 ? undefined : (reply as number)),
 };

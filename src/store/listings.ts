@@ -102,16 +102,13 @@ export interface ListedConversation extends NamedConversation {
   readonly state: ListedState;
   /** Last seq of the log, which is also its number of messages. */
   readonly head: number;
-  /** Number of user messages in the log, including appended messages. */
   readonly turns: number;
   /** Number of unsettled turns, without scheduled turns. */
   readonly mailbox: number;
   /** Present if the oldest unsettled turn waits. */
   readonly waitsFor?: WaitKind;
-  /** Last settled turn. Absent before the first one. */
   readonly lastTurn?: {
     readonly state: (typeof SETTLED_STATES)[number];
-    /** ms since epoch, by the clock of Redis. */
     readonly settledAt: number;
   };
   /** Present while a fork copies messages into this conversation. Its log is incomplete until then. */
@@ -120,17 +117,17 @@ export interface ListedConversation extends NamedConversation {
 
 const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>], ShardPage<ListedConversation>> = {
   file: 'list-conversations',
-  keys: ([{ shard }], keyspace) => [keyspace.conversations(shard)],
-  args: ([{ shard, after, tenant, limit, agent = '', state = '', idContains = '' }], keyspace) => [
-    keyspace.shardPrefix(shard),
+  keys: ([{ shard }], keyspace) => ({ conversations: keyspace.conversations(shard) }),
+  args: ([{ shard, after, tenant, limit, agent, state, idContains }], keyspace) => ({
+    shard: keyspace.shardPrefix(shard),
     after,
-    tenant === undefined ? '' : `${tenant}|`,
-    NAMES_PER_SCRIPT,
+    prefix: tenant && `${tenant}|`,
+    maxNames: NAMES_PER_SCRIPT,
     limit,
     agent,
     state,
-    idContains,
-  ],
+    part: idContains,
+  }),
   decode: (reply) => decodePage(reply as PageReply<ListConversationsRow>, decodeConversationRow),
 };
 
@@ -197,7 +194,6 @@ export interface WaitingQuery extends ListQuery<WaitingPosition> {
  * name of the turn.
  */
 export interface WaitingTurn extends NamedConversation {
-  /** Id of the turn, for the client calls `answer` and `cancel`. */
   readonly turn: string;
   readonly agent: string;
   readonly waiting: Waiting & {
@@ -208,16 +204,16 @@ export interface WaitingTurn extends NamedConversation {
 
 const listWaitingScript: ScriptDefinition<[ShardQuery<WaitingQuery>], ShardPage<WaitingTurn>> = {
   file: 'list-waiting',
-  keys: ([{ shard }], keyspace) => [keyspace.waiting(shard)],
-  args: ([{ shard, after, tenant, limit, for: kind }], keyspace) => [
-    keyspace.shardPrefix(shard),
+  keys: ([{ shard }], keyspace) => ({ waiting: keyspace.waiting(shard) }),
+  args: ([{ shard, after, tenant, limit, for: kind }], keyspace) => ({
+    shard: keyspace.shardPrefix(shard),
     after,
-    tenant === undefined ? '' : `${tenant}|${kind === undefined ? '' : `${kind}|`}`,
-    NAMES_PER_SCRIPT,
+    prefix: tenant && `${tenant}|${kind === undefined ? '' : `${kind}|`}`,
+    maxNames: NAMES_PER_SCRIPT,
     limit,
-    kind ?? '',
-    PAGE_BYTES,
-  ],
+    kind,
+    maxBytes: PAGE_BYTES,
+  }),
   decode: (reply) => decodePage(reply as PageReply<ListWaitingRow>, decodeWaitingRow),
 };
 

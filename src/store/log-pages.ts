@@ -64,7 +64,7 @@ function findWith(readPage: ReadPage, packs: PackReader, conversation: Conversat
   };
 }
 
-/** Reads one entry. A command costs less than a script, and most entries are not packed. */
+/** A command costs less than a script, and most entries are not packed. */
 export function bindReadEntry(
   redis: Redis,
   keyspace: Keyspace,
@@ -103,8 +103,8 @@ export async function* readPages(
 
 export const readLogScript: ScriptDefinition<[conversation: ConversationRef, seqs: readonly number[]], string[]> = {
   file: 'read-log',
-  keys: ([conversation], keyspace) => [keyspace.key(conversation, 'log')],
-  args: ([, seqs]) => [PAGE_BYTES, ...seqs],
+  keys: ([conversation], keyspace) => ({ log: keyspace.key(conversation, 'log') }),
+  args: ([, seqs]) => ({ maxBytes: PAGE_BYTES, rest: seqs }),
   decode: (reply) => reply as string[],
 };
 

@@ -48,20 +48,16 @@ export interface AppendRequest {
 
 export const appendScript: ScriptDefinition<[request: AppendRequest], Acknowledged<AppendResult>> = {
   file: 'append-log',
-  args: ([{ operation, agent, expectedHead, opens, closes, messages, firstPass }]) => [
+  args: ([{ operation, agent, expectedHead, opens, closes, messages, firstPass }]) => ({
     operation,
     agent,
-    SCHEMAS.current,
-    expectedHead,
-    OPERATION_MS,
-    firstPass?.passId ?? '',
-    firstPass?.wake ?? '',
-    opens.length,
-    ...opens.map(encodeOpenCall),
-    closes.length,
-    ...closes,
-    ...encodeMessages(messages),
-  ],
+    schema: SCHEMAS.current,
+    expected: expectedHead,
+    operationMs: OPERATION_MS,
+    passId: firstPass?.passId,
+    passWake: firstPass?.wake,
+    rest: [opens.length, ...opens.map(encodeOpenCall), closes.length, ...closes, ...encodeMessages(messages)],
+  }),
   decode: (reply) => {
     const answer = reply as Reply;
     switch (answer[0]) {

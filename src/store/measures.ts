@@ -39,14 +39,14 @@ export interface ShardMeasure {
 
 const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
   file: 'measure-shard',
-  keys: ([shard], keyspace) => [
-    keyspace.ready(shard),
-    keyspace.openPasses(shard),
-    keyspace.failed(shard),
-    keyspace.idle(shard),
-    keyspace.quarantined(shard),
-  ],
-  args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
+  keys: ([shard], keyspace) => ({
+    ready: keyspace.ready(shard),
+    openPasses: keyspace.openPasses(shard),
+    failed: keyspace.failed(shard),
+    idle: keyspace.idle(shard),
+    quarantined: keyspace.quarantined(shard),
+  }),
+  args: () => ({ limit: COUNTED, retentionMs: TURN_LIMITS.turnRetentionMs }),
   decode: (reply) => {
     const counts = reply as [number, number, number, number, number, number, number, number, number, number];
     const [turn, pass, scheduled, oldestOverdueMs, ...rest] = counts;

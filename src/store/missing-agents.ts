@@ -15,8 +15,8 @@ export type ServingRole = 'turn' | 'compaction' | 'summarization';
 
 export const findAgentScript: ScriptDefinition<[agent: string, role: ServingRole], AgentPresence> = {
   file: 'find-agent',
-  keys: (_, keyspace) => [keyspace.workers(), keyspace.missingAgents()],
-  args: ([agent, role]) => [agent, role, FORGET_MS],
+  keys: (_, keyspace) => ({ workers: keyspace.workers(), missing: keyspace.missingAgents() }),
+  args: ([agent, role]) => ({ agent, role, forgetMs: FORGET_MS }),
   decode: (reply) => (reply === null ? { status: 'served' } : { status: 'missing', forMs: reply as number }),
 };
 

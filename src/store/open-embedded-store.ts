@@ -10,10 +10,7 @@ export interface EmbeddedStore {
   readonly close: () => void;
 }
 
-/**
- * Opens a store over a Redis in this process, which runs the same scripts as any other. Its data ends with this
- * process.
- */
+/** Opens a store over a Redis in this process, which runs the same scripts. Its data ends with the process. */
 export async function openEmbeddedStore(): Promise<EmbeddedStore> {
   const redis = await EmbeddedRedis.open();
   const connection = redis.connect();

@@ -15,10 +15,7 @@ import { openTurnIntake, openTurnStore } from './turns.ts';
 import { openVersionStore } from './versions.ts';
 import { openWebhookStore } from './webhooks.ts';
 
-/**
- * Opens all parts of the store.
- * @param keyspace from `openDatabase`, which has checked the settings
- */
+/** @param keyspace from `openDatabase`, which has checked the settings */
 export function openStore(redis: Redis, keyspace: Keyspace) {
   return {
     ...openTurnStore(redis, keyspace),

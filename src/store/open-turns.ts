@@ -9,11 +9,9 @@ import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 const PAGE = 1_000;
 
-/** An accepted turn that has not settled. */
 export interface OpenTurn {
   readonly turn: string;
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
-  /** Time of acceptance in ms since epoch. */
   readonly acceptedAt: number;
   /** Time at which a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;
@@ -85,7 +83,7 @@ const listOpenScript: ScriptDefinition<
   OpenTurns | undefined
 > = {
   file: 'list-open',
-  args: ([, limit, candidates]) => [limit, ...candidates],
+  args: ([, limit, candidates]) => ({ limit, rest: candidates }),
   decode: (reply, [conversation], keyspace) => {
     if ((reply as ListOpenReply | []).length === 0) return undefined;
     const [mailbox, scheduled, at, ...rows] = reply as ListOpenReply;

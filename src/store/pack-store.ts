@@ -117,10 +117,7 @@ interface MadePack {
   readonly bytes: number;
 }
 
-/**
- * Makes a pack.
- * @throws corrupt_record if an entry is malformed. That entry stays in the log, where a person can repair it.
- */
+/** @throws corrupt_record if an entry is malformed. That entry stays in the log, where a person can repair it. */
 async function makePack(key: string, entries: ReadonlyMap<number, string>): Promise<MadePack> {
   for (const [seq, text] of entries) decodeLogEntry(seq, text, key);
   const seqs = [...entries.keys()];
@@ -131,8 +128,8 @@ async function makePack(key: string, entries: ReadonlyMap<number, string>): Prom
 
 const takeUnpackedScript: ScriptDefinition<[shard: number], ConversationRef[]> = {
   file: 'take-unpacked',
-  keys: ([shard], keyspace) => [keyspace.unpacked(shard)],
-  args: () => [MOST_TAKEN, RETRY_MS],
+  keys: ([shard], keyspace) => ({ unpacked: keyspace.unpacked(shard) }),
+  args: () => ({ limit: MOST_TAKEN, retryMs: RETRY_MS }),
   decode: (reply) =>
     (reply as string[]).map((member) => {
       const [tenant = '', id = ''] = member.split('|');
@@ -146,7 +143,7 @@ type InspectedLog = PackableLog & {
 
 const inspectLogScript: ScriptDefinition<[conversation: ConversationRef], InspectedLog | undefined> = {
   file: 'inspect-log',
-  args: () => [PACK_AFTER_MS],
+  args: () => ({ idleMs: PACK_AFTER_MS }),
   decode: (reply, [conversation], keyspace) => {
     const answer = reply as
       | []
@@ -165,10 +162,9 @@ const inspectLogScript: ScriptDefinition<[conversation: ConversationRef], Inspec
   },
 };
 
-/** Replaces log entries by a pack. False if the entries have changed. */
 const packLogScript: ScriptDefinition<[conversation: ConversationRef, pack: MadePack], boolean> = {
   file: 'pack-log',
-  args: ([, { seqs, value, digest }]) => [namePack(seqs), value, digest, ...seqs],
+  args: ([, { seqs, value, digest }]) => ({ name: namePack(seqs), value, digest, rest: seqs }),
   decode: (reply) => reply === 'packed',
 };
 
@@ -181,6 +177,6 @@ interface EndedPacking {
 
 const endPackingScript: ScriptDefinition<[conversation: ConversationRef, ended: EndedPacking], void> = {
   file: 'end-packing',
-  args: ([, { head, version, againMs }]) => [head, version, againMs ?? ''],
+  args: ([, { head, version, againMs }]) => ({ head, version, againMs }),
   decode: () => undefined,
 };

@@ -53,10 +53,7 @@ export function namePack(seqs: readonly number[]): string {
 
 const NAME = /^\d{1,10}(?:-\d{1,10})?(?:,\d{1,10}(?:-\d{1,10})?)*$/;
 
-/**
- * Reads the seqs from the name of a pack.
- * @throws corrupt_record if the field of `pk` does not name seqs, as `2-9,11-30` does
- */
+/** @throws corrupt_record if the field of `pk` does not name seqs, as `2-9,11-30` does */
 export function readPackName(key: string, name: string): SeqRange[] {
   const ranges = NAME.test(name) ? name.split(',').map(readRange) : [];
   const isValid = ranges.length > 0 && ranges.every(({ from, to }) => from <= to && to <= MAX_SEQ);

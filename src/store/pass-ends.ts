@@ -4,7 +4,7 @@ import type { IdleTtl } from '../domain/policy.ts';
 import { checkNumber, type Version } from '../domain/version.ts';
 import { encodeBackoff } from './conversation-record.ts';
 import type { PassLease, PassLost } from './pass-record.ts';
-import { type Argument, encodePairs, type ScriptDefinition } from './script.ts';
+import { encodePairs, type ScriptDefinition } from './script.ts';
 import { encodeTexts, type KeptTexts, versionArgs } from './version-record.ts';
 
 type EndReply = ['ended', string] | ['reasons_added' | PassLost['status']];
@@ -28,16 +28,20 @@ export interface PassEnd extends IdleTtl {
 
 export const endPassScript: ScriptDefinition<[lease: PassLease, end: PassEnd], PassEndResult> = {
   file: 'end-pass',
-  args: ([lease, end]) => endArgs(lease, end),
+  args: endArgs,
   decode: (reply) => decodeEnd(reply as EndReply),
 };
 
-function endArgs(
-  { passId, owner }: PassLease,
-  { outcome, backoff, wakeTurn, seenReasons, conversationTtl }: PassEnd,
-): Argument[] {
-  const seen = seenReasons?.join(',') ?? '*';
-  return [passId, owner, outcome.kind, encodeBackoff(backoff), wakeTurn, seen, conversationTtl ?? ''];
+function endArgs([{ passId, owner }, end]: readonly [lease: PassLease, end: PassEnd]) {
+  return {
+    passId,
+    owner,
+    outcome: end.outcome.kind,
+    backoff: encodeBackoff(end.backoff),
+    wake: end.wakeTurn,
+    seen: end.seenReasons?.join(',') ?? '*',
+    ttl: end.conversationTtl,
+  };
 }
 
 function decodeEnd(answer: EndReply): PassEndResult {
@@ -59,12 +63,11 @@ export const commitVersionScript: ScriptDefinition<[lease: PassLease, commit: Ve
   file: 'commit-version',
   args: ([lease, commit]) => {
     checkNumber(commit);
-    return [
-      ...endArgs(lease, commit),
-      commit.expectedVersion,
-      ...encodePairs(encodeTexts(commit)),
-      ...versionArgs(commit.version, commit.keepVersions),
-    ];
+    return {
+      ...endArgs([lease, commit]),
+      expected: commit.expectedVersion,
+      rest: [...encodePairs(encodeTexts(commit)), ...versionArgs(commit.version, commit.keepVersions)],
+    };
   },
   decode: (reply) => {
     const answer = reply as EndReply | ['version_changed', number];

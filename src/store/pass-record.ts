@@ -6,7 +6,7 @@ import { GROWN_JSON_BOUNDS } from '../domain/json-text.ts';
 import { REASONS, type Reason } from '../domain/pass.ts';
 import { type PassPlan, passPlanSchema } from '../domain/pass-plan.ts';
 import type { Proposal, Verdict } from '../domain/proposal.ts';
-import { summarySchema } from '../domain/version.ts';
+import { type SeqRange, summarySchema } from '../domain/version.ts';
 import { decodeConversation } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
@@ -93,7 +93,8 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
 
 function readPlan(pass: RecordFields, head: number): PassPlan {
   const plan = pass.json('plan', passPlanSchema, GROWN_JSON_BOUNDS);
-  const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);
+  const ranges: readonly SeqRange[] = [...plan.sequences, ...plan.evict, ...(plan.shorten ?? [])];
+  const isSound = ranges.every(({ from, to }) => from <= to && to <= head);
   return isSound && plan.head <= head
     ? plan
     : pass.refuse('plan', `the value is not a valid plan for a log of ${head} messages`);

@@ -18,7 +18,6 @@ import { proposeVersionScript, refuseApprovalScript } from './proposals.ts';
 import { RecordFields } from './records.ts';
 import { decodeStatus, type ScriptDefinition, scriptBinder } from './script.ts';
 
-/** Compaction passes, for their workers. Each operation is one script, and every write names its pass (I4). */
 export function openPassStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -61,20 +60,19 @@ export interface PassRequest {
   readonly calibration?: number | undefined;
   /** Id of the pass to create. Unused if a pass is already in progress. */
   readonly passId: string;
-  /** Queue job to add if the answer has `needsWake`. */
   readonly wake: string;
 }
 
 export const requestPassScript: ScriptDefinition<[request: PassRequest], Acknowledged<PassRequestResult>> = {
   file: 'request-pass',
-  args: ([{ passId, wake, reasons, refusedTokens, calibration }]) => [
+  args: ([{ passId, wake, reasons, refusedTokens, calibration }]) => ({
     passId,
     wake,
-    refusedTokens ?? '',
-    calibration ?? '',
-    hasHardReason(reasons) ? 1 : 0,
-    ...reasons,
-  ],
+    refused: refusedTokens,
+    calibration,
+    isHard: hasHardReason(reasons),
+    rest: reasons,
+  }),
   decode: (reply) => {
     const answer = reply as RequestReply;
     if (answer[0] === 'forking') return decodeForking(answer);
@@ -102,7 +100,13 @@ const claimPassScript: ScriptDefinition<
   PassClaimResult
 > = {
   file: 'claim-pass',
-  args: ([, owner, job, wakeTurn]) => [owner, job, wakeTurn, PASS_LIMITS.leaseMs, PASS_LIMITS.maxAttempts],
+  args: ([, owner, job, wake]) => ({
+    owner,
+    job,
+    wake,
+    leaseMs: PASS_LIMITS.leaseMs,
+    maxAttempts: PASS_LIMITS.maxAttempts,
+  }),
   decode: (reply, [conversation, , , wakeTurn], keyspace) => {
     const answer = reply as ClaimReply;
     switch (answer[0]) {
@@ -119,13 +123,12 @@ const claimPassScript: ScriptDefinition<
   },
 };
 
-/** Takes a pass over, even from a worker, for a turn whose wait for the pass timed out. `empty`: the pass has ended. */
 const takeOverPassScript: ScriptDefinition<
   [conversation: ConversationRef, owner: string, passId: string],
   PassClaimResult
 > = {
   file: 'take-over-pass',
-  args: ([, owner, passId]) => [owner, passId, PASS_LIMITS.leaseMs],
+  args: ([, owner, passId]) => ({ owner, passId, leaseMs: PASS_LIMITS.leaseMs }),
   decode: (reply, [conversation], keyspace) => {
     const answer = reply as ['empty' | 'gone'] | ClaimedReply;
     if (answer[0] !== 'claimed') return { status: answer[0] };
@@ -135,7 +138,7 @@ const takeOverPassScript: ScriptDefinition<
 
 const heartbeatPassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'renewed' } | PassLost> = {
   file: 'heartbeat-pass',
-  args: ([{ passId, owner }]) => [passId, owner, PASS_LIMITS.leaseMs],
+  args: ([{ passId, owner }]) => ({ passId, owner, leaseMs: PASS_LIMITS.leaseMs }),
   decode: decodeStatus,
 };
 
@@ -149,7 +152,7 @@ export interface PassReasons {
 
 const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | PassLost> = {
   file: 'read-reasons',
-  args: ([{ passId, owner }]) => [passId, owner],
+  args: ([{ passId, owner }]) => ({ passId, owner }),
   decode: (reply, [{ conversation }], keyspace) => {
     const answer = reply as ['current', string, string, string] | [PassLost['status']];
     if (answer[0] !== 'current') return { status: answer[0] };
@@ -164,29 +167,26 @@ const readReasonsScript: ScriptDefinition<[lease: PassLease], PassReasons | Pass
   },
 };
 
-/** Stores the plan of a pass. The first plan restarts the count of attempts at 1. */
 const recordPlanScript: ScriptDefinition<
   [lease: PassLease, plan: PassPlan],
   { readonly status: 'recorded' } | PassLost
 > = {
   file: 'record-plan',
-  args: ([{ passId, owner }, plan]) => [passId, owner, JSON.stringify(plan)],
+  args: ([{ passId, owner }, plan]) => ({ passId, owner, plan: JSON.stringify(plan) }),
   decode: decodeStatus,
 };
 
-/** Gives up the lease while summarization jobs run. For `parkMs`, only the queue job `job` may claim the pass again. */
 const parkPassScript: ScriptDefinition<
   [lease: PassLease, job: string, parkMs: number],
   { readonly status: 'parked' } | PassLost
 > = {
   file: 'park-pass',
-  args: ([{ passId, owner }, job, parkMs]) => [passId, owner, job, parkMs],
+  args: ([{ passId, owner }, job, parkMs]) => ({ passId, owner, job, parkMs }),
   decode: decodeStatus,
 };
 
-/** Hands the pass back when its worker shuts down. The claim then does not count as an attempt (I9). */
 const releasePassScript: ScriptDefinition<[lease: PassLease], { readonly status: 'released' } | PassLost> = {
   file: 'release-pass',
-  args: ([{ passId, owner }]) => [passId, owner],
+  args: ([{ passId, owner }]) => ({ passId, owner }),
   decode: decodeStatus,
 };

@@ -142,15 +142,24 @@ async function findSilent(redis: Redis, keyspace: Keyspace, own: OwnConnection):
 
 const beginPresenceScript: ScriptDefinition<[presence: WorkerPresence, id: number | undefined], unknown> = {
   file: 'begin-presence',
-  keys: ([{ worker }], keyspace) => [keyspace.workers(), keyspace.worker(worker), keyspace.missingAgents()],
-  args: ([presence, id]) => [presence.worker, encode(presence), id ?? '', LOST_AFTER_MS],
+  keys: ([{ worker }], keyspace) => ({
+    workers: keyspace.workers(),
+    key: keyspace.worker(worker),
+    missing: keyspace.missingAgents(),
+  }),
+  args: ([presence, connection]) => ({
+    worker: presence.worker,
+    details: encode(presence),
+    connection,
+    ttlMs: LOST_AFTER_MS,
+  }),
   decode: (reply) => reply,
 };
 
 const endPresenceScript: ScriptDefinition<[worker: string, renewedMs: number], number> = {
   file: 'end-presence',
-  keys: ([worker], keyspace) => [keyspace.workers(), keyspace.worker(worker)],
-  args: ([worker, renewedMs]) => [worker, renewedMs],
+  keys: ([worker], keyspace) => ({ workers: keyspace.workers(), key: keyspace.worker(worker) }),
+  args: ([worker, renewedMs]) => ({ worker, renewedMs }),
   decode: (reply) => reply as number,
 };
 

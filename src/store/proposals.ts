@@ -34,25 +34,21 @@ export interface VersionProposal {
   readonly reviewMs: number;
 }
 
-/**
- * Stores a proposed version, and gives up the lease until a decision, the expiry of the proposal, or a hard reason that
- * removes it.
- */
 export const proposeVersionScript: ScriptDefinition<
   [lease: PassLease, proposal: VersionProposal],
   VersionProposalResult
 > = {
   file: 'propose-version',
-  args: ([{ passId, owner }, { proposal, seenReasons, reviewMs }]) => [
+  args: ([{ passId, owner }, { proposal, seenReasons, reviewMs }]) => ({
     passId,
     owner,
-    seenReasons.join(','),
-    proposal.version.number - 1,
-    proposal.id,
-    JSON.stringify(proposal),
+    seen: seenReasons.join(','),
+    expected: proposal.version.number - 1,
+    proposalId: proposal.id,
+    proposal: JSON.stringify(proposal),
     reviewMs,
-    ...Object.entries(proposalEvent(passId, proposal)).flat(),
-  ],
+    rest: Object.entries(proposalEvent(passId, proposal)).flat(),
+  }),
   decode: (reply) => {
     const answer = reply as ['proposed' | 'reasons_added' | PassLost['status']] | ['version_changed', number];
     if (answer[0] === 'version_changed') return { status: 'version_changed', version: answer[1] };
@@ -60,16 +56,12 @@ export const proposeVersionScript: ScriptDefinition<
   },
 };
 
-/**
- * Records that an approval could not be carried out. The proposal stays open, unless it was removed meanwhile:
- * `dropped`.
- */
 export const refuseApprovalScript: ScriptDefinition<
   [lease: PassLease, refusal: ApprovalRefusal],
   { readonly status: 'refused' | 'dropped' } | PassLost
 > = {
   file: 'refuse-approval',
-  args: ([{ passId, owner }, refusal]) => [passId, owner, JSON.stringify(refusal), refusal.code],
+  args: ([{ passId, owner }, refusal]) => ({ passId, owner, refusal: JSON.stringify(refusal), code: refusal.code }),
   decode: decodeStatus,
 };
 
@@ -110,13 +102,13 @@ export interface Decision {
 
 export const decideProposalScript: ScriptDefinition<[decision: Decision], Acknowledged<DecisionResult>> = {
   file: 'decide-proposal',
-  args: ([{ operation, proposal, verdict, wake }]) => [
+  args: ([{ operation, proposal, verdict, wake }]) => ({
     operation,
     proposal,
-    JSON.stringify(verdict),
+    verdict: JSON.stringify(verdict),
     wake,
-    ...Object.entries(decisionEvent(proposal, verdict)).flat(),
-  ],
+    rest: Object.entries(decisionEvent(proposal, verdict)).flat(),
+  }),
   decode: (reply, [{ conversation, operation }], keyspace) => {
     const answer = reply as DecideReply;
     switch (answer[0]) {
@@ -142,7 +134,7 @@ const readDecisionScript: ScriptDefinition<
   DecisionAnswer | undefined
 > = {
   file: 'read-decision',
-  args: ([, operation]) => [operation],
+  args: ([, operation]) => ({ operation }),
   decode: (reply, [conversation, operation], keyspace) => {
     if (reply === '') return undefined;
     if (reply === 'pending') return { status: 'pending' };

@@ -8,10 +8,10 @@ import type { ScriptDefinition } from './script.ts';
 
 export const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], boolean> = {
   file: 'quarantine',
-  keys: ([entry], keyspace) => [keyspace[setOf(entry)](keyspace.shardOf(entry.conversation))],
+  keys: ([entry], keyspace) => ({ set: keyspace[setOf(entry)](keyspace.shardOf(entry.conversation)) }),
   args: ([entry, why], keyspace) => {
-    const shard = keyspace.shardOf(entry.conversation);
-    return [keyspace.shardPrefix(shard), setOf(entry), memberOf(entry), why];
+    const shard = keyspace.shardPrefix(keyspace.shardOf(entry.conversation));
+    return { shard, setName: setOf(entry), member: memberOf(entry), why };
   },
   decode: (reply) => reply === 1,
 };
@@ -41,7 +41,7 @@ export const quarantineRecordScript: ScriptDefinition<
   { readonly setAside: QuarantineEntry; readonly needsWake: boolean } | undefined
 > = {
   file: 'set-record-aside',
-  args: ([, { key, why, wakeTurn }]) => [key, why, wakeTurn],
+  args: ([, { key, why, wakeTurn: wake }]) => ({ key, why, wake }),
   decode: (reply, [conversation, { key }], keyspace) => {
     const answer = reply as ['kept'] | ['set_aside', string, number];
     if (answer[0] === 'kept') return undefined;
@@ -86,7 +86,11 @@ export interface Release {
 
 export const releaseQuarantinedScript: ScriptDefinition<[Release], boolean> = {
   file: 'release-quarantined',
-  keys: ([{ shard }], keyspace) => [keyspace.quarantined(shard)],
-  args: ([{ shard, name, isRestored }], keyspace) => [keyspace.shardPrefix(shard), name, isRestored ? 1 : 0],
+  keys: ([{ shard }], keyspace) => ({ quarantined: keyspace.quarantined(shard) }),
+  args: ([{ shard, name, isRestored }], keyspace) => ({
+    shard: keyspace.shardPrefix(shard),
+    field: name,
+    isBack: isRestored,
+  }),
   decode: (reply) => reply === 1,
 };

@@ -105,7 +105,7 @@ export function pairsOf(flat: readonly string[]): [name: string, value: string][
 /** Largest valid seq (message number). A larger seq means a corrupt record. */
 export const MAX_SEQ = 1_000_000_000;
 
-/** Reads typed fields of one hash. A malformed field throws `corrupt_record` with the names of key and field. */
+/** A malformed field throws `corrupt_record` with the names of key and field. */
 export class RecordFields {
   readonly key: string;
   readonly #values: ReadonlyMap<string, string>;
@@ -233,10 +233,7 @@ export interface Place {
   readonly field: string;
 }
 
-/**
- * Reads a record from JSON.
- * @throws corrupt_record if the text is not JSON or does not match the schema
- */
+/** @throws corrupt_record if the text is not JSON or does not match the schema */
 export function readRecordJson<Value>(
   place: Place,
   text: string,
@@ -248,10 +245,7 @@ export function readRecordJson<Value>(
   return read.data;
 }
 
-/**
- * Parses the JSON of a record.
- * @throws corrupt_record if the text is not JSON, or exceeds a bound
- */
+/** @throws corrupt_record if the text is not JSON, or exceeds a bound */
 export function parseRecordJson({ key, field }: Place, text: string, bounds = STORED_JSON_BOUNDS): unknown {
   const refusal = refuseJsonText(text, bounds);
   if (refusal !== undefined) throw corruptRecord(key, field, `the JSON ${REFUSED[refusal.code]}`);

@@ -3,23 +3,23 @@
  * effect (I5). MULTI is no alternative: what a write does follows from what it reads, and a transaction cannot read in
  * between.
  *
- * A definition has the file under `lua/`, the keys, the encoding of the arguments and the decoder of the reply. The
- * files of the nouns, such as `turn-claims.ts`, hold the definitions with their types. `scriptBinder` turns them into
- * functions on one connection: their parameters are the script's `Input`.
+ * A definition has the file under `lua/`, its keys and arguments by name, and the decoder of the reply. The files of the
+ * nouns, such as `turn-claims.ts`, hold the definitions with their types. `scriptBinder` turns them into functions on one
+ * connection: their parameters are the script's `Input`.
  *
  * A call names its script by the hash, and sends the text only if the server does not know the hash. The arguments are
  * one list. `evalsha(...args)` would put each on the stack: an append of 20,000 messages has 80,000 arguments, which
  * overflow the stack and end the process.
  *
- * `readLua` copies the shared parts into a file at each `@include`. docs/contributing/lua.md explains the files.
+ * docs/contributing/lua.md explains the Lua files.
  */
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
+import { type LuaFile, loadLua } from './lua-file.ts';
 import { callStore, corruptRecord, findKeyOfOtherType, OTHER_TYPE } from './records.ts';
 
 export interface OtherPayload {
@@ -31,32 +31,34 @@ export const OPERATION_MS = 86_400_000;
 
 export type Argument = string | number | Buffer;
 
+/** Arguments by the names that `@args` of the Lua file lists. A script receives true as 1, false as 0, undefined as ''. */
+export type NamedArguments = Readonly<Record<string, Argument | boolean | undefined | readonly Argument[]>>;
+
 export interface ScriptDefinition<Input extends readonly unknown[], Reply> {
   readonly file: string;
-  /** Keys of the script. Default: all keys of the conversation in the first parameter. */
-  readonly keys?: (input: Input, keyspace: Keyspace) => string[];
-  readonly args: (input: Input, keyspace: Keyspace) => readonly Argument[];
+  /** Keys by the names that `@keys` lists. Default: all keys of the conversation in the first parameter. */
+  readonly keys?: (input: Input, keyspace: Keyspace) => Readonly<Record<string, string>>;
+  readonly args?: (input: Input, keyspace: Keyspace) => NamedArguments;
   readonly decode: (reply: unknown, input: Input, keyspace: Keyspace) => Reply;
 }
 
 export class Script<Input extends readonly unknown[], Reply> {
   readonly lua: string;
   readonly sha: string;
+  readonly #names: Pick<LuaFile, 'keys' | 'args'>;
   readonly #definition: ScriptDefinition<Input, Reply>;
   readonly #keyspace: Keyspace;
 
-  /** Loads the file of the script. This happens when a store opens, not at import. */
-  constructor(definition: ScriptDefinition<Input, Reply>, keyspace: Keyspace, lua = readLua(`${definition.file}.lua`)) {
-    this.lua = lua;
-    this.sha = createHash('sha1').update(lua).digest('hex');
+  /** Loads the Lua file: when a store opens, not at import. */
+  constructor(definition: ScriptDefinition<Input, Reply>, keyspace: Keyspace, file = loadLua(definition.file)) {
+    this.lua = file.text;
+    this.sha = createHash('sha1').update(file.text).digest('hex');
+    this.#names = file;
     this.#definition = definition;
     this.#keyspace = keyspace;
   }
 
-  /**
-   * Runs the script.
-   * @throws corrupt_record if a record has a wrong type or the reply cannot be decoded
-   */
+  /** @throws corrupt_record if a record has a wrong type or the reply cannot be decoded */
   async run(redis: Redis, input: Input): Promise<Reply> {
     const args = this.encode(input);
     try {
@@ -70,13 +72,11 @@ export class Script<Input extends readonly unknown[], Reply> {
 
   encode(input: Input): Argument[] {
     const keys = this.#keys(input);
-    return [keys.length, ...keys, ...this.#definition.args(input, this.#keyspace)];
+    const args = this.#definition.args?.(input, this.#keyspace) ?? {};
+    return [keys.length, ...keys, ...this.#inOrder('args', args).flatMap(encodeArgument)];
   }
 
-  /**
-   * Decodes the reply.
-   * @throws corrupt_record for any error of a decoder. Decoders name the field if they know it.
-   */
+  /** @throws corrupt_record for any error of a decoder. Decoders name the field if they know it. */
   decode(reply: unknown, input: Input): Reply {
     try {
       return this.#definition.decode(reply, input, this.#keyspace);
@@ -102,8 +102,24 @@ export class Script<Input extends readonly unknown[], Reply> {
 
   #keys(input: Input): string[] {
     const { keys } = this.#definition;
-    return keys === undefined ? this.#keyspace.conversation(conversationOf(input)) : keys(input, this.#keyspace);
+    const named = keys?.(input, this.#keyspace) ?? this.#keyspace.conversation(conversationOf(input));
+    return this.#inOrder('keys', named);
   }
+
+  #inOrder<Value>(kind: 'keys' | 'args', values: Readonly<Record<string, Value>>): Value[] {
+    const names = this.#names[kind];
+    const given = Object.keys(values);
+    if (given.length !== names.length || !names.every((name) => Object.hasOwn(values, name))) {
+      throw new Error(
+        `${this.#definition.file}.lua lists @${kind} ${names.join(', ')}, but its definition has ${given.join(', ')}`,
+      );
+    }
+    return names.map((name) => values[name] as Value);
+  }
+}
+
+function encodeArgument(value: NamedArguments[string]): Argument | readonly Argument[] {
+  return typeof value === 'boolean' ? Number(value) : (value ?? '');
 }
 
 /** Returns the conversation of an operation: its first parameter, or the field `conversation` of that parameter. */
@@ -136,20 +152,4 @@ export function decodeStatus<Reply extends { readonly status: string }>(reply: u
 
 export function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
   return [pairs.length, ...pairs.flat()];
-}
-
-/** Loaded files, by path. A process that opens many stores, as tests do, reads each file once. */
-const loaded = new Map<string, string>();
-
-/**
- * Loads a Lua file and replaces each `@include` by the included file. An include inside a block runs only if the block does.
- * Redis runs all definitions of a script at each call: about a microsecond for each function.
- */
-export function readLua(path: string): string {
-  const known = loaded.get(path);
-  if (known !== undefined) return known;
-  const file = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
-  const text = file.replace(/^ *-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));
-  loaded.set(path, text);
-  return text;
 }

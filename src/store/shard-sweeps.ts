@@ -79,7 +79,7 @@ export class ShardSweeps {
     });
   }
 
-  /** Ends the leases of a dead worker. A shard that does not answer in time counts as failed. */
+  /** A shard that does not answer in time counts as failed. */
   async lapse(shards: readonly number[], worker: string): Promise<Sweep> {
     const silence = outageBecause('a shard did not answer');
     const replies = await Promise.all(

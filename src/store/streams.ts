@@ -67,7 +67,7 @@ export type StreamNotices = ReturnType<typeof openStreamNotices>;
 
 const followTurnScript: ScriptDefinition<[conversation: ConversationRef, turn: string], void> = {
   file: 'follow-turn',
-  args: ([, turn]) => [turn],
+  args: ([, turn]) => ({ turn }),
   decode: () => undefined,
 };
 
@@ -89,25 +89,29 @@ export const STREAM_LIMITS = {
   keptMs: 300_000,
 } as const;
 
-/** Adds pieces to a stream. A repeated call may write the pieces twice. */
 const appendPiecesScript: ScriptDefinition<[lease: TurnLease, batch: PieceBatch], AppendedPieces> = {
   file: 'append-pieces',
   // Lists only the keys that the script uses: the names of all keys would take longer to encode than the pieces.
-  keys: ([{ conversation, turn }], keyspace) => [
-    keyspace.key(conversation, 'c'),
-    keyspace.key(conversation, 'mb'),
-    keyspace.turn(conversation, turn),
-    keyspace.stream(conversation, turn),
-  ],
+  keys: ([{ conversation, turn }], keyspace) => ({
+    c: keyspace.key(conversation, 'c'),
+    mb: keyspace.key(conversation, 'mb'),
+    turnKey: keyspace.turn(conversation, turn),
+    stream: keyspace.stream(conversation, turn),
+  }),
   args: ([lease, batch]) => {
     const fields = encodeBatch(batch);
     const bytes = fields.reduce((sum, field) => sum + Buffer.byteLength(field), 0);
-    return [...turnLeaseArgs(lease), STREAM_LIMITS.batches, STREAM_LIMITS.bytes, bytes, ...fields];
+    return {
+      ...turnLeaseArgs(lease),
+      maxBatches: STREAM_LIMITS.batches,
+      maxBytes: STREAM_LIMITS.bytes,
+      bytes,
+      rest: fields,
+    };
   },
   decode: decodeStatus,
 };
 
-/** Changes of a turn since a position, as of one moment. */
 export interface StreamPage {
   readonly state: TurnState;
   /** Start of the wait, if the turn waits. All waits of a step at the gate of its model count as one. */
@@ -198,7 +202,14 @@ const readProgressScript: ScriptDefinition<
   Progress | undefined
 > = {
   file: 'read-stream',
-  args: ([{ turn, afterSeq, after }, packed]) => [turn, afterSeq, PAGE_BYTES, after, FEW_ENTRIES, ...packed],
+  args: ([{ turn, afterSeq, after }, packed]) => ({
+    turn,
+    seq: afterSeq,
+    maxBytes: PAGE_BYTES,
+    after,
+    maxEntries: FEW_ENTRIES,
+    rest: packed,
+  }),
   decode: (reply, [{ conversation, turn }], keyspace) => {
     const answer = reply as ProgressReply;
     if (answer.length === 0) return undefined;

@@ -4,6 +4,7 @@ import { type ConversationRef, ownerPrefix } from '../domain/ids.ts';
 import type { Weight } from '../domain/message.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
 import type { TurnUsage } from '../domain/turn.ts';
+import { NO_USAGE } from '../domain/usage.ts';
 import { type Summary, summarySchema } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, readRecordJson } from './records.ts';
@@ -16,7 +17,7 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 export function openSummaryStore(redis: Redis, keyspace: Keyspace) {
   const bind = scriptBinder(redis, keyspace);
   return {
-    /** Reads summaries, in the order of the hashes. Undefined where nothing is stored. */
+    /** In the order of the hashes. Undefined where nothing is stored. */
     readSummaries: async (
       conversation: ConversationRef,
       hashes: readonly string[],
@@ -55,11 +56,15 @@ export type SummaryClaim =
   | { readonly status: 'known'; readonly record: SummaryRecord }
   | { readonly status: 'gone' };
 
-/** Claims a range for 8 s, unless another job has it. */
 const claimSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], SummaryClaim> =
   {
     file: 'claim-summary',
-    args: ([, hash, owner]) => [hash, encodeClaim(owner), CLAIM_PREFIX, PASS_LIMITS.summaryClaimMs],
+    args: ([, hash, owner]) => ({
+      hash,
+      claim: encodeClaim(owner),
+      claimPrefix: CLAIM_PREFIX,
+      claimMs: PASS_LIMITS.summaryClaimMs,
+    }),
     decode: (reply, [conversation, hash], keyspace) => {
       const answer = reply as ClaimReply;
       if (answer[0] !== 'known') return { status: answer[0] };
@@ -68,17 +73,16 @@ const claimSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash:
     },
   };
 
-/** Renews a claim, every 2 s. False if the claim is lost. */
 const heartbeatSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], boolean> =
   {
     file: 'heartbeat-summary',
-    args: ([, hash, owner]) => [hash, encodeClaim(owner), PASS_LIMITS.summaryClaimMs],
+    args: ([, hash, owner]) => ({ hash, claim: encodeClaim(owner), claimMs: PASS_LIMITS.summaryClaimMs }),
     decode: (reply) => reply === 1,
   };
 
 const releaseSummaryScript: ScriptDefinition<[conversation: ConversationRef, hash: string, owner: string], void> = {
   file: 'release-summary',
-  args: ([, hash, owner]) => [hash, encodeClaim(owner)],
+  args: ([, hash, owner]) => ({ hash, claim: encodeClaim(owner) }),
   decode: () => undefined,
 };
 
@@ -96,28 +100,24 @@ export interface SummaryLease {
 
 export type PaidRecord = SummaryRecord & { readonly usage?: TurnUsage };
 
-/**
- * Stores a summary for 7 days, or a refusal for 1 day. The first stored summary is never replaced. A job whose claim
- * expired may still store its result while its pass is the latest, because the result is paid for. The usage is added
- * to the sums of conversation and tenant, once.
- */
 const recordSummaryScript: ScriptDefinition<[lease: SummaryLease, record: PaidRecord], SummaryRecorded> = {
   file: 'record-summary',
-  args: ([{ hash, owner, passId }, { usage, ...record }]) => [
+  args: ([{ hash, owner, passId }, { usage, ...record }]) => ({
+    name: hash,
+    text: encodeRecord(record),
+    ttlMs: record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs,
+    keptPrefix: ACCEPTED_PREFIX,
     hash,
-    encodeRecord(record),
-    record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs,
-    ACCEPTED_PREFIX,
-    hash,
-    encodeClaim(owner),
+    claim: encodeClaim(owner),
     passId,
-    usage?.inputTokens ?? 0,
-    usage?.outputTokens ?? 0,
-    usage?.cachedTokens ?? 0,
-    usage?.costMicros ?? 0,
-  ],
+    rest: usageArgs(usage),
+  }),
   decode: (reply) => reply as SummaryRecorded,
 };
+
+function usageArgs({ inputTokens, outputTokens, cachedTokens = 0, costMicros = 0 }: TurnUsage = NO_USAGE): number[] {
+  return [inputTokens, outputTokens, cachedTokens, costMicros];
+}
 
 /** Empty prefix, which matches every existing record, so that the first text of a part is never replaced. */
 const ANY_PREFIX = '';
@@ -127,18 +127,21 @@ function partHash(key: string): string {
   return `part:${key}`;
 }
 
-/** Stores a part for 7 days, under the same conditions as a summary. The first value is never replaced. */
-const recordPartScript: ScriptDefinition<[lease: SummaryLease, key: string, text: string], SummaryRecorded> = {
+const recordPartScript: ScriptDefinition<
+  [lease: SummaryLease, key: string, text: string, usage?: TurnUsage],
+  SummaryRecorded
+> = {
   file: 'record-summary',
-  args: ([{ hash, owner, passId }, key, text]) => [
-    partHash(key),
+  args: ([{ hash, owner, passId }, key, text, usage]) => ({
+    name: partHash(key),
     text,
-    PASS_LIMITS.summaryTtlMs,
-    ANY_PREFIX,
+    ttlMs: PASS_LIMITS.summaryTtlMs,
+    keptPrefix: ANY_PREFIX,
     hash,
-    encodeClaim(owner),
+    claim: encodeClaim(owner),
     passId,
-  ],
+    rest: usageArgs(usage),
+  }),
   decode: (reply) => reply as SummaryRecorded,
 };
 
@@ -146,7 +149,6 @@ const recordPartScript: ScriptDefinition<[lease: SummaryLease, key: string, text
 const CLAIM_PREFIX = '{"status":"claimed"';
 const ACCEPTED_PREFIX = '{"status":"accepted"';
 
-/** Text of a claim. All claims of one owner have the same text. */
 function encodeClaim(owner: string): string {
   return JSON.stringify({ status: 'claimed', owner });
 }

@@ -33,7 +33,6 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace) {
      * within about a second.
      */
     sweepShards: (shards: readonly number[], limit: number) => sweeps.sweep(shards, limit),
-    /** Works as `sweepShards`, for the shards that have due work at the time `now`, and a few others. */
     sweepDue: (now: number, limit: number) => sweeps.sweepDue(keyspace.shardNumbers(), now, limit),
     holdSweeping: bindHoldSweeping(redis, keyspace),
     /**
@@ -107,28 +106,32 @@ const SWEEP_CLAIM_MS = 1_000;
 
 const sweepIdleScript: ScriptDefinition<[shard: number], ShardSweep> = {
   file: 'sweep-idle',
-  keys: ([shard], keyspace) => [keyspace.sweep(shard), keyspace.idle(shard)],
-  args: ([shard], keyspace) => [SWEEP_CLAIM_MS, keyspace.shardPrefix(shard)],
+  keys: ([shard], keyspace) => ({ claim: keyspace.sweep(shard), idle: keyspace.idle(shard) }),
+  args: ([shard], keyspace) => ({ claimMs: SWEEP_CLAIM_MS, shard: keyspace.shardPrefix(shard) }),
   decode: (reply, [shard]) => decodeSweep(reply as SweepReply, shard),
 };
 
 const sweepShardScript: ScriptDefinition<[shard: number, limit: number], ShardSweep> = {
   file: 'sweep-shard',
-  keys: ([shard], keyspace) => [
-    keyspace.sweep(shard),
-    keyspace.ready(shard),
-    keyspace.idle(shard),
-    keyspace.openPasses(shard),
-    keyspace.failed(shard),
-  ],
-  args: ([shard, limit], keyspace) => [limit, keyspace.shardPrefix(shard), SWEEP_CLAIM_MS],
+  keys: ([shard], keyspace) => ({
+    claim: keyspace.sweep(shard),
+    ready: keyspace.ready(shard),
+    idle: keyspace.idle(shard),
+    openPasses: keyspace.openPasses(shard),
+    failed: keyspace.failed(shard),
+  }),
+  args: ([shard, limit], keyspace) => ({ limit, shard: keyspace.shardPrefix(shard), claimMs: SWEEP_CLAIM_MS }),
   decode: (reply, [shard]) => decodeSweep(reply as SweepReply, shard),
 };
 
 const lapseLeasesScript: ScriptDefinition<[shard: number, worker: string], ShardSweep> = {
   file: 'lapse-leases',
-  keys: ([shard], keyspace) => [keyspace.ready(shard)],
-  args: ([shard, worker], keyspace) => [keyspace.shardPrefix(shard), ownerPrefix(worker), claimsOf(worker)],
+  keys: ([shard], keyspace) => ({ ready: keyspace.ready(shard) }),
+  args: ([shard, worker], keyspace) => ({
+    shard: keyspace.shardPrefix(shard),
+    owners: ownerPrefix(worker),
+    claims: claimsOf(worker),
+  }),
   decode: (reply) => ({ due: (reply as string[]).map(decodeDueEntry), setAside: [] }),
 };
 

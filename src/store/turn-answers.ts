@@ -51,7 +51,6 @@ export interface AnswerRequest {
   readonly turn: string;
   /** Answers by call id. Either all answers are accepted or none. */
   readonly answers: ReadonlyMap<string, StoredAnswer>;
-  /** Queue job to add once all calls of the wait have answers. */
   readonly wake: string;
   /** Id of the request that brings the answers, which the turn keeps. */
   readonly request?: string | undefined;
@@ -59,11 +58,11 @@ export interface AnswerRequest {
 
 export const answerTurnScript: ScriptDefinition<[request: AnswerRequest], Acknowledged<AnswerResult>> = {
   file: 'answer-turn',
-  args: ([{ turn, wake, answers, request = '' }]) => [
+  args: ([{ turn, wake, answers, request }]) => ({
     turn,
     wake,
     request,
-    ...[...answers].flatMap(([call, { for: kind, json, unused, verdict, hash = '', by = '' }]) => [
+    rest: [...answers].flatMap(([call, { for: kind, json, unused, verdict, hash = '', by = '' }]) => [
       call,
       kind,
       json,
@@ -72,7 +71,7 @@ export const answerTurnScript: ScriptDefinition<[request: AnswerRequest], Acknow
       hash,
       by,
     ]),
-  ],
+  }),
   decode: (reply, [{ wake }]) => {
     const answer = reply as AnswerReply;
     switch (answer[0]) {

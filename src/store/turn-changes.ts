@@ -8,7 +8,6 @@ import type { ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 import { versionArgs } from './version-record.ts';
 
-/** Appends the messages of turns that steer the running turn. Appends nothing while tool calls have no results. */
 export const takeSteeringScript: ScriptDefinition<
   [lease: TurnLease],
   { readonly status: 'taken'; readonly conversation: ConversationState } | Lost
@@ -42,21 +41,21 @@ export interface TurnUndo extends TurnVersion {
  */
 export type UndoResult = VersionResult<'undone' | 'known'>;
 
-/**
- * Removes turns from the context. While no other turn is open, the lease of the turn that was settled last is valid,
- * too.
- */
 export const undoTurnsScript: ScriptDefinition<[lease: TurnLease, undo: TurnUndo], UndoResult> = {
   file: 'undo-turns',
   args: ([lease, undo]) => {
     checkNumber(undo);
     const { expectedVersion, version, backoff, keepVersions } = undo;
-    return [...turnLeaseArgs(lease), expectedVersion, encodeBackoff(backoff), ...versionArgs(version, keepVersions)];
+    return {
+      ...turnLeaseArgs(lease),
+      expected: expectedVersion,
+      backoff: encodeBackoff(backoff),
+      rest: versionArgs(version, keepVersions),
+    };
   },
   decode: (reply, [lease], keyspace) => decodeVersionChange(reply as VersionReply<'undone' | 'known'>, lease, keyspace),
 };
 
-/** A version to replace the live version, which a provider refused. */
 export interface VersionRollback extends TurnVersion {
   /** Number of the first version with the refused segments: the live version, or an older version that it copied. */
   readonly shownVersion: number;
@@ -72,8 +71,13 @@ export const rollBackVersionScript: ScriptDefinition<[lease: TurnLease, rollback
   args: ([lease, rollback]) => {
     checkNumber(rollback);
     const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
-    const refused = [expectedVersion, shownVersion, refusedSegments];
-    return [...turnLeaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
+    return {
+      ...turnLeaseArgs(lease),
+      expected: expectedVersion,
+      shown: shownVersion,
+      segments: refusedSegments,
+      rest: versionArgs(version, keepVersions),
+    };
   },
   decode: (reply, [lease], keyspace) => {
     const answer = reply as VersionReply<'rolled_back' | 'known'> | ['answered'];

@@ -3,8 +3,8 @@ import type { Lost, TurnLease } from '../domain/lease.ts';
 import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { decodeMessage } from './log.ts';
 import { RecordFields } from './records.ts';
-import { type Argument, decodeStatus, type ScriptDefinition } from './script.ts';
-import { type ClaimedTurn, closingArgs, decodeClaimedTurn } from './turn-record.ts';
+import { decodeStatus, type ScriptDefinition } from './script.ts';
+import { CLOSING, type ClaimedTurn, decodeClaimedTurn } from './turn-record.ts';
 
 type ClaimReply =
   | ['gone' | 'empty']
@@ -32,18 +32,18 @@ export const claimTurnScript: ScriptDefinition<
   ClaimResult
 > = {
   file: 'claim-turn',
-  args: ([, owner, wake, agents]) => [
+  args: ([, owner, wake, agents]) => ({
     owner,
     wake,
-    TURN_LIMITS.leaseMs,
-    TURN_LIMITS.maxAttempts,
-    JSON.stringify(POISON_FAILURE),
-    TURN_LIMITS.turnRetentionMs,
-    ...closingArgs(),
-    TURN_LIMITS.claimedMessages,
-    TURN_LIMITS.claimedBytes,
-    agents === undefined ? '' : ` ${agents.join(' ')} `,
-  ],
+    leaseMs: TURN_LIMITS.leaseMs,
+    maxAttempts: TURN_LIMITS.maxAttempts,
+    poison: JSON.stringify(POISON_FAILURE),
+    retentionMs: TURN_LIMITS.turnRetentionMs,
+    closing: CLOSING,
+    maxMessages: TURN_LIMITS.claimedMessages,
+    maxBytes: TURN_LIMITS.claimedBytes,
+    agents: agents && ` ${agents.join(' ')} `,
+  }),
   decode: (reply, [conversation, owner, wake], keyspace) => {
     const answer = reply as ClaimReply;
     switch (answer[0]) {
@@ -76,35 +76,26 @@ export const claimTurnScript: ScriptDefinition<
   },
 };
 
-export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): Argument[] {
-  return [turn, owner, epoch];
+export function turnLeaseArgs({ turn, owner, epoch }: TurnLease) {
+  return { turn, owner, epoch };
 }
 
 export const heartbeatTurnScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'renewed' } | Lost> = {
   file: 'heartbeat-turn',
-  args: ([lease]) => [...turnLeaseArgs(lease), TURN_LIMITS.leaseMs],
+  args: ([lease]) => ({ ...turnLeaseArgs(lease), leaseMs: TURN_LIMITS.leaseMs }),
   decode: decodeStatus,
 };
 
-/**
- * Records that from now on the turn's process runs nothing else. Only then can a crash make the turn fail as poison
- * (I10).
- * @param isWatched true if a parent process reports a crash by `reportDeath`. A crash that no process reports counts
- * only after `maxAttempts` more attempts, because then the parent died at the same time
- */
+/** @param isWatched true if a parent process reports a crash by `reportDeath` */
 export const startAloneScript: ScriptDefinition<
   [lease: TurnLease, isWatched?: boolean],
   { readonly status: 'recorded' } | Lost
 > = {
   file: 'start-alone',
-  args: ([lease, isWatched]) => [...turnLeaseArgs(lease), isWatched ? 1 : 0],
+  args: ([lease, isWatched = false]) => ({ ...turnLeaseArgs(lease), isWatched }),
   decode: decodeStatus,
 };
 
-/**
- * Records that the turn's process died. The next claim settles the turn as poison, unless the turn had made progress in
- * that process.
- */
 export const reportDeathScript: ScriptDefinition<[lease: TurnLease], { readonly status: 'recorded' } | Lost> = {
   file: 'report-death',
   args: ([lease]) => turnLeaseArgs(lease),

@@ -8,35 +8,32 @@ import { decodeStepState } from './conversation-record.ts';
 import { RecordFields } from './records.ts';
 import { decodeStatus, type ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
-import { type ClaimedTurn, closingArgs, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
+import { CLOSING, type ClaimedTurn, decodeClaimedTurn, STRUCTURED } from './turn-record.ts';
 import { outcomeArgs, type StepOutcome } from './turn-steps.ts';
 
-/** Suspends a turn, which stays first in the mailbox. `exhausted`: the step was suspended too often. */
 export const suspendTurnScript: ScriptDefinition<
   [lease: TurnLease, wait: WaitRequest],
   { readonly status: 'suspended' | 'exhausted' } | Lost
 > = {
   file: 'suspend-turn',
-  args: ([lease, wait]) => [
+  args: ([lease, wait]) => ({
     ...turnLeaseArgs(lease),
-    wait.for,
-    wait.step,
-    wait.waitMs,
-    TURN_LIMITS.maxSuspensions,
-    wait.suspendedIn ?? '',
-    wait.passId ?? '',
-    JSON.stringify(recordCalls(wait.calls)),
-    encodeWaitingCalls(wait.calls),
-    wait.maxMs ?? '',
-    wait.isHeld === true ? 1 : '',
-    ...wait.calls.flatMap(({ id, waitMs, hash = '' }) => [id, waitMs, hash]),
-  ],
+    kind: wait.for,
+    step: wait.step,
+    waitMs: wait.waitMs,
+    maxSuspensions: TURN_LIMITS.maxSuspensions,
+    span: wait.suspendedIn,
+    passId: wait.passId,
+    calls: JSON.stringify(recordCalls(wait.calls)),
+    eventCalls: encodeWaitingCalls(wait.calls),
+    maxMs: wait.maxMs,
+    isHeld: wait.isHeld,
+    rest: wait.calls.flatMap(({ id, waitMs, hash = '' }) => [id, waitMs, hash]),
+  }),
   decode: decodeStatus,
 };
 
 /**
- * Hands the turn back when its worker shuts down or cannot run it now. The claim then does not count as an attempt
- * (I9). The caller adds the queue job `wake`.
  * @param delayMs ms until the turn is due (default 0). With a delay, the caller adds no job, and the sweeper wakes the
  * turn
  */
@@ -45,7 +42,7 @@ export const releaseTurnScript: ScriptDefinition<
   { readonly status: 'released' } | Lost
 > = {
   file: 'release-turn',
-  args: ([lease, wake, delayMs = 0]) => [...turnLeaseArgs(lease), wake, delayMs],
+  args: ([lease, wake, delayMs = 0]) => ({ ...turnLeaseArgs(lease), wake, delayMs }),
   decode: decodeStatus,
 };
 
@@ -99,20 +96,20 @@ export const settleTurnScript: ScriptDefinition<
   SettleResult
 > = {
   file: 'settle-turn',
-  args: ([lease, settlement, wake]) => [
+  args: ([lease, settlement, wake]) => ({
     ...turnLeaseArgs(lease),
-    settlement.state,
+    state: settlement.state,
     ...(settlement.state === 'completed'
-      ? ['answerSeq', describeAnswer(settlement)]
-      : ['failure', JSON.stringify(settlement.failure)]),
-    wake ?? '',
-    TURN_LIMITS.turnRetentionMs,
-    TURN_LIMITS.leaseMs,
-    ...closingArgs(),
-    settlement.conversationTtl ?? '',
-    settlement.leaves === undefined ? '' : `${settlement.leaves.from} ${settlement.leaves.why}`,
-    ...(settlement.step === undefined ? [''] : outcomeArgs(settlement.step)),
-  ],
+      ? { field: 'answerSeq', value: describeAnswer(settlement) }
+      : { field: 'failure', value: JSON.stringify(settlement.failure) }),
+    wake,
+    retentionMs: TURN_LIMITS.turnRetentionMs,
+    leaseMs: TURN_LIMITS.leaseMs,
+    closing: CLOSING,
+    ttl: settlement.conversationTtl,
+    leaves: settlement.leaves && `${settlement.leaves.from} ${settlement.leaves.why}`,
+    ...(settlement.step === undefined ? { outcome: '', rest: [] } : outcomeArgs(settlement.step)),
+  }),
   decode: (reply, [{ conversation, owner }, , wake], keyspace) => {
     const answer = reply as SettleReply;
     if (answer.length === 1) return { status: answer[0] };

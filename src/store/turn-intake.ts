@@ -8,7 +8,7 @@ import { SCHEMAS } from './keys.ts';
 import { decodeMessage } from './log.ts';
 import { callStore } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
-import { closingArgs, encodeCaps } from './turn-record.ts';
+import { CLOSING, encodeCaps } from './turn-record.ts';
 
 type AcceptReply =
   | ['accepted' | 'known', TurnState, number]
@@ -57,25 +57,25 @@ export interface AcceptRequest {
 
 export const acceptTurnScript: ScriptDefinition<[request: AcceptRequest], Acknowledged<AcceptResult>> = {
   file: 'accept-turn',
-  args: ([request]) => [
-    request.turn,
-    request.agent,
-    request.payloadHash,
-    `${request.input.tokens} ${request.input.bytes}\n${JSON.stringify(request.input.message)}`,
-    request.wake,
-    request.delayMs ?? 0,
-    request.maxQueuedTurns,
-    SCHEMAS.current,
-    request.redriveOf ?? '',
-    request.traceParent ?? '',
-    request.context ?? '',
-    request.onBusy ?? 'enqueue',
-    TURN_LIMITS.turnRetentionMs,
-    ...closingArgs(),
-    encodeCaps(request.caps),
-    request.busyTurn ?? '',
-    request.metadata === undefined ? '' : JSON.stringify(request.metadata),
-  ],
+  args: ([request]) => ({
+    turn: request.turn,
+    agent: request.agent,
+    hash: request.payloadHash,
+    input: `${request.input.tokens} ${request.input.bytes}\n${JSON.stringify(request.input.message)}`,
+    wake: request.wake,
+    delayMs: request.delayMs ?? 0,
+    maxQueuedTurns: request.maxQueuedTurns,
+    schema: SCHEMAS.current,
+    original: request.redriveOf,
+    traceParent: request.traceParent,
+    context: request.context,
+    onBusy: request.onBusy ?? 'enqueue',
+    retentionMs: TURN_LIMITS.turnRetentionMs,
+    closing: CLOSING,
+    caps: encodeCaps(request.caps),
+    busyTurn: request.busyTurn,
+    metadata: request.metadata && JSON.stringify(request.metadata),
+  }),
   decode: (reply) => {
     const answer = reply as AcceptReply;
     switch (answer[0]) {
@@ -107,7 +107,7 @@ export const cancelTurnScript: ScriptDefinition<
   Acknowledged<CancelResult>
 > = {
   file: 'cancel-turn',
-  args: ([, turn, wake]) => [turn, wake, TURN_LIMITS.turnRetentionMs, ...closingArgs()],
+  args: ([, turn, wake]) => ({ turn, wake, retentionMs: TURN_LIMITS.turnRetentionMs, closing: CLOSING }),
   decode: (reply, [, , wake]) => {
     const answer = reply as ['canceled', number] | ['settled', TurnState] | ['not_found'];
     if (answer[0] === 'settled') return { status: 'settled', state: answer[1] };

@@ -213,10 +213,8 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
-/** Last arguments of scripts that close open calls: the error result as JSON, its tokens and its bytes. */
-export function closingArgs(): (string | number)[] {
-  return [JSON.stringify(CLOSING_RESULT.content), CLOSING_RESULT.tokens, CLOSING_RESULT.bytes];
-}
+/** Argument of scripts that close open calls: tokens and bytes of the error result, then its content as JSON. */
+export const CLOSING = `${CLOSING_RESULT.tokens} ${CLOSING_RESULT.bytes}\n${JSON.stringify(CLOSING_RESULT.content)}`;
 
 export const WAIT_FIELDS = [
   'waitFor',

@@ -11,16 +11,15 @@ import { decodeStepState, encodeFacts, encodeOpenCall, STEP_STATE_FIELDS } from 
 import type { Keyspace } from './keys.ts';
 import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
-import { type Argument, decodeStatus, type ScriptDefinition } from './script.ts';
+import { decodeStatus, type ScriptDefinition } from './script.ts';
 import { turnLeaseArgs } from './turn-claims.ts';
 
-/** Records that steps have started. Steps that are already recorded do not change. */
 export const startStepsScript: ScriptDefinition<
   [lease: TurnLease, keys: readonly string[]],
   { readonly status: 'recorded' } | Lost
 > = {
   file: 'start-steps',
-  args: ([lease, steps]) => [...turnLeaseArgs(lease), ...steps],
+  args: ([lease, steps]) => ({ ...turnLeaseArgs(lease), rest: steps }),
   decode: decodeStatus,
 };
 
@@ -52,12 +51,12 @@ export interface StepOutcome {
 
 export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: StepOutcome], StepResult> = {
   file: 'record-step',
-  args: ([lease, outcome]) => [
+  args: ([lease, outcome]) => ({
     ...turnLeaseArgs(lease),
-    TURN_LIMITS.leaseMs,
-    STEP_STATE_FIELDS.join(' '),
+    leaseMs: TURN_LIMITS.leaseMs,
+    fields: STEP_STATE_FIELDS.join(' '),
     ...outcomeArgs(outcome),
-  ],
+  }),
   decode: (reply, [{ conversation }], keyspace) => {
     const answer = reply as [Lost['status']] | ['recorded' | 'known', (string | null)[]];
     if (answer.length === 1) return { status: answer[0] };
@@ -66,10 +65,11 @@ export const recordStepScript: ScriptDefinition<[lease: TurnLease, outcome: Step
   },
 };
 
-/** Arguments for `lua/shared/outcome.lua`: the outcome as JSON, its full texts, its messages. */
-export function outcomeArgs(outcome: StepOutcome): Argument[] {
+/** Arguments for `lua/shared/outcome.lua`: the outcome as JSON, then its full texts and its messages. */
+export function outcomeArgs(outcome: StepOutcome) {
   const texts = [...(outcome.fullTexts ?? [])];
-  return [encodeOutcome(outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
+  const rest = [...texts.flat(), ...encodeMessages(outcome.messages)];
+  return { outcome: encodeOutcome(outcome, texts.length), rest };
 }
 
 function encodeOutcome(outcome: StepOutcome, texts: number): string {
@@ -101,12 +101,9 @@ const SYSTEM = 'system';
 
 export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
 
-/**
- * Stores the system prompt of a turn. If a prompt is already stored for the turn, that prompt stays and is returned.
- */
 export const keepSystemScript: ScriptDefinition<[lease: TurnLease, system: string], KeepSystemResult> = {
   file: 'keep-system',
-  args: ([lease, system]) => [...turnLeaseArgs(lease), system],
+  args: ([lease, system]) => ({ ...turnLeaseArgs(lease), system }),
   decode: (reply) => {
     const [status, system] = reply as ['kept', string] | [Lost['status']];
     return status === 'kept' ? { status, system: system ?? '' } : { status };

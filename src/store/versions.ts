@@ -69,17 +69,16 @@ export const replaceVersionScript: ScriptDefinition<
     checkNumber(replacement);
     const { operation, expectedVersion, expectedHead, version, backoff, keepsNewer, wakeTurn, keepVersions } =
       replacement;
-    return [
+    return {
       operation,
-      OPERATION_MS,
-      expectedVersion,
+      operationMs: OPERATION_MS,
+      expected: expectedVersion,
       expectedHead,
-      keepsNewer ? 1 : 0,
-      encodeBackoff(backoff),
-      wakeTurn,
-      ...shownTexts(version),
-      ...versionArgs(version, keepVersions),
-    ];
+      keepsNewer,
+      backoff: encodeBackoff(backoff),
+      wake: wakeTurn,
+      rest: [...shownTexts(version), ...versionArgs(version, keepVersions)],
+    };
   },
   decode: (reply) => {
     const answer = reply as ReplaceReply;
@@ -97,10 +96,8 @@ export const replaceVersionScript: ScriptDefinition<
   },
 };
 
-/** Restarts the idle TTL, so that a conversation is not erased during a long read. Does nothing without an idle TTL. */
 const startIdleTtlScript: ScriptDefinition<[conversation: ConversationRef], void> = {
   file: 'start-idle-ttl',
-  args: () => [],
   decode: () => undefined,
 };
 

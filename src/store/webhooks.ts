@@ -65,8 +65,8 @@ export interface WebhookStatus {
 
 const listWebhooksScript: ScriptDefinition<[], WebhookStatus[]> = {
   file: 'list-webhooks',
-  keys: (_, keyspace) => [keyspace.webhooks()],
-  args: (_, keyspace) => [keyspace.webhookHealth('')],
+  keys: (_, keyspace) => ({ webhooks: keyspace.webhooks() }),
+  args: (_, keyspace) => ({ healthPrefix: keyspace.webhookHealth('') }),
   decode: (reply, _, keyspace) =>
     (reply as [id: string, json: string, health: string[]][]).map(([id, json, health]) => ({
       webhook: readRecordJson({ key: keyspace.webhooks(), field: id }, json, storedWebhookSchema),
@@ -89,8 +89,8 @@ function decodeHealth(fields: RecordFields): WebhookStatus['health'] {
  */
 const recordFailureScript: ScriptDefinition<[id: string, why: string, isFinal: boolean], boolean> = {
   file: 'record-webhook-failure',
-  keys: ([id], keyspace) => [keyspace.webhooks(), keyspace.webhookHealth(id)],
-  args: ([id, why, isFinal]) => [id, why, isFinal ? 0 : WEBHOOK_LIMITS.deadAfterMs],
+  keys: ([id], keyspace) => ({ webhooks: keyspace.webhooks(), health: keyspace.webhookHealth(id) }),
+  args: ([id, why, isFinal]) => ({ id, why, deadAfterMs: isFinal ? 0 : WEBHOOK_LIMITS.deadAfterMs }),
   decode: (reply) => reply === 1,
 };
 
@@ -111,10 +111,15 @@ export interface Delivery {
   readonly claim: string;
 }
 
+const outboxKeys = (shard: number, keyspace: Keyspace) => ({
+  outbox: keyspace.outbox(shard),
+  positions: keyspace.outboxPositions(shard),
+});
+
 const claimDeliveriesScript: ScriptDefinition<[shard: number, limit: number], Delivery[]> = {
   file: 'claim-deliveries',
-  keys: ([shard], keyspace) => [keyspace.outbox(shard), keyspace.outboxPositions(shard)],
-  args: ([shard, limit], keyspace) => [keyspace.shardPrefix(shard), limit, WEBHOOK_LIMITS.claimMs],
+  keys: ([shard], keyspace) => outboxKeys(shard, keyspace),
+  args: ([shard, limit], keyspace) => ({ shard: keyspace.shardPrefix(shard), limit, claimMs: WEBHOOK_LIMITS.claimMs }),
   decode: (reply, [shard]) => (reply as DeliveryReply[]).map((row) => decodeDelivery(row, shard)),
 };
 
@@ -143,12 +148,16 @@ function toEvent([id, fields]: EventReply): ConversationEvent {
  */
 const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | undefined> = {
   file: 'advance-delivery',
-  keys: ([{ shard, conversation }], keyspace) => [
-    keyspace.outbox(shard),
-    keyspace.outboxPositions(shard),
-    keyspace.key(conversation, 'ev'),
-  ],
-  args: ([delivery]) => [nameOf(delivery), delivery.claim, delivery.event?.id ?? delivery.next, WEBHOOK_LIMITS.claimMs],
+  keys: ([{ shard, conversation }], keyspace) => ({
+    ...outboxKeys(shard, keyspace),
+    events: keyspace.key(conversation, 'ev'),
+  }),
+  args: ([delivery]) => ({
+    name: nameOf(delivery),
+    claim: delivery.claim,
+    sentId: delivery.event?.id ?? delivery.next,
+    claimMs: WEBHOOK_LIMITS.claimMs,
+  }),
   decode: (reply, [delivery]) => {
     const [claim, following] = reply as [claim?: string, following?: EventReply];
     if (claim === undefined || following === undefined) return undefined;
@@ -159,10 +168,10 @@ const advanceDeliveryScript: ScriptDefinition<[delivery: Delivery], Delivery | u
 
 const postponeDeliveryScript: ScriptDefinition<[delivery: Delivery, attempts: number, delayMs: number], void> = {
   file: 'postpone-delivery',
-  keys: ([{ shard }], keyspace) => [keyspace.outbox(shard), keyspace.outboxPositions(shard)],
+  keys: ([{ shard }], keyspace) => outboxKeys(shard, keyspace),
   args: ([delivery, attempts, delayMs]) => {
     const next = delivery.event?.id ?? delivery.next;
-    return [nameOf(delivery), delivery.claim, `${next} ${attempts}`, delayMs];
+    return { name: nameOf(delivery), claim: delivery.claim, position: `${next} ${attempts}`, delayMs };
   },
   decode: () => undefined,
 };

@@ -1,5 +1,7 @@
 import { type GateEntry, type GateReport, type GateStore, openGateStore } from '../../src/store/gates.ts';
-import { readLua, Script, type ScriptDefinition } from '../../src/store/script.ts';
+import type { Keyspace } from '../../src/store/keys.ts';
+import { loadLua } from '../../src/store/lua-file.ts';
+import { type Argument, Script, type ScriptDefinition } from '../../src/store/script.ts';
 import { RefusalCredit } from '../../src/workers/gates.ts';
 import type { SuiteRedis } from './open-redis.ts';
 
@@ -12,7 +14,7 @@ export class GateWorld {
 
   constructor({ redis, keyspace }: Pick<SuiteRedis, 'redis' | 'keyspace'>) {
     this.store = openGateStore(redis, keyspace, (definition) => {
-      const script = new Script(this.#timed(definition), keyspace, readTimed(`${definition.file}.lua`));
+      const script = new TimedScript(definition, keyspace, this);
       return (...input) => script.run(redis, input);
     });
   }
@@ -24,26 +26,23 @@ export class GateWorld {
   leave(gate: string, waiter: string, outcome: GateReport['outcome'], report: Partial<GateReport> = {}) {
     return this.store.leaveGate({ gate, waiter, outcome, callMs: 0, ...report });
   }
-
-  /** Adds the time to the arguments. */
-  #timed<Input extends readonly unknown[], Reply>(
-    definition: ScriptDefinition<Input, Reply>,
-  ): ScriptDefinition<Input, Reply> {
-    return {
-      ...definition,
-      args: (input, keyspace) => [
-        ...definition.args(input, keyspace),
-        Math.floor(this.now / 1_000),
-        (this.now % 1_000) * 1_000,
-      ],
-    };
-  }
 }
 
-function readTimed(path: string): string {
-  const lua = readLua(path);
-  if (!lua.includes(CLOCK)) throw new Error(`${path} does not read the clock as ${CLOCK}`);
-  return lua.replace(CLOCK, '{ ARGV[#ARGV - 1], ARGV[#ARGV] }');
+/** A script that reads the time from its last two arguments. */
+class TimedScript<Input extends readonly unknown[], Reply> extends Script<Input, Reply> {
+  readonly #world: GateWorld;
+
+  constructor(definition: ScriptDefinition<Input, Reply>, keyspace: Keyspace, world: GateWorld) {
+    const file = loadLua(definition.file);
+    if (!file.text.includes(CLOCK)) throw new Error(`${definition.file}.lua does not read the clock as ${CLOCK}`);
+    super(definition, keyspace, { ...file, text: file.text.replace(CLOCK, '{ ARGV[#ARGV - 1], ARGV[#ARGV] }') });
+    this.#world = world;
+  }
+
+  override encode(input: Input): Argument[] {
+    const { now } = this.#world;
+    return [...super.encode(input), Math.floor(now / 1_000), (now % 1_000) * 1_000];
+  }
 }
 
 /** How a provider treats a call that begins now. */

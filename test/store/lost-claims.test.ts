@@ -8,7 +8,7 @@ const completed = { state: 'completed', answerSeq: 1 } as const;
 
 /** Removes the keys of a conversation as a loss of data does, without the mark of an erase. */
 async function lose(conversation: ConversationRef): Promise<void> {
-  await redis.unlink(...keyspace.conversation(conversation).slice(0, 8));
+  await redis.unlink(...Object.values(keyspace.conversation(conversation)).slice(0, 8));
 }
 
 test('the owner of a turn whose conversation Redis has lost gets the reply unclaimed', async () => {

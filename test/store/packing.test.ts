@@ -255,7 +255,7 @@ async function packDuring(
   change: () => Promise<void>,
   file = 'pack-log',
 ): Promise<PackedLog> {
-  const { sha } = new Script({ file, args: () => [], decode: () => undefined }, keyspace);
+  const { sha } = new Script({ file, decode: () => undefined }, keyspace);
   const call = redis.call.bind(redis) as (command: string, args: Argument[]) => Promise<unknown>;
   const spied = vi.spyOn(redis, 'call') as unknown as MockInstance<typeof call>;
   spied.mockImplementation(async (command, args) => {

@@ -7,18 +7,19 @@ test('the search of a sweep for a key of the wrong Redis type skips keys that an
   const redis = new Redis(inject('redisUrl'));
   const keyspace = new Keyspace(4);
   const conversation = { tenant: 'set-aside', id: 'search' };
-  const keys = keyspace.conversation(conversation);
+  const keys = Object.values(keyspace.conversation(conversation));
+  const index = keyspace.key(conversation, 'ix');
   const wrong = keyspace.summary(conversation, 'a');
   const names = Array.from({ length: 20 }, (_, number) => `${wrong}:bad:${number}`);
   try {
     for (const name of [...names, wrong]) await redis.rpush(name, 'x');
     const suffixes = ['', ...names.map((_, number) => `:bad:${number}`)];
-    await redis.hset(keys[6] as string, Object.fromEntries(suffixes.map((suffix) => [`sum:a${suffix}`, ''])));
+    await redis.hset(index, Object.fromEntries(suffixes.map((suffix) => [`sum:a${suffix}`, ''])));
     expect(await findKeyOfOtherType(redis, keys)).toBe(wrong);
     await redis.unlink(wrong);
     expect(await findKeyOfOtherType(redis, keys)).toBeUndefined();
   } finally {
-    await redis.unlink(...names, wrong, keys[6] as string);
+    await redis.unlink(...names, wrong, index);
     redis.disconnect();
   }
 });

@@ -88,7 +88,7 @@ describe('lifetimes of Redis keys', () => {
     const conversation = newConversation();
     const request = appendOf(conversation, 0, 1);
     await store.append(request);
-    expect(await readTtl(`${keyspace.conversation(conversation).at(-1)}${request.operation}`)).toBe(DAY_MS);
+    expect(await readTtl(`${keyspace.conversation(conversation).operationPrefix}${request.operation}`)).toBe(DAY_MS);
     await store.erase(conversation);
     expect(await readTtl(keyspace.key(conversation, 'gone'))).toBe(DAY_MS);
   });

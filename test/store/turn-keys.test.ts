@@ -169,8 +169,8 @@ describe('Redis keys of turns', () => {
 
   test('the store sends the text of a script again if the server does not know the script', async () => {
     const lua = `return '${randomUUID()}'`;
-    const definition = { file: 'unread', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
-    const unknown = new Script<[], unknown>(definition, keyspace, lua);
+    const definition = { file: 'unread', keys: () => ({}), decode: (reply: unknown) => reply };
+    const unknown = new Script<[], unknown>(definition, keyspace, { text: lua, keys: [], args: [] });
     expect(await redis.script('EXISTS', unknown.sha)).toEqual([0]);
     expect(`return '${String(await unknown.run(redis, []))}'`).toBe(lua);
     expect(await redis.script('EXISTS', unknown.sha)).toEqual([1]);

@@ -1,22 +1,16 @@
 -- Accepts a turn into the mailbox, or as scheduled if it has a delay (I1, I2). For a known turn id, the reply has only
 -- the state of that turn. If the mailbox is not empty, `onBusy` decides what happens.
--- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns,
--- schema, failed turn that this one repeats or '', trace span of the caller or '', context (JSON) or '', onBusy,
--- retentionMs, result for open tool calls (content as JSON, tokens, bytes), caps (`deadlineMs maxTurnTokens`) or '',
--- turn that onBusy is meant for or '', metadata (JSON) or ''
+-- `input` and `closing`, the result for open tool calls, have a line with tokens and bytes before the JSON. `original`:
+-- the failed turn that this turn repeats. `busyTurn`: the turn for which `onBusy` is meant, '' for any.
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
 -- {'forking', 1 if abandoned} | {'full'|'busy', queued} | {'not_failed', state of the turn to repeat or ''}
--- @include key-names
--- @include validate
--- @include ready
+-- @args turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, traceParent, context, onBusy,
+--   retentionMs, closing, caps, busyTurn, metadata
 -- @include wake
 -- @include create
 -- @include index
-local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, trace_parent, context =
-  unpack(ARGV, 1, 11)
-local on_busy, retentionMs, closing = ARGV[12], ARGV[13], { ARGV[14], ARGV[15], ARGV[16] }
 local sizes = check_keys('LLEN', mb, 'HLEN', txt, 'HLEN', ix, 'ZCARD', ready)
-local key = turn_prefix .. turn
+local key = turnPrefix .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
 if known_hash then
@@ -28,31 +22,25 @@ end
 local refusal, known_agent = find_refusal(is_gone, agent)
 if refusal then return refusal end
 if original ~= '' then
-  local original_state = not is_gone and redis.call('HGET', turn_prefix .. original, 'state') or ''
+  local original_state = not is_gone and redis.call('HGET', turnPrefix .. original, 'state') or ''
   if original_state ~= 'failed' then return { 'not_failed', original_state } end
 end
 local is_due = tonumber(delayMs) <= 0
 local queued = is_gone and 0 or sizes[mb]
-if is_due and queued > 0 and on_busy == 'reject' then return { 'busy', queued } end
+if is_due and queued > 0 and onBusy == 'reject' then return { 'busy', queued } end
 local left, enter = queued, push_turn
-if is_due and queued > 0 and (on_busy == 'steer' or on_busy == 'interrupt' or on_busy == 'rollback') then
-  -- @include conversation
-  -- @include events
-  -- @include append
-  -- @include settle
-  -- @include take-head
-  -- @include leave
+if is_due and queued > 0 and (onBusy == 'steer' or onBusy == 'interrupt' or onBusy == 'rollback') then
   -- @include busy
   read_conversation()
-  if ARGV[18] ~= '' and not ends_with_head(ARGV[18]) then on_busy = 'enqueue' end
-  if on_busy == 'steer' then
+  if busyTurn ~= '' and not ends_with_head(busyTurn) then onBusy = 'enqueue' end
+  if onBusy == 'steer' then
     local pivot = find_place()
     enter = function() return steer_head(turn, pivot) end
-  elseif on_busy ~= 'enqueue' then
+  elseif onBusy ~= 'enqueue' then
     check_input(head_turn)
     check_settlement('canceled')
     left = queued - 1 - #steered_turns
-    enter = function() return replace_head(turn, wake, on_busy == 'rollback', retentionMs, closing) end
+    enter = function() return replace_head(turn, wake, onBusy == 'rollback', retentionMs, closing) end
   end
 end
 if is_due and left >= tonumber(maxQueuedTurns) then return { 'full', queued } end
@@ -63,16 +51,16 @@ if not known_agent then create_conversation(is_gone, schema, agent) end
 redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
-if ARGV[17] ~= '' then redis.call('HSET', key, 'caps', ARGV[17]) end
-if ARGV[19] ~= '' then redis.call('HSET', key, 'metadata', ARGV[19]) end
-if trace_parent ~= '' then redis.call('HSET', key, 'trace', trace_parent) end
+for field, value in pairs({ caps = caps, metadata = metadata, trace = traceParent }) do
+  if value ~= '' then redis.call('HSET', key, field, value) end
+end
 if context ~= '' then
   redis.call('HSET', key, 'hasContext', 1)
   redis.call('HSET', txt, 'c:' .. turn, context)
 end
 if original ~= '' then
   redis.call('HSET', key, 'redriveOf', original)
-  redis.call('HSET', turn_prefix .. original, 'redrivenAs', turn)
+  redis.call('HSET', turnPrefix .. original, 'redrivenAs', turn)
 end
 index_key('t:' .. turn)
 if is_due then return { 'accepted', 'queued', enter(turn, wake) } end

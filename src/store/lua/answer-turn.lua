@@ -1,19 +1,18 @@
 -- Accepts all results and approvals that a service sends for calls of a waiting turn, or none. The first answer to a
 -- call counts, and changes only the call that it names (I21).
--- ARGV: turn, wake, id of the request that brings the answers or ''; then for each answer: call id, kind of wait, JSON,
--- the result to log if the answer is never used (`tokens bytes`, then its JSON on the next line, or nothing if the
--- answer itself is that JSON), verdict, the hash of the call or '', and who answers or ''
+-- `request`: id of the request that brings the answers. Seven arguments per answer follow, as the loop below names
+-- them. `unused` is the result to log if the answer is never used: `tokens bytes`, then its JSON on the next line, or
+-- nothing if the answer itself is that JSON.
 -- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting'|'other_call'|'unnamed_call', call} |
 -- {'other_kind', call, kind of the wait} | {'decided', call, time, verdict, who answered} |
 -- {'still_waiting'|'not_found'|'gone'}
+-- @args turn, wake, request, ...
 -- @include keys
--- @include ready
 -- @include wake
 -- @include waits
 -- @include answers
 -- @include shard-lists
-local turn, wake = ARGV[1], ARGV[2]
-local key = turn_prefix .. turn
+local key = turnPrefix .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local state, kind, is_over, calls, hash_lines, decided = unpack(redis.call('HMGET', key, 'state', 'waitFor',
   'waitFulfilled', 'waitCalls', 'waitHashes', 'decisions'))
@@ -35,21 +34,21 @@ for call, deadline in pairs(select(2, read_waits(is_open and calls or ''))) do
 end
 
 local taken, is_repeated = {}, true
-for at = 4, #ARGV, 7 do
-  local answer = { call = ARGV[at], kind = ARGV[at + 1], json = ARGV[at + 2], unused = ARGV[at + 3], verdict = ARGV[at + 4],
-    hash = ARGV[at + 5], by = ARGV[at + 6] }
-  local decision, is_awaited = decisions[answer.call], deadlines[answer.call]
-  local has_answer = redis.call('HEXISTS', key, 'a:' .. answer.call) == 1
-  if not is_awaited and not has_answer then return { 'not_waiting', answer.call } end
-  answer.own = decision and decision.hash or hashes[answer.call]
+for at = rest, #ARGV, 7 do
+  local call, answer_kind, json, unused, verdict, hash, by = unpack(ARGV, at, at + 6)
+  local answer = { call = call, kind = answer_kind, json = json, unused = unused, verdict = verdict, hash = hash, by = by }
+  local decision, is_awaited = decisions[call], deadlines[call]
+  local has_answer = redis.call('HEXISTS', key, 'a:' .. call) == 1
+  if not is_awaited and not has_answer then return { 'not_waiting', call } end
+  answer.own = decision and decision.hash or hashes[call]
   -- The conversation was created again, so an id alone may mean a call of the erased conversation.
-  if is_recreated and answer.hash == '' and is_awaited and answer.own then return { 'unnamed_call', answer.call } end
+  if is_recreated and hash == '' and is_awaited and answer.own then return { 'unnamed_call', call } end
   local refusal = refuse_answer(answer, is_awaited and kind, answer.own, decision)
   if refusal then return refusal end
   is_repeated = is_repeated and not is_awaited
   if not has_answer then taken[#taken + 1] = answer end
 end
-keep_request(key, ARGV[3])
+keep_request(key, request)
 -- In a repeated request, the turn has already used all of these answers.
 if is_repeated then return { 'answered', 0 } end
 for _, answer in ipairs(taken) do

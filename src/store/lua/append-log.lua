@@ -1,21 +1,16 @@
 -- Appends messages to the log without a turn, for a caller with its own model loop. The append is refused while turns
 -- are queued or run, or if the log has grown since the caller read it.
--- ARGV: operation, agent, schema, last seq that the caller knows, operationMs, id and wake of the pass for the first
--- messages of a log or ''; then counted lists: opened calls, ids of answered calls, messages
+-- `expected`: the last seq that the caller knows. `passId` and `passWake` name the pass for the first messages of a
+-- log. Counted lists follow: opened calls, ids of answered calls, messages.
 -- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} |
 -- {'conflict', head} | {'other_payload'}
+-- @args operation, agent, schema, expected, operationMs, passId, passWake, ...
 -- @include keys
--- @include ready
 -- @include create
 -- @include idle-ttl
 -- @include args
--- @include conversation
--- @include append
 -- @include open-calls
--- @include index
 -- @include operations
-local operation, agent, schema, expected, operationMs = take(), take(), take(), tonumber(take()), take()
-local passId, pass_wake = take(), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
 -- Keys that an erase has left are ignored, because the conversation is created again.
@@ -31,15 +26,15 @@ if not is_gone then
   if redis.call('LLEN', mb) > 0 then return { 'busy' } end
   head = tonumber(redis.call('HGET', c, 'head') or 0)
 end
-if head ~= expected then return { 'conflict', head } end
+if head ~= tonumber(expected) then return { 'conflict', head } end
 create_conversation(is_gone, schema, agent)
 read_conversation()
 move_calls(take_list(), take_list())
-append_messages(ARGV, position + 1, '-')
+append_messages(ARGV, rest, '-')
 save_conversation()
 if head == 0 and passId ~= '' and redis.call('EXISTS', pass) == 0 then
   -- @include open-passes
-  create_pass(passId, pass_wake, 'reasons', '')
+  create_pass(passId, passWake, 'reasons', '')
 end
 local to = conversation.head
 keep_answer(operation, string.format('%d %d', head + 1, to), operationMs, '')

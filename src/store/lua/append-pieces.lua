@@ -1,17 +1,17 @@
 -- Adds pieces of a model call to the stream of a turn, if the stream exists and the caller owns the turn (I4). Beyond
 -- the limit of bytes, the older half of the stream is removed.
--- KEYS: c, mb, hash of the turn, its stream (see key-names.lua)
--- ARGV: turn, owner, epoch, most batches, most bytes, bytes of the pieces, then the fields of the batch
+-- `bytes`: size of the pieces. The fields of the batch follow.
 -- Reply: 'appended' | 'not_followed' | 'fenced'
-local c, mb, turn, stream = unpack(KEYS)
-local owner, epoch = unpack(redis.call('HMGET', c, 'owner', 'epoch'))
-if owner ~= ARGV[2] or epoch ~= ARGV[3] or redis.call('LINDEX', mb, 0) ~= ARGV[1] then return 'fenced' end
-if not redis.call('XADD', stream, 'NOMKSTREAM', 'MAXLEN', '~', ARGV[4], '*', unpack(ARGV, 7)) then
+-- @keys c, mb, turnKey, stream
+-- @args turn, owner, epoch, maxBatches, maxBytes, bytes, ...
+local present_owner, present_epoch = unpack(redis.call('HMGET', c, 'owner', 'epoch'))
+if present_owner ~= owner or present_epoch ~= epoch or redis.call('LINDEX', mb, 0) ~= turn then return 'fenced' end
+if not redis.call('XADD', stream, 'NOMKSTREAM', 'MAXLEN', '~', maxBatches, '*', unpack(ARGV, rest)) then
   return 'not_followed'
 end
-if redis.call('HINCRBY', turn, 'streamed', ARGV[6]) > tonumber(ARGV[5]) then
+if redis.call('HINCRBY', turnKey, 'streamed', bytes) > tonumber(maxBytes) then
   redis.call('XTRIM', stream, 'MAXLEN', math.floor(redis.call('XLEN', stream) / 2))
-  redis.call('HSET', turn, 'streamed', math.floor(redis.call('HGET', turn, 'streamed') / 2))
+  redis.call('HSET', turnKey, 'streamed', math.floor(redis.call('HGET', turnKey, 'streamed') / 2))
 end
 redis.call('PUBLISH', stream, '')
 return 'appended'

@@ -1,16 +1,15 @@
 -- Creates the conversation into which a fork copies its source. This conversation accepts no other write until the copy
 -- is complete. Another operation may replace an abandoned fork, whose keys are then removed.
--- ARGV: operation, schema, agent, agent while the fork is copied, plan (version, last seq, tenant and id of the
--- source), leaseMs, idle TTL of the source in ms or ''
+-- `plan`: version and last seq to copy, tenant and id of the source. `forkAgent`: stands for the agent until the copy
+-- is complete. `ttl`: idle TTL of the source in ms.
 -- Reply: {'copying'|'done', last seq of the copy, plan that the first call stored} | {'exists'} | {'forking', 0} |
 -- {'other_payload'}
+-- @args operation, schema, agent, forkAgent, plan, leaseMs, ttl
 -- @include keys
--- @include ready
 -- @include create
 -- @include idle-ttl
 -- @include fork
 -- @include operations
-local operation, schema, agent, fork_agent, plan, leaseMs, ttl = unpack(ARGV)
 local is_gone = redis.call('EXISTS', gone) == 1
 local known, forking, forked, head, fork_until =
   unpack(is_gone and {} or redis.call('HMGET', c, 'schema', 'forking', 'forked', 'head', 'forkUntil'))
@@ -26,7 +25,7 @@ if known then
   local refusal = forking_reply(fork_until)
   if refusal[2] == 0 then return refusal end
 end
-create_conversation(is_gone or known, schema, fork_agent)
+create_conversation(is_gone or known, schema, forkAgent)
 -- A fork may have no key to list. An index without any name would count as lost, so this name stands for none.
 redis.call('HSET', ix, 'fork:1', '')
 put(record, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- Adds a worker to the running workers. Runs on a full Redis, because living workers would otherwise be reported as
 -- lost.
--- KEYS: workers, the worker's key, missing agents. ARGV: worker, its roles, start and agents, id of the connection or
--- '', time to live in ms
+-- `details`: roles, start and agents, separated by '|'. `connection`: id of the worker's connection. `missing`: agents
+-- that no worker has.
 -- Reply: 1
-local workers, key, missing = unpack(KEYS)
-local worker, details, connection, ttlMs = unpack(ARGV)
+-- @keys workers, key, missing
+-- @args worker, details, connection, ttlMs
 redis.call('HSET', workers, worker, details)
 local roles, agents = string.match(details, '^([^|]*)|[^|]*|?(.*)$')
 for role in string.gmatch(roles, '[^,]+') do

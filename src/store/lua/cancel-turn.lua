@@ -1,17 +1,11 @@
 -- Cancels an unsettled turn. The text that readers of the turn have seen is appended to the log. Turns that steer the
 -- canceled turn end together with it.
--- ARGV: turn, wake, retentionMs, result for open tool calls (content as JSON, tokens, bytes)
 -- Reply: {'canceled', 1 if the wake is to be added} | {'settled', state} | {'not_found'}
+-- @args turn, wake, retentionMs, closing
 -- @include keys
--- @include conversation
--- @include ready
--- @include wake
--- @include events
--- @include append
 -- @include open-calls
 -- @include settle
-local turn, wake = ARGV[1], ARGV[2]
-local state, input_seq, canceled_by = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'canceledBy'))
+local state, input_seq, canceled_by = unpack(redis.call('HMGET', turnPrefix .. turn, 'state', 'inputSeq', 'canceledBy'))
 if not state or redis.call('EXISTS', gone) == 1 then return { 'not_found' } end
 read_conversation()
 if SETTLED[state] then
@@ -23,15 +17,15 @@ end
 local is_head = ends_with_head(turn)
 if is_head and input_seq then
   -- @include stopped
-  close_open_calls(head_turn, { ARGV[4], ARGV[5], ARGV[6] })
+  close_open_calls(head_turn, closing)
   keep_streamed_text(head_turn)
 end
 if is_head then
-  settle_head('canceled', ARGV[3], 'canceledBy', wake)
+  settle_head('canceled', retentionMs, 'canceledBy', wake)
   save_conversation('epoch', raise_epoch())
   return { 'canceled', pop_head(wake) }
 end
-settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
+settle_turn(turn, 'canceled', retentionMs, 'canceledBy', wake)
 save_conversation()
 redis.call('LREM', mb, 1, turn)
 unschedule(scheduled_member(turn))

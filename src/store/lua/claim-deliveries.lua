@@ -1,21 +1,21 @@
 -- Claims the deliveries of a shard that are due, oldest first, and reads the first unsent event of each.
--- KEYS: outbox, positions. ARGV: prefix of the shard's keys, limit, ms of a claim
 -- Reply: {{name, position, agent or '', claim, event if there is one}…}
+-- @keys outbox, positions
+-- @args shard, limit, claimMs
 -- @include clock
-local shard, limit, claim_ms = unpack(ARGV)
 local rows = {}
-local claim = string.format('%.0f', now + claim_ms)
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, limit)) do
-  local position = redis.call('HGET', KEYS[2], name)
+local claim = string.format('%.0f', now + claimMs)
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', outbox, '-inf', now, 'LIMIT', 0, limit)) do
+  local position = redis.call('HGET', positions, name)
   local tenant, id = string.match(name, '^[^|]+|([^|]+)|(.+)$')
   if position and id then
     local agent = redis.call('HGET', shard .. tenant .. ':c:' .. id, 'agent')
-    local next = string.match(position, '^%S+')
-    local event = redis.call('XRANGE', shard .. tenant .. ':ev:' .. id, next, '+', 'COUNT', 1)[1]
-    redis.call('ZADD', KEYS[1], claim, name)
+    local unsent = string.match(position, '^%S+')
+    local event = redis.call('XRANGE', shard .. tenant .. ':ev:' .. id, unsent, '+', 'COUNT', 1)[1]
+    redis.call('ZADD', outbox, claim, name)
     rows[#rows + 1] = { name, position, agent or '', claim, event }
   else
-    redis.call('ZREM', KEYS[1], name)
+    redis.call('ZREM', outbox, name)
   end
 end
 return rows

@@ -1,17 +1,12 @@
 -- Gives the pass in progress to a worker. After too many claims without plan or end, the script ends the pass as
 -- failed.
--- ARGV: owner, job, wake of a turn that waits for the pass, leaseMs, maxAttempts
+-- `job`: the queue job of the caller. `wake`: for a turn that waits for the pass.
 -- Reply: {'gone'} | {'empty'} | {'leased', untilMs} | {'failed', passId, 1 if the wake is to be added} | {'claimed',
 -- the pass's fields, the conversation's fields}
+-- @args owner, job, wake, leaseMs, maxAttempts
 -- @include keys
--- @include ready
--- @include wake
--- @include events
--- @include index
--- @include review
 -- @include pass-owner
 -- @include pass-end
-local owner, job, wake, leaseMs, maxAttempts = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last, last_wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
 -- An earlier attempt of this claim has already ended the pass.

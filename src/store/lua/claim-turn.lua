@@ -1,28 +1,19 @@
 -- Gives the first turn of the mailbox to a worker, under a new epoch that fences former owners. If its workers keep
 -- dying without an outcome, and the last process ran only this turn, the turn is settled as failed (poison, I10).
--- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, result for open tool calls
--- (content as JSON, tokens, bytes), the most messages and bytes of a context in the reply, agents of the worker between
--- spaces or '' for any
+-- `poison`: failure of a poison turn (JSON). `maxMessages` and `maxBytes` limit the context in the reply. `agents`:
+-- those of the worker between spaces, '' for any.
 -- Reply: {'gone'} | {'empty'} | {'leased'|'waiting', untilMs} | {'unserved', agent} | {'poison', turn, 1 if the wake is
 -- to be added} | {'claimed', turn, its fields, the conversation's fields, the user message while it is the last entry
 -- of the log, the log before this message or nil}
--- @include key-names
--- @include validate
--- @include conversation
--- @include ready
--- @include wake
--- @include events
--- @include append
+-- @args owner, wake, leaseMs, maxAttempts, poison, retentionMs, closing, maxMessages, maxBytes, agents
 -- @include settle
 -- @include take-head
-local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
-local closing, most_messages, most_bytes = { ARGV[7], ARGV[8], ARGV[9] }, tonumber(ARGV[10]), tonumber(ARGV[11])
 read_conversation(true)
 -- Returns the messages up to seq `last`. nil if they are not the whole context, or too large.
 local function short_log(last)
-  if (value_of(record, 'version') or '0') ~= '0' or last > most_messages then return nil end
-  local before = conversation.before_input
-  if before and before[6] > most_bytes then return nil end
+  if (value_of(record, 'version') or '0') ~= '0' or last > tonumber(maxMessages) then return nil end
+  local before, most_bytes = conversation.before_input, tonumber(maxBytes)
+  if before and before.bytes > most_bytes then return nil end
   local messages, bytes, seqs = {}, 0, {}
   if last == 0 then return messages end
   for seq = 1, last do seqs[seq] = seq end
@@ -50,7 +41,7 @@ if tonumber(former or 0) > now then
   return { 'leased', former }
 end
 local agent = value_of(record, 'agent') or ''
-if ARGV[12] ~= '' and not string.find(ARGV[12], ' ' .. agent .. ' ', 1, true) then return { 'unserved', agent } end
+if agents ~= '' and not string.find(agents, ' ' .. agent .. ' ', 1, true) then return { 'unserved', agent } end
 local turn = read_turn(head_turn)
 local state = value_of(turn, 'state')
 -- The field `putOff` exists if a worker gave the turn back with a delay.
@@ -70,12 +61,12 @@ if alone and attempts >= most_attempts then
   return { 'poison', head_turn, pop_head(wake) }
 end
 check_input(head_turn)
-local end_wait
+local end_listing
 if state == 'waiting' then
   -- @include shard-lists
   check_keys('ZCARD', waiting)
-  end_wait = forget_waiting
+  end_listing = forget_waiting
 end
 local lease = start_lease(leaseMs)
-if end_wait then end_wait(head_turn) end
+if end_listing then end_listing(head_turn) end
 return claimed(take_head(head_turn, owner, lease, math.min(attempts + 1, most_attempts), closing))

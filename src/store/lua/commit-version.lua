@@ -1,18 +1,12 @@
 -- Makes a new context version the live one, and ends the compaction pass that made it.
--- ARGV: as end-pass; live version that the caller knows; counted pairs of texts (field, text); then as put_version
+-- `expected`: the live version that the caller knows. `seen`, `ttl`: as in end-pass. Counted pairs of field and text
+-- follow, then as put_version.
 -- Reply: as end-pass | {'version_changed', live version}
+-- @args passId, owner, outcome, backoff, wake, seen, ttl, expected, ...
 -- @include keys
--- @include ready
--- @include wake
--- @include events
--- @include index
--- @include review
 -- @include pass-owner
 -- @include pass-end
--- @include args
 -- @include put-version
-local passId, owner, outcome, backoff, wake = take(), take(), take(), take(), take()
-local seen, ttl, expected = take(), take(), take()
 local loss = find_pass_loss(passId, owner)
 if loss == 'gone' then return { loss } end
 local ended = find_end(passId)

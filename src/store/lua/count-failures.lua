@@ -1,10 +1,11 @@
 -- Counts the turns of a shard that failed, for each of the last minutes. Writes nothing. A set of the wrong type counts
 -- as empty.
--- KEYS: failed. ARGV: time in the last minute in ms, number of minutes
+-- `at`: a time in the last minute, in ms.
 -- Reply: counts, oldest minute first. Empty if no turn failed in these minutes.
-local failed, minutes = KEYS[1], tonumber(ARGV[2])
+-- @keys failed
+-- @args at, minutes
 local MINUTE_MS = 60000
-local last = math.floor(tonumber(ARGV[1]) / MINUTE_MS)
+local last = math.floor(tonumber(at) / MINUTE_MS)
 
 local function count(from, to)
   local found = redis.pcall('ZCOUNT', failed, string.format('%.0f', from * MINUTE_MS), '(' .. string.format('%.0f', to * MINUTE_MS))

@@ -1,11 +1,12 @@
 -- Stores a new access key, and lists it. An access key that exists already stays unchanged.
--- KEYS: key, all keys. ARGV: id, tenant, name, scopes, hash of the secret, ms until the key expires or ''
+-- `keys`: the list of all access keys. `hash`: of the secret.
 -- Reply: {now, {field, value…}} of the key
+-- @keys key, keys
+-- @args id, tenant, name, scopes, hash, expiresInMs
 -- @include clock
-local id, tenant, name, scopes, hash, expires_in = unpack(ARGV)
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  redis.call('HSET', KEYS[1], 'tenant', tenant, 'name', name, 'scopes', scopes, 'hash', hash, 'createdAt', now)
-  if expires_in ~= '' then redis.call('HSET', KEYS[1], 'expiresAt', now + expires_in) end
-  redis.call('ZADD', KEYS[2], 0, tenant .. '|' .. id)
+if redis.call('EXISTS', key) == 0 then
+  redis.call('HSET', key, 'tenant', tenant, 'name', name, 'scopes', scopes, 'hash', hash, 'createdAt', now)
+  if expiresInMs ~= '' then redis.call('HSET', key, 'expiresAt', now + expiresInMs) end
+  redis.call('ZADD', keys, 0, tenant .. '|' .. id)
 end
-return { now, redis.call('HGETALL', KEYS[1]) }
+return { now, redis.call('HGETALL', key) }

@@ -1,15 +1,13 @@
 -- Stores a person's decision on a proposal. A worker can then claim the pass and carry the decision out.
--- ARGV: operation, id of the proposal, verdict (JSON), wake, event fields (name, value)
+-- `proposal`: its id. `verdict` is JSON. Names and values of the event follow.
 -- Reply: {'decided', 1 if the wake is to be added} | {'concluded', outcome} | {'stale',
 -- 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'} |
 -- {'other_payload'}
+-- @args operation, proposal, verdict, wake, ...
 -- @include keys
--- @include ready
 -- @include events
--- @include index
 -- @include fork
 -- @include review
-local operation, proposal, verdict, wake = unpack(ARGV, 1, 4)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local answer, is_other = find_answer(operation, REVIEW)
 if is_other then return { 'other_payload' } end
@@ -29,5 +27,5 @@ redis.call('HSET', pass, 'decision', operation, 'verdict', verdict, 'wake', wake
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil')
 schedule(pass_member, now + WAKE_GRACE_MS)
 add_open_pass()
-emit('proposal_decided', { unpack(ARGV, 5) })
+emit('proposal_decided', { unpack(ARGV, rest) })
 return { 'decided', 1 }

@@ -1,15 +1,12 @@
 -- Completes a fork: writes its first version, and lets the conversation accept turns. Compaction thresholds for turns
 -- and messages count from now. If a failover lost copied batches, the fork stays closed.
--- ARGV: operation, counted keys of summaries, then as put_version
+-- Counted keys of summaries follow, then as put_version.
 -- Reply: {'done'} | {'incomplete', last seq of the copy} | {'superseded'} | {'gone'}
+-- @args operation, ...
 -- @include keys
--- @include ready
 -- @include idle-ttl
--- @include events
--- @include args
 -- @include put-version
 -- @include fork
-local operation = take()
 local loss = find_fork_loss(operation)
 if loss then
   local ended_operation = string.match(redis.call('HGET', c, 'forked') or '', '^%S+')

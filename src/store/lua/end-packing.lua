@@ -2,11 +2,10 @@
 -- Ends the packing of a log. If log or version have changed meanwhile, the conversation only stays due. If nothing is
 -- left to pack, the script replaces a small log and a short event stream by copies. The copies lack the memory that
 -- Redis had reserved for growth.
--- ARGV: last seq of the log and live version that the caller knows, ms until the conversation is due again or '' if
--- nothing is left to pack
+-- `head`, `version`: last seq of the log and live version that the caller knows. `againMs`: ms until the conversation
+-- is due again, '' if nothing is left to pack.
 -- Reply: 1
--- @include key-names
--- @include ready
+-- @args head, version, againMs
 -- @include packing
 local MOST_ENTRIES, MOST_BYTES, MOST_EVENTS = 8, 65536, 500
 
@@ -22,12 +21,12 @@ local function is_small_log()
   return bytes <= MOST_BYTES
 end
 
-local head, version = unpack(redis.call('HMGET', c, 'head', 'version'))
-if head and (head ~= ARGV[1] or (version or '0') ~= ARGV[2]) then return 1 end
+local present_head, live = unpack(redis.call('HMGET', c, 'head', 'version'))
+if present_head and (present_head ~= head or (live or '0') ~= version) then return 1 end
 redis.pcall('ZREM', unpacked, unpacked_member)
-if not head then return 1 end
-if ARGV[3] ~= '' then
-  schedule_packing(now + tonumber(ARGV[3]))
+if not present_head then return 1 end
+if againMs ~= '' then
+  schedule_packing(now + tonumber(againMs))
   return 1
 end
 if is_small_log() then shrink(log) end

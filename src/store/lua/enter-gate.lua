@@ -2,16 +2,11 @@
 -- Asks to pass the gate of a model (the pause and rate that all workers share for this model). Waiters pass in the
 -- order of arrival. The learned rate grows with each call that passes, and not with each answer: a refusal comes at
 -- once, while an answer may take minutes.
--- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress,
--- all gates
--- ARGV: name of the gate, waiter, ms that an idle gate is kept, tokens, limits a minute of requests and of tokens (0:
--- none), limit of calls at the same time (0: none), ms that a call keeps its place without a renewal, ms that the
--- caller can wait here
+-- `idleMs`: ms that an idle gate is kept. Limits are 0 if there is none. `placeMs`: ms that a call keeps its place
+-- without a renewal. `patienceMs`: ms that the caller can wait here. shared/gate-line.lua explains the keys.
 -- Reply: 'open' | 'passed' | ms to wait. A caller that cannot wait that long is absent until then
--- @include clock
-local gate, waiters, due, present, calls, gates = unpack(KEYS)
-local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
--- @include gate
+-- @keys gate, waiters, due, present, calls, gates
+-- @args name, waiter, idleMs, tokens, requestsPerMinute, tokensPerMinute, concurrent, placeMs, patienceMs
 -- @include gate-line
 -- Assumed ms of a call until one has ended, and bounds of the time between two looks for a free place.
 local CALL_MS, LOOK_MS, LONGEST_LOOK_MS = 200, 250, 5000
@@ -19,8 +14,8 @@ local CALL_MS, LOOK_MS, LONGEST_LOOK_MS = 200, 250, 5000
 -- longer than a second.
 local GROWTH, CALL_GROWTH, SLOW_GROWTH, LEAST_GROWTH_MS, LAGS = 2, 1.3, 1.02, 1000, 2
 local state = read_gate()
-local tokens, concurrent, place_ms, patience = tonumber(ARGV[4]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local rate, tokens_rate = math.min(state.rate or math.huge, rate_of(ARGV[5])), rate_of(ARGV[6])
+tokens, concurrent, patienceMs = tonumber(tokens), tonumber(concurrent), tonumber(patienceMs)
+local rate, tokens_rate = math.min(state.rate or math.huge, rate_of(requestsPerMinute)), rate_of(tokensPerMinute)
 if rate == math.huge and tokens_rate == math.huge and concurrent == 0 then
   redis.call('ZREM', gates, name)
   return 'open'
@@ -48,8 +43,8 @@ end
 if state.paused <= now and level >= 1 + ahead and free > ahead and tokens_level >= needed * (1 + ahead) then
   leave_line(waiter)
   if concurrent > 0 then
-    redis.call('ZADD', calls, now + place_ms, waiter)
-    keep(calls, place_ms)
+    redis.call('ZADD', calls, now + placeMs, waiter)
+    keep(calls, tonumber(placeMs))
   end
   if state.opened < state.paused then state.opened = now else grow() end
   if rate < math.huge then state.level, state.levelAt = level - 1, now end
@@ -68,6 +63,6 @@ local function time_until(place)
 end
 local paused_ms = math.max(state.paused - now, 0)
 -- If the caller waits in its worker, only waiters that come back before it are ahead of it.
-local wait = paused_ms + time_until(math.min(rank, redis.call('ZCOUNT', due, '-inf', now + patience) - 1) + 1)
-if wait <= patience then return wait_for(math.max(wait, LEAST_WAIT_MS)) end
+local wait = paused_ms + time_until(math.min(rank, redis.call('ZCOUNT', due, '-inf', now + patienceMs) - 1) + 1)
+if wait <= patienceMs then return wait_for(math.max(wait, LEAST_WAIT_MS)) end
 return send_away(state, paused_ms, time_until(rank + 1), rate)

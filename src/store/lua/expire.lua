@@ -2,14 +2,11 @@
 -- Erases a conversation that was idle for its idle TTL, one batch of keys per call. Also continues an interrupted
 -- erase. If the conversation was active since the sweep, it is kept. Only the call that removed the last key reports
 -- the expiry (I5).
--- ARGV: owner (the call), batch size, goneMs, 1 if the index was just restored
+-- `owner` names the call. `isRestored`: the index was just restored.
 -- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: a caller's erase
 -- has ended | {'unlisted'}: the index must be restored first
--- @include key-names
--- @include corrupt
--- @include ready
+-- @args owner, batch, goneMs, isRestored
 -- @include erase
-local owner, size, gone_ms, is_restored = unpack(ARGV)
 local BUSY_MS, RESEND_MS = 60000, 60000
 
 -- Returns the latest due time of the scheduled turns, 0 without such turns, or nil if the index does not list all
@@ -17,10 +14,10 @@ local BUSY_MS, RESEND_MS = 60000, 60000
 -- 100 at 100,000. Reading `ready` would take 12 ms at 10,000 late entries of the shard.
 local function find_last_due()
   local last = 0
-  if is_restored == '0' and is_index_lost() then return nil end
+  if isRestored == '0' and is_index_lost() then return nil end
   for _, name in ipairs(redis.call('HKEYS', ix)) do
     if not key_of(name) then return nil end
-    local key = turn_prefix .. string.sub(name, 3)
+    local key = turnPrefix .. string.sub(name, 3)
     local due = string.sub(name, 1, 2) == 't:' and redis.call('HGET', key, 'dueAt')
     if due and redis.call('HGET', key, 'state') == 'scheduled' then last = math.max(last, due) end
   end
@@ -53,14 +50,14 @@ if schema and ttl_field then
     schedule_idle_check(ends)
     return { 'kept' }
   end
-  redis.call('SET', expiry, '', 'PX', gone_ms)
+  redis.call('SET', expiry, '', 'PX', goneMs)
 elseif schema or redis.call('EXISTS', ix) == 0 then
   forget_idle_ttl()
   if schema or redis.call('GET', expiry) ~= owner then return { 'kept' } end
   return { 'expired', tonumber(redis.call('GET', gone)) }
 end
-redis.call('SET', gone, 0, 'NX', 'PX', gone_ms)
-local removed, has_more = erase_batch(size)
+redis.call('SET', gone, 0, 'NX', 'PX', goneMs)
+local removed, has_more = erase_batch(batch)
 if has_more > 0 then return { has_more == 2 and 'unlisted' or 'more' } end
 if not redis.call('SET', expiry, owner, 'XX', 'PX', RESEND_MS) then return { 'resumed' } end
 return { 'expired', removed }

@@ -2,15 +2,14 @@
 -- Extends the leases and claims on summaries of a worker whose event loop is blocked, in one shard. A lapsed lease is
 -- extended, too, unless another worker has claimed the record. If the caller gives a cause, nothing is extended: the
 -- cause is stored for the failure of a turn whose leases lapse again and again. Runs on a full Redis.
--- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on
--- summaries, leaseMs, ms for which a pass may wait for its summaries, cause or ''
+-- `owners`, `claims`: beginnings of the worker's owners, and of its claims on summaries. `parkMs`: ms for which a pass
+-- may wait for its summaries.
 -- Reply: number of leases
+-- @keys ready
+-- @args shard, owners, claims, leaseMs, parkMs, cause
 -- @include clock
 -- @include set-members
 -- @include worker-leases
-local ready = KEYS[1]
-local shard, owners, claims = unpack(ARGV, 1, 3)
-local leaseMs, parkMs, cause = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local MOST_CHECKED = 10000
 local count = 0
 

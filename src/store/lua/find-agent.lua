@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 -- Looks for a running worker with an agent and a role. A worker of an older release lists no agents, so it may have any
 -- agent.
--- KEYS: workers, missing agents. ARGV: agent, role, ms without a look after which the agent is missing anew
+-- `forgetMs`: ms without a look after which the agent is missing anew.
 -- Reply: nil if a worker has the agent, otherwise the ms since the first look that found none
-local workers, missing = unpack(KEYS)
-local agent, role, forget_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
+-- @keys workers, missing
+-- @args agent, role, forgetMs
 local name = role .. '|' .. agent
-local function lists(names, name)
-  return string.find(',' .. (names or '') .. ',', ',' .. name .. ',', 1, true)
+local function lists(names, wanted)
+  return string.find(',' .. (names or '') .. ',', ',' .. wanted .. ',', 1, true)
 end
 
 local entries = redis.call('HGETALL', workers)
@@ -19,10 +19,9 @@ for at = 2, #entries, 2 do
     return nil
   end
 end
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+-- @include clock
 local since, last = string.match(redis.call('HGET', missing, name) or '', '^(%d+) (%d+)$')
 since, last = tonumber(since or now), tonumber(last or now)
-if now - last > forget_ms then since = now end
+if now - last > tonumber(forgetMs) then since = now end
 redis.call('HSET', missing, name, string.format('%.0f %.0f', since, now))
 return math.max(0, now - since)

@@ -1,12 +1,11 @@
 #!lua flags=allow-oom
 -- Extends the lease of a pass. Runs on a full Redis, because it overwrites fields of the same size. If the lease
 -- lapsed, a worker could not store a finished result (I11).
--- ARGV: passId, owner, leaseMs
 -- Reply: 'renewed' | 'fenced' | 'superseded' | 'gone'
+-- @args passId, owner, leaseMs
 -- @include keys
--- @include ready
 -- @include pass-owner
-local loss = find_pass_loss(ARGV[1], ARGV[2])
+local loss = find_pass_loss(passId, owner)
 if loss then return loss end
-lease_pass(ARGV[2], ARGV[3])
+lease_pass(owner, leaseMs)
 return 'renewed'

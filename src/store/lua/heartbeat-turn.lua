@@ -1,17 +1,15 @@
 #!lua flags=allow-oom
 -- Extends the lease of a turn. Runs on a full Redis, because it overwrites fields of the same size. If the lease
 -- lapsed, a worker could not store a finished result (I11).
--- ARGV: turn, owner, epoch, leaseMs
 -- Reply: 'renewed' | a loss by find_loss
--- @include key-names
--- @include validate
+-- @args turn, owner, epoch, leaseMs
 -- @include conversation
 -- @include ready
 check_keys('ZCARD', ready)
 read_conversation()
-local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
+local loss = find_loss(turn, owner, epoch)
 if loss then return loss end
-local lease = now + tonumber(ARGV[4])
+local lease = now + tonumber(leaseMs)
 put(record, 'lease', string.format('%.0f', lease))
 schedule(turn_member, lease)
 return 'renewed'

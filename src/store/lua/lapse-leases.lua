@@ -3,14 +3,13 @@
 -- continues or is fenced (I8). A pass that waits for its summary stops waiting. Each entry is due again after 1 s, in
 -- case the sweeper dies before it adds the wakes. The script finds the leases in the set `ready`, so a running worker
 -- writes nothing for this purpose. Runs on a full Redis.
--- KEYS: ready. ARGV: prefix of the shard's keys, prefix of the worker's owners, prefix of the worker's claims on
--- summaries
+-- `owners`, `claims`: beginnings of the worker's owners, and of its claims on summaries.
 -- Reply: {members of ready}
+-- @keys ready
+-- @args shard, owners, claims
 -- @include clock
 -- @include set-members
 -- @include worker-leases
-local ready = KEYS[1]
-local shard, owners, claims = unpack(ARGV)
 local PUSH_MS = 1000
 -- Most members of `ready` that are checked. Leases come before the deadlines of most waiting turns. A lease that is not
 -- found lapses at its own time.

@@ -2,16 +2,11 @@
 -- Reports the end of a call that passed a gate, or gives up the place of a waiter. A refusal by a rate limit pauses the
 -- gate. The first of several such refusals in a row also lowers the rate of the gate. An answer that used up the
 -- account's calls also pauses the gate. Another refusal ('refused') delays only its own caller.
--- KEYS: gate, waiters by arrival, waiters by the time when they are due, present waiters by arrival, calls in progress,
--- all gates
--- ARGV: name of the gate, waiter, ms that an idle gate is kept, outcome, ms since the call began, ms after which the
--- provider allows a call or ''
+-- `idleMs`: ms that an idle gate is kept. `callMs`: ms since the call began. `retryAfterMs`: ms after which the
+-- provider allows a call. shared/gate-line.lua explains the keys.
 -- Reply: ms after which a refused caller asks again, otherwise 0
--- @include clock
-local gate, waiters, due, present, calls, gates = unpack(KEYS)
-local name, waiter, idle_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local outcome, call_ms, asked = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
--- @include gate
+-- @keys gate, waiters, due, present, calls, gates
+-- @args name, waiter, idleMs, outcome, callMs, retryAfterMs
 -- @include gate-line
 -- A gate starts with a rate of one call a second.
 local START_RATE, LEAST_RATE, CUT = 1 / 1000, 1 / 20000, 0.8
@@ -29,6 +24,7 @@ local function pause_until(state, time)
   if time > state.paused then state.paused, state.level, state.levelAt = time, 1, time end
 end
 
+local call_ms, asked = tonumber(callMs), tonumber(retryAfterMs)
 local was_counted = redis.call('ZREM', calls, waiter) == 1
 if outcome == 'left' then
   leave_line(waiter)
@@ -42,10 +38,10 @@ if outcome == 'answered' or outcome == 'failed' then
     asked = math.min(asked, LONGEST_PAUSE_MS)
     state.rate = state.rate or math.max(START_RATE, 1 / asked)
     pause_until(state, now + asked)
-    redis.call('ZADD', gates, 'GT', now + asked + idle_ms, name)
-    keep(gates, asked + idle_ms)
+    redis.call('ZADD', gates, 'GT', now + asked + idleMs, name)
+    keep(gates, asked + idleMs)
   end
-  if was_counted or state.rate then write_gate(state, asked and asked + idle_ms or was_counted and idle_ms or 0) end
+  if was_counted or state.rate then write_gate(state, asked and asked + idleMs or was_counted and tonumber(idleMs) or 0) end
   return 0
 end
 
@@ -66,7 +62,7 @@ if is_news then
 end
 local paused = now + math.min(pause, LONGEST_PAUSE_MS)
 if is_news or pause > 0 then pause_until(state, paused) end
-write_gate(state, idle_ms)
+write_gate(state, tonumber(idleMs))
 redis.call('ZADD', waiters, 'NX', began - PRECEDENCE_MS, waiter)
 local rank, rate = redis.call('ZRANK', waiters, waiter), state.rate or math.huge
 return send_away(state, math.max(state.paused - now, 0), time_for(rank, rate), rate)

@@ -1,13 +1,13 @@
 -- Lists the conversations of one shard by name, each with its state. Writes nothing.
--- KEYS: conversations of the shard. ARGV: prefix of the shard's keys, name to continue after or '', tenant and '|' or '', limit
--- of names to examine, limit of rows, agent or '', state or '', part of the id or ''
--- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, state, messages, user
--- messages, unsettled turns in the mailbox, kind of the wait or '', how the last turn ended and when or '', 1 for a fork in
--- progress}…}
+-- `after`: name to continue after. `prefix`: tenant and '|'. `maxNames`: most names to examine. `limit`: most rows.
+-- `part`: part of the id. Filters are '' for any.
+-- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, state, messages,
+-- user messages, unsettled turns in the mailbox, kind of the wait or '', how the last turn ended and when or '', 1 for
+-- a fork in progress}…}
+-- @keys conversations
+-- @args shard, after, prefix, maxNames, limit, agent, state, part
 -- @include page
-local prefix, after, tenant_prefix, most_names, limit, agent, state, part = unpack(ARGV)
-most_names, limit = tonumber(most_names), tonumber(limit)
-local names = read_page(KEYS[1], after, tenant_prefix, most_names)
+local names = read_page(conversations, after, prefix, maxNames)
 local rows, last, examined = {}, '', 0
 
 -- A corrupt conversation is left out, so that the others are still listed.
@@ -22,10 +22,10 @@ local function read_state(base, id, last_turn)
 end
 
 for _, name in ipairs(names) do
-  if #rows == limit then break end
+  if #rows == tonumber(limit) then break end
   last, examined = name, examined + 1
   local tenant, id = string.match(name, '^([^|]+)|(.+)$')
-  local base = prefix .. (tenant or '') .. ':'
+  local base = shard .. (tenant or '') .. ':'
   local fields = tenant and string.find(id, part, 1, true) and redis.pcall('HMGET', base .. 'c:' .. id, 'schema', 'agent', 'forkAgent', 'head', 'turns', 'last')
     or {}
   local whose = fields[3] or fields[2] or ''
@@ -37,5 +37,5 @@ for _, name in ipairs(names) do
     end
   end
 end
-local is_end = #names < most_names and examined == #names
+local is_end = #names < tonumber(maxNames) and examined == #names
 return { last, examined, is_end and 1 or 0, unpack(rows) }

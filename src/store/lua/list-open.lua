@@ -1,23 +1,22 @@
 -- Lists the unsettled turns of a conversation (I2) at one moment: the mailbox, then the scheduled turns.
--- ARGV: limit, then turns that had a scheduled entry in `ready` a moment ago, by due time. After an erase, the sweep
--- removes such entries.
+-- Turns that had a scheduled entry in `ready` a moment ago follow, by due time. After an erase, the sweep removes such
+-- entries.
 -- Reply: {length of the mailbox, scheduled turns, time of Redis, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in
 -- turn-record.ts}…} | {} without a conversation
--- @include clock
+-- @args limit, ...
 -- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end
-local limit = tonumber(ARGV[1])
 local rows = {}
 local function add(turn)
-  if #rows >= limit then return end
+  if #rows >= tonumber(limit) then return end
   local fields = { 'state', 'acceptedAt', 'dueAt', 'waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls',
     'waitArguments', 'decisions' }
-  rows[#rows + 1] = { turn, unpack(redis.call('HMGET', turn_prefix .. turn, unpack(fields))) }
+  rows[#rows + 1] = { turn, unpack(redis.call('HMGET', turnPrefix .. turn, unpack(fields))) }
 end
 for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do add(turn) end
 local scheduled = 0
-for at = 2, #ARGV do
-  if redis.call('HGET', turn_prefix .. ARGV[at], 'state') == 'scheduled' then
+for at = rest, #ARGV do
+  if redis.call('HGET', turnPrefix .. ARGV[at], 'state') == 'scheduled' then
     scheduled = scheduled + 1
     add(ARGV[at])
   end

@@ -2,16 +2,15 @@
 -- Replaces log entries by a pack, also on a full Redis, because it frees memory. Nothing is written if an entry in the
 -- log differs from the packed entry, or if scripts still read that entry. Scripts read the last entry, and the user
 -- message of the present turn.
--- ARGV: name of the pack, its value, SHA-1 of the entries joined by line ends, their seqs in ascending order
+-- `digest`: SHA-1 of the entries joined by line ends. Their seqs follow in ascending order.
 -- Reply: 'packed' | 'changed'
+-- @args name, value, digest, ...
 -- @include keys
--- @include ready
 -- @include packing
-local name, value, digest = ARGV[1], ARGV[2], ARGV[3]
-local seqs = { unpack(ARGV, 4) }
+local seqs = { unpack(ARGV, rest) }
 check_keys('HLEN', packs)
 local turn = redis.call('LINDEX', mb, 0)
-local input_seq = turn and redis.call('HGET', turn_prefix .. turn, 'inputSeq')
+local input_seq = turn and redis.call('HGET', turnPrefix .. turn, 'inputSeq')
 if tonumber(seqs[#seqs]) >= tonumber(value_of(record, 'head') or 0) then return 'changed' end
 local entries = redis.call('HMGET', log, unpack(seqs))
 for at, seq in ipairs(seqs) do

@@ -1,11 +1,9 @@
 -- Gives the lease of a compaction pass back while its child jobs run. During parkMs only the parent job of these child
 -- jobs may claim the pass.
--- ARGV: passId, owner, job, parkMs
 -- Reply: 'parked' | 'fenced' | 'superseded' | 'gone'
+-- @args passId, owner, job, parkMs
 -- @include keys
--- @include ready
 -- @include pass-owner
-local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
   -- A repeated call succeeds while no other worker has claimed the pass. A later delivery of the same job is another

@@ -1,9 +1,9 @@
 -- Gives a claimed delivery back until its next attempt, unless another worker has claimed it since.
--- KEYS: outbox, positions. ARGV: name, claim, position, ms until the next attempt
+-- @keys outbox, positions
+-- @args name, claim, position, delayMs
 -- @include clock
-local name, claim, position, delay_ms = unpack(ARGV)
-if redis.call('ZSCORE', KEYS[1], name) == claim then
-  redis.call('HSET', KEYS[2], name, position)
-  redis.call('ZADD', KEYS[1], now + delay_ms, name)
+if redis.call('ZSCORE', outbox, name) == claim then
+  redis.call('HSET', positions, name, position)
+  redis.call('ZADD', outbox, now + delayMs, name)
 end
 return 0

@@ -1,11 +1,10 @@
 -- Reads a page of events. If the event to read after still exists, all later ones exist, because only the oldest are
 -- dropped. Otherwise events may be missing.
--- ARGV: id of the last event read, '0-0' for the beginning, '' for the present end; limit
+-- `after`: id of the last event that the reader has, '0-0' for the beginning, '' for the present end.
 -- Reply: {'kept'|'missing'|'expired', id to read after if the page is empty, 1 if the conversation or an event exists,
 -- {id, {name, value…}}…}
--- @include key-names
+-- @args after, limit
 -- @include events
-local after, limit = ARGV[1], tonumber(ARGV[2])
 local is_there = math.min(redis.call('EXISTS', c, ev), 1)
 if after == '' then
   local last = redis.call('XREVRANGE', ev, '+', '-', 'COUNT', 1)[1]

@@ -1,11 +1,13 @@
 -- Reads log entries in the requested order, until a limit of bytes is reached. The first entry is always returned.
--- KEYS: log. ARGV: limit of bytes, seqs to read
+-- The seqs to read follow.
 -- Reply: the entries that were read, '' for each that the log does not hold
-local most, bytes, entries = tonumber(ARGV[1]), 0, {}
-for at = 2, #ARGV do
-  local entry = redis.call('HGET', KEYS[1], ARGV[at]) or ''
+-- @keys log
+-- @args maxBytes, ...
+local bytes, entries = 0, {}
+for at = rest, #ARGV do
+  local entry = redis.call('HGET', log, ARGV[at]) or ''
   bytes = bytes + #entry
-  if at > 2 and bytes > most then break end
+  if #entries > 0 and bytes > tonumber(maxBytes) then break end
   entries[#entries + 1] = entry
 end
 return entries

@@ -1,7 +1,8 @@
--- Records the use of an access key. Nothing is written if the recorded use is younger than `use_ms`, or if the key is
+-- Records the use of an access key. Nothing is written if the recorded use is younger than `useMs`, or if the key is
 -- unknown or revoked.
--- KEYS: key. ARGV: use_ms
+-- @keys key
+-- @args useMs
 -- @include clock
-local created, used, revoked = unpack(redis.call('HMGET', KEYS[1], 'createdAt', 'usedAt', 'revokedAt'))
-if created and not revoked and now - (used or 0) >= tonumber(ARGV[1]) then redis.call('HSET', KEYS[1], 'usedAt', now) end
+local created, used, revoked = unpack(redis.call('HMGET', key, 'createdAt', 'usedAt', 'revokedAt'))
+if created and not revoked and now - (used or 0) >= tonumber(useMs) then redis.call('HSET', key, 'usedAt', now) end
 return 0

@@ -1,20 +1,16 @@
 -- Records the outcome of a step once, appends its messages to the log and extends the lease of the turn.
--- ARGV: turn, owner, epoch, leaseMs, names of the conversation's fields in the reply, the step as JSON, then texts and
--- messages. See shared/outcome.lua.
+-- `fields`: names of the conversation's fields in the reply. `outcome` (JSON), and the texts and messages that follow:
+-- see shared/outcome.lua.
 -- Reply: {'recorded'|'known', values of these fields} | {a loss by find_loss}
--- @include key-names
--- @include validate
--- @include conversation
+-- @args turn, owner, epoch, leaseMs, fields, outcome, ...
 -- @include ready
--- @include append
 -- @include stream
 -- @include outcome
-local turn, owner, epoch, leaseMs, names = unpack(ARGV, 1, 5)
-local step = cjson.decode(ARGV[6])
-local function read_fields()
+local step = cjson.decode(outcome)
+local function reply(status)
   local values = {}
-  for name in string.gmatch(names, '%S+') do values[#values + 1] = value_of(record, name) end
-  return values
+  for name in string.gmatch(fields, '%S+') do values[#values + 1] = value_of(record, name) end
+  return { status, values }
 end
 check_keys('HLEN', txt, 'ZCARD', ready)
 TURN_FIELDS[#TURN_FIELDS + 1] = 's:' .. step.key
@@ -22,9 +18,9 @@ read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
 local status = find_step(turn, step)
-if status == 'known' then return { 'known', read_fields() } end
+if status == 'known' then return reply('known') end
 if status then return { status } end
-record_outcome(turn, step, 7)
+record_outcome(turn, step, rest)
 local lease = now + tonumber(leaseMs)
 schedule(turn_member, lease)
 -- The present claim counts as one attempt, because its worker may still die.
@@ -39,9 +35,9 @@ if wait_step then
   stage(hash, 'waitOpen', left)
 end
 put(hash)
-if left == 0 and (wait_step == step.key or is_done(value_of(hash, 's:' .. wait_step))) then
+if left == 0 and (wait_step == step.key or is_step_done(value_of(hash, 's:' .. wait_step))) then
   drop(hash, 'waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls', 'waitHashes', 'waitArguments',
     'waitSteps', 'waitFulfilled', 'waitHeld', 'waitOpen')
 end
 notify_readers(turn)
-return { 'recorded', read_fields() }
+return reply('recorded')

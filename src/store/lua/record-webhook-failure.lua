@@ -1,11 +1,12 @@
--- Records a failed request of a webhook. The webhook is set aside once it has failed for `dead_after` without a success.
--- KEYS: webhooks, health of the webhook. ARGV: id, reason, dead_after in ms
+-- Records a failed request of a webhook. The webhook is set aside once it has failed for `deadAfterMs` without a
+-- success.
 -- Reply: 1 if this failure sets the webhook aside
+-- @keys webhooks, health
+-- @args id, why, deadAfterMs
 -- @include clock
-local id, why, dead_after = unpack(ARGV)
-if redis.call('HEXISTS', KEYS[1], id) == 0 then return 0 end
-redis.call('HINCRBY', KEYS[2], 'failures', 1)
-redis.call('HSETNX', KEYS[2], 'failingSince', now)
-redis.call('HSET', KEYS[2], 'lastFailure', why)
-if now - redis.call('HGET', KEYS[2], 'failingSince') < tonumber(dead_after) then return 0 end
-return redis.call('HSETNX', KEYS[2], 'deadAt', now)
+if redis.call('HEXISTS', webhooks, id) == 0 then return 0 end
+redis.call('HINCRBY', health, 'failures', 1)
+redis.call('HSETNX', health, 'failingSince', now)
+redis.call('HSET', health, 'lastFailure', why)
+if now - redis.call('HGET', health, 'failingSince') < tonumber(deadAfterMs) then return 0 end
+return redis.call('HSETNX', health, 'deadAt', now)

@@ -1,14 +1,12 @@
 -- Records that a person's approval of a proposal could not be carried out. The proposal is under review again until it
 -- expires.
--- ARGV: passId, owner, refusal (JSON), its code
+-- `refusal` is JSON, `code` its code.
 -- Reply: 'refused' | 'dropped' | 'fenced' | 'superseded' | 'gone'
+-- @args passId, owner, refusal, code
 -- @include keys
--- @include ready
 -- @include events
--- @include index
 -- @include pass-owner
 -- @include review
-local passId, owner, refusal, code = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' and is_left_to_review(passId, owner) then return 'refused' end
 if loss then return loss end

@@ -1,12 +1,10 @@
 #!lua flags=allow-oom
 -- Gives a pass back when its worker stops. The claim does not count as an attempt (I9), and the pass is due at once.
 -- Runs on a full Redis, because a stopping worker cannot try later.
--- ARGV: passId, owner
 -- Reply: 'released' | 'fenced' | 'superseded' | 'gone'
+-- @args passId, owner
 -- @include keys
--- @include ready
 -- @include pass-owner
-local passId, owner = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
   -- A repeated call succeeds while no other worker has claimed the pass.

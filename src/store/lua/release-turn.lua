@@ -1,13 +1,12 @@
 #!lua flags=allow-oom
 -- Gives the running turn back when its worker stops, or cannot run it now. The claim does not count as an attempt (I9).
 -- Runs on a full Redis, because a stopping worker cannot try later.
--- ARGV: turn, owner, epoch, wake that the caller adds next, ms until the turn is due
+-- `delayMs`: ms until the turn is due.
 -- Reply: 'released' | a loss by find_loss
+-- @args turn, owner, epoch, wake, delayMs
 -- @include keys
 -- @include conversation
--- @include ready
 -- @include wake
-local turn, owner, epoch, wake, delay_ms = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' and not conversation.owner and conversation.epoch == epoch then
@@ -18,8 +17,8 @@ if loss then return loss end
 local attempts = tonumber(redis.call('HGET', c, 'attempts'))
 put(record, 'attempts', math.max(attempts - 1, 0))
 drop(record, 'owner', 'lease')
-local due_at = string.format('%.0f', now + tonumber(delay_ms))
-redis.call('HSET', turn_prefix .. turn, 'state', 'queued', unpack(tonumber(delay_ms) > 0 and { 'putOff', due_at } or {}))
+local due_at = string.format('%.0f', now + tonumber(delayMs))
+redis.call('HSET', turnPrefix .. turn, 'state', 'queued', unpack(tonumber(delayMs) > 0 and { 'putOff', due_at } or {}))
 wake_turn(wake)
 -- If the worker dies before it adds the wake, or adds no wake, a sweep finds the turn.
 schedule(turn_member, due_at)

@@ -1,22 +1,16 @@
 -- Makes a version the live one without a compaction pass, for a restore or rollback by a service. Ends the pass in
 -- progress.
--- ARGV: operation, operationMs, live version and last seq that the caller knows, 1 if the messages of a waiting turn and
--- of open calls stay, backoff, wake of a turn that waits for the pass, number and keys of summaries, then as put_version
+-- `expected`, `expectedHead`: live version and last seq that the caller knows. `keepsNewer`: the messages of a waiting
+-- turn and of open calls stay. `wake`: for a turn that waits for the pass. Counted keys of summaries follow, then as
+-- put_version.
 -- Reply: {'replaced'|'known', version, the wake if it is to be added, else ''} | {'changed', live version, head} |
 -- {'busy'} | {'text_gone'} | {'forking', 1 if abandoned} | {'not_found'} | {'gone'} | {'other_payload'}
+-- @args operation, operationMs, expected, expectedHead, keepsNewer, backoff, wake, ...
 -- @include keys
--- @include ready
--- @include wake
--- @include events
--- @include index
--- @include review
 -- @include pass-end
 -- @include pass-owner
 -- @include fork
--- @include args
 -- @include put-version
-local operation, operationMs, expected, head, keeps = take(), take(), take(), take(), take() == '1'
-local backoff, wake = take(), take()
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local known, is_other = find_answer(operation, '')
 if is_other then return { 'other_payload' } end
@@ -24,23 +18,23 @@ if known then
   local number, added = string.match(known, '^(%d+) (.*)$')
   return { 'known', tonumber(number), added }
 end
-local schema, forking, owner, open, version, present_head, fork_until, ttl =
+local schema, forking, owner, open, version, head, fork_until, ttl =
   unpack(redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil', 'ttl'))
 if not schema then return { 'not_found' } end
 if forking then return forking_reply(fork_until) end
 -- The version must not change under a running turn, even after its lease lapsed, because its worker can still write.
 local turn = redis.call('LINDEX', mb, 0)
-local waits = turn and redis.call('HGET', turn_prefix .. turn, 'state') == 'waiting'
-if owner or (not keeps and (waits or (open or '0') ~= '0')) then return { 'busy' } end
+local waits = turn and redis.call('HGET', turnPrefix .. turn, 'state') == 'waiting'
+if owner or (keepsNewer == '0' and (waits or (open or '0') ~= '0')) then return { 'busy' } end
 local live = version or '0'
-if live ~= expected or present_head ~= head then return { 'changed', tonumber(live), tonumber(present_head) } end
+if live ~= expected or head ~= expectedHead then return { 'changed', tonumber(live), tonumber(head) } end
 for _, text in ipairs(take_list()) do
   if redis.call('HEXISTS', txt, 'k:' .. text) == 0 then return { 'text_gone' } end
 end
 
 -- A full Redis refuses a script at its first write, if that write can need memory. Ending a pass needs no memory, so
 -- the restore points are written first.
-local number = ARGV[position + 1]
+local number = ARGV[rest]
 keep_version(live)
 keep_version(number)
 local is_awaited, passId = 0, redis.call('HGET', pass, 'passId')

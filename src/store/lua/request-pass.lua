@@ -1,16 +1,13 @@
 -- Creates a compaction pass, or adds reasons to the pass in progress. If a reason is hard, the proposal of the pass is
 -- removed.
--- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of the caller or '', 1 if a
--- reason is hard, reasons
+-- `refused`: upper bound of the size that a provider refused. `calibration`: that of the caller. `isHard`: a reason is
+-- hard. The reasons follow.
 -- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} |
 -- {'gone'}
+-- @args passId, wake, refused, calibration, isHard, ...
 -- @include keys
--- @include ready
 -- @include fork
--- @include index
 -- @include review
--- @include open-passes
-local passId, wake, refused, calibration, is_hard = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local schema, last_pass, forking, fork_until = unpack(redis.call('HMGET', c, 'schema', 'lastPass', 'forking', 'forkUntil'))
 if not schema then return { 'not_found' } end
@@ -26,7 +23,7 @@ local function add(reason)
   known[reason] = true
 end
 for reason in string.gmatch(present_reasons or '', '[^,]+') do add(reason) end
-for at = 6, #ARGV do add(ARGV[at]) end
+for at = rest, #ARGV do add(ARGV[at]) end
 redis.call('HSET', pass, 'reasons', table.concat(reasons, ','))
 if refused ~= '' and tonumber(refused) < tonumber(present_refused or math.huge) then
   redis.call('HSET', pass, 'refused', refused)
@@ -35,7 +32,7 @@ if calibration ~= '' and tonumber(calibration) > tonumber(present_calibration or
   redis.call('HSET', pass, 'calibration', calibration)
 end
 if present_pass then
-  if is_hard and proposal then
+  if isHard == '1' and proposal then
     drop_proposal()
     -- A worker that claimed the pass sees the new reasons before it ends the pass, so it needs no wake.
     if not owner then

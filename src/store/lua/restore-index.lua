@@ -2,9 +2,9 @@
 -- Adds the found names of all keys of a conversation to its index. Names that the index already has stay, because other
 -- calls may have added them since the search. An index of the wrong type, and names of another form, are removed. Runs
 -- on a full Redis, because an erase needs it.
--- ARGV: names as in index-names
+-- The names follow, as in shared/index-names.lua.
 -- Reply: number of names in the index
--- @include key-names
+-- @args ...
 -- @include index-names
 local known = redis.pcall('HKEYS', ix)
 if known.err then redis.call('UNLINK', ix) end

@@ -1,25 +1,21 @@
 -- Replaces the live version that the provider refused for the running turn, and blocks its refused segments (compacted
 -- ranges) from reuse. A version that a model has answered stays, because a provider accepted it.
--- ARGV: turn, owner, epoch, live version that the caller knows, version with the refused segments, hash of these
--- segments, then as put_version
+-- `expected`: the live version that the caller knows. `shown`: the first version with the refused segments. `segments`:
+-- their hash. Then as put_version.
 -- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} | {a
 -- loss by find_loss}
+-- @args turn, owner, epoch, expected, shown, segments, ...
 -- @include keys
 -- @include conversation
--- @include ready
--- @include events
--- @include index
 -- @include review
--- @include args
 -- @include put-version
-local turn, owner, epoch, expected, shown, segments = take(), take(), take(), take(), take(), take()
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
-local number = ARGV[position + 1]
+local number, version = ARGV[rest], ARGV[rest + 1]
 local live = redis.call('HGET', c, 'version') or '0'
 -- Only the owner of the running turn can roll back, so a repeated call finds the version that its first attempt wrote.
-if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
+if live == number and redis.call('HGET', ver, number) == version then
   return { 'known', redis.call('HGETALL', c) }
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end

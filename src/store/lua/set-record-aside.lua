@@ -1,21 +1,14 @@
 -- Quarantines a corrupt record that workers can create again (I12): a pass in progress, or a summary. The record is
 -- kept under another name, so that a person can inspect it. A turn that waits for the pass wakes and requests another
 -- pass. If another record is corrupt, too, the script only renames the key.
--- ARGV: key, reason, wake of a turn that waits for the pass
+-- `wake`: for a turn that waits for the pass.
 -- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
--- @include key-names
--- @include validate
+-- @args key, why, wake
 -- @include record-error
--- @include ready
--- @include wake
--- @include events
--- @include index
--- @include review
 -- @include pass-end
-local key, why, wake = unpack(ARGV)
 local shard = string.match(ready, '^(.*)ready$')
 -- @include quarantine
-if key ~= pass and string.sub(key, 1, #summary_prefix) ~= summary_prefix then return { 'kept' } end
+if key ~= pass and string.sub(key, 1, #summaryPrefix) ~= summaryPrefix then return { 'kept' } end
 if redis.call('EXISTS', key) == 0 or redis.call('EXISTS', gone) == 1 then return { 'kept' } end
 local decision = redis.pcall('HGET', pass, 'decision')
 local kept_as = move_key(key)

@@ -1,30 +1,21 @@
 -- Settles the running turn as completed or failed, and claims or wakes the next turn (I7). If the caller gives the last
 -- step, it is recorded first. Only in a failed turn, open tool calls get error results.
--- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', value of that field, wake or '' if the caller claims the
--- next turn, retentionMs, leaseMs, result for open tool calls (content as JSON, tokens, bytes), idle TTL of the policy
--- in ms, '0' or '', first seq that leaves the context and why or '', the last step as JSON or '', then texts and messages of
--- the step. See shared/outcome.lua.
+-- `field`: 'answerSeq' or 'failure', and its `value`. `wake`: '' if the caller claims the next turn. `ttl`: idle TTL of
+-- the policy in ms, '0' or ''. `leaves`: first seq that leaves the context, and why. `outcome` (JSON) of the last step,
+-- and the texts and messages that follow: see shared/outcome.lua.
 -- Reply: {'settled'|'known', 1 if another turn is in the mailbox, 1 if the wake is to be added, fields of the log's end
--- before the next turn's message or {}, the conversation's fields or {}, then for a claimed next turn: its id, fields, its user message} |
--- {a loss by find_loss}
--- @include key-names
--- @include validate
--- @include conversation
--- @include ready
--- @include wake
--- @include events
--- @include append
+-- before the next turn's message or {}, the conversation's fields or {}, then for a claimed next turn: its id, fields,
+-- its user message} | {a loss by find_loss}
+-- @args turn, owner, epoch, state, field, value, wake, retentionMs, leaseMs, closing, ttl, leaves, outcome, ...
 -- @include settle
 -- @include take-head
 -- @include outcome
-local turn, owner, epoch, state, field, value, wake, retentionMs, leaseMs = unpack(ARGV, 1, 9)
-local closing, ttl, leaves = { ARGV[10], ARGV[11], ARGV[12] }, ARGV[13], ARGV[14]
-local step = ARGV[15] ~= '' and cjson.decode(ARGV[15])
+local step = outcome ~= '' and cjson.decode(outcome)
 local function reply(status, has_next, wakes)
-  return { status, has_next, wakes, step and end_of_log() or {}, step and fields_of(record) or {} }
+  return { status, has_next, wakes, step and end_fields(conversation) or {}, step and fields_of(record) or {} }
 end
-local function reply_next(status, next, log_end, fields, conversation_fields, input)
-  return { status, 1, 0, step and log_end or {}, conversation_fields, next, fields, input }
+local function reply_next(status, claimed_turn, log_end, fields, conversation_fields, input)
+  return { status, 1, 0, step and end_fields(log_end) or {}, conversation_fields, claimed_turn, fields, input }
 end
 if step then TURN_FIELDS[#TURN_FIELDS + 1] = 's:' .. step.key end
 read_conversation()
@@ -48,10 +39,10 @@ local close
 if state == 'failed' then
   -- @include open-calls
   close = close_open_calls
-  read_open_calls() -- read_open_calls() -- before the first write, because a damaged call ends the script
+  read_open_calls() -- before the first write, because a damaged call ends the script
 end
 local lease = claims_next and start_lease(leaseMs)
-if step and not step_status then record_outcome(turn, step, 16) end
+if step and not step_status then record_outcome(turn, step, rest) end
 if close then close(turn, closing) end
 if leaves ~= '' then
   -- @include leave

@@ -1,12 +1,11 @@
 -- Records that steps of a turn start. A step that is recorded already stays unchanged (I5).
--- ARGV: turn, owner, epoch, keys of the steps
+-- The keys of the steps follow.
 -- Reply: 'recorded' | a loss by find_loss
--- @include key-names
--- @include validate
+-- @args turn, owner, epoch, ...
 -- @include conversation
 read_conversation()
-local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
+local loss = find_loss(turn, owner, epoch)
 if loss then return loss end
 local started = 'started ' .. string.format('%.0f', now)
-for at = 4, #ARGV do redis.call('HSETNX', turn_prefix .. ARGV[1], 's:' .. ARGV[at], started) end
+for at = rest, #ARGV do redis.call('HSETNX', turnPrefix .. turn, 's:' .. ARGV[at], started) end
 return 'recorded'

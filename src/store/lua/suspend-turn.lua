@@ -1,20 +1,18 @@
 -- Suspends a turn and gives its lease back. The turn stays first in the mailbox, and continues once its wait is
 -- fulfilled or at the deadline.
--- ARGV: turn, owner, epoch, kind of the wait, step, waitMs, maxSuspensions, trace span that ends here or '', requested
--- pass or '', calls as the turn keeps them (JSON), calls for the event (JSON), ms from the first suspension of the step to the
--- last one or '' for a count by maxSuspensions, 1 if a gate chose the time or ''; then per call its id, the ms to its deadline
--- and its hash or ''
+-- `span`: trace span that ends here. `passId`: the requested pass. `calls`, `eventCalls`: the calls as the turn and the
+-- event keep them (JSON). `maxMs`: ms from the first suspension of the step to the last one, '' for a count by
+-- `maxSuspensions`. `isHeld`: a gate chose the time. Three arguments per call follow: its id, the ms to its deadline,
+-- and its hash or ''.
 -- Reply: 'suspended' | 'exhausted' | a loss by find_loss
+-- @args turn, owner, epoch, kind, step, waitMs, maxSuspensions, span, passId, calls, eventCalls, maxMs, isHeld, ...
 -- @include keys
 -- @include conversation
--- @include ready
 -- @include events
 -- @include waits
 -- @include shard-lists
 -- @include stream
-local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
-local arguments, event_calls, max_ms, is_held, FIRST_CALL = ARGV[10], ARGV[11], tonumber(ARGV[12]), ARGV[13] ~= '', 14
-local key = turn_prefix .. turn
+local key, max_ms, is_held = turnPrefix .. turn, tonumber(maxMs), isHeld == '1'
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' then
@@ -28,7 +26,7 @@ local earlier_kind, earlier_calls, was_held, earlier_step = unpack(redis.call('H
 check_calls(key, earlier_calls or '')
 local limit = max_ms and 'suspendedSince:' or 'suspended:'
 local before = tonumber(redis.call('HGET', key, limit .. step) or max_ms and now or 0)
-if not ANSWERED[kind] and (max_ms and now - before or before) >= (max_ms or tonumber(most)) then return 'exhausted' end
+if not ANSWERED[kind] and (max_ms and now - before or before) >= (max_ms or tonumber(maxSuspensions)) then return 'exhausted' end
 
 -- If the requested pass has ended, or all answers have arrived, the turn is due at once. The turn does not wait for
 -- another pass, because that pass does not know the turn's reasons to compact.
@@ -39,7 +37,7 @@ if kind == 'compaction' then
   is_fulfilled = is_over and last_pass == passId and has_settled == '1'
 elseif ANSWERED[kind] then
   is_over = true
-  for at = FIRST_CALL, #ARGV, 3 do
+  for at = rest, #ARGV, 3 do
     is_over = is_over and redis.call('HEXISTS', key, 'a:' .. ARGV[at]) == 1
   end
   is_fulfilled = is_over
@@ -49,7 +47,7 @@ local earlier, kept_deadlines = read_waits(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
 local untilMs = math.min(now + tonumber(waitMs), max_ms and before + max_ms or math.huge)
 local lines, deadlines, hashes = {}, {}, {}
-for at = FIRST_CALL, #ARGV, 3 do
+for at = rest, #ARGV, 3 do
   local deadline = kept_deadlines[ARGV[at]] or now + tonumber(ARGV[at + 1])
   untilMs = math.min(untilMs, deadline)
   deadlines[#deadlines + 1] = string.format('%.0f', deadline)
@@ -59,7 +57,7 @@ end
 local untilText = string.format('%.0f', untilMs)
 redis.call('HSET', key, 'state', 'waiting', 'suspended', 1, 'waitFor', kind, 'waitStep', step,
   'waitSince', string.format('%.0f', now), 'waitUntil', untilText, 'waitCalls', table.concat(lines, '\n'),
-  'waitHashes', table.concat(hashes, '\n'), 'waitArguments', arguments, 'waitSteps', count_steps(key), 'waitOpen', keep_open_calls(key, earlier, FIRST_CALL))
+  'waitHashes', table.concat(hashes, '\n'), 'waitArguments', calls, 'waitSteps', count_steps(key), 'waitOpen', keep_open_calls(key, earlier, rest))
 if not ANSWERED[kind] then redis.call('HSET', key, limit .. step, max_ms and string.format('%.0f', before) or before + 1) end
 redis.call('HDEL', key, 'waitFulfilled', 'waitSpan', 'waitHeld', 'firstOwner')
 if is_held then redis.call('HSET', key, 'waitHeld', 1) end
@@ -72,7 +70,7 @@ else
   list_waiting(kind, turn)
   -- A turn may ask its gate again for up to a day. Only the first wait of a step emits an event.
   if not (is_held and was_held and earlier_step == step) then
-    emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', event_calls, 'deadlines', table.concat(deadlines, ',') })
+    emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', eventCalls, 'deadlines', table.concat(deadlines, ',') })
   end
   notify_readers(turn)
 end

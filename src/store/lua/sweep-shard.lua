@@ -3,20 +3,16 @@
 -- claims the entry. With 5 s instead of 1 s, the turns of a killed worker took 13.2 s to continue (p99 of 1,815). A
 -- full Redis refuses this script, so due entries keep their times, and sweep-idle runs instead. Unreadable members and
 -- records are quarantined one by one (I12).
--- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, prefix of the shard's keys, claimMs
 -- Reply: {members of ready, longest due first, then a few of idle, because an erase may wait behind turns},
 -- {quarantined: set, member, reason}
--- @include clock
-local claim, ready, idle, open_passes, failed = unpack(KEYS)
-local shard = ARGV[2]
--- @include set-members
--- @include quarantine
+-- @keys claim, ready, idle, openPasses, failed
+-- @args limit, shard, claimMs
 -- @include sweep
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_CHECKED = 10
 -- For each kind of entry, the record whose field `sweeps` counts the sweeps since the last claim.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
-if not claim_shard(claim, ARGV[3]) then return { {}, {} } end
+if not claim_shard(claim, claimMs) then return { {}, {} } end
 free_sets()
 local due = {}
 
@@ -45,7 +41,7 @@ local function push(member)
   due[#due + 1] = member
 end
 
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, limit)) do push(member) end
 take_idle(idle, due)
 
 -- No worker reads `failed`. So each sweep checks some of its members, from a place that depends on the time.
@@ -54,11 +50,11 @@ for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_CHECKED
   if not read_member('failed', member) then quarantine_member('failed', member, 'the entry names no turn, pass or conversation') end
 end
 -- A pass without an entry in `ready` has ended (I6).
-for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_CHECKED - 1)) do
+for _, member in ipairs(redis.call('ZRANGE', openPasses, 0, MOST_CHECKED - 1)) do
   if not read_member('passes', member) then
     quarantine_member('passes', member, 'the entry names no turn, pass or conversation')
   elseif not redis.call('ZSCORE', ready, member) then
-    redis.call('ZREM', open_passes, member)
+    redis.call('ZREM', openPasses, member)
   end
 end
 return { due, set_aside }

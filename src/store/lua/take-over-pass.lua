@@ -1,14 +1,11 @@
 -- Gives the pass in progress to a waiting turn's worker under a new id, even if another worker has it. Later writes of
 -- the former owner and its child jobs are superseded. The reasons to compact stay. The plan is dropped, because the new
 -- owner compacts at once without summaries from child jobs.
--- ARGV: owner, passId, leaseMs
 -- Reply: {'gone'} | {'empty'} | {'claimed', the pass's fields, the conversation's fields}
+-- @args owner, passId, leaseMs
 -- @include keys
--- @include ready
 -- @include pass-owner
--- @include index
 -- @include review
-local owner, passId, leaseMs = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local present_pass = redis.call('HGET', pass, 'passId')
 if not present_pass then return { 'empty' } end

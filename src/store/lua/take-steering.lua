@@ -1,17 +1,13 @@
 -- Appends the messages of steering turns to the log, before the next model call of the running turn. A steering turn
 -- stays behind the running turn in the mailbox, and ends together with it. Nothing is appended while tool calls have no
 -- results, because no message may follow such calls.
--- ARGV: turn, owner, epoch
 -- Reply: {'taken', the conversation's fields} | {a loss by find_loss}
+-- @args turn, owner, epoch
 -- @include keys
--- @include conversation
--- @include ready
--- @include append
 -- @include open-calls
 -- @include take-head
 -- @include events
 -- @include stream
-local turn, owner, epoch = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
@@ -23,7 +19,7 @@ while steering and value_of(read_turn(steering), 'steer') do
   steering = redis.call('LINDEX', mb, #steered_turns + #taken + 1)
 end
 for _, message_turn in ipairs(taken) do
-  enter_input(message_turn, {})
+  enter_input(message_turn)
   put(read_turn(message_turn), 'steeredInto', turn)
   drop(read_turn(message_turn), 'steer')
   emit('turn_steered', { 'turn', message_turn, 'into', turn, 'seq', conversation.head })

@@ -1,20 +1,14 @@
 -- Makes a version live without the turns whose messages leave the context. The owner of the running turn calls this
 -- script before its first step. A worker that settled such a turn calls it when the mailbox is empty. Ends the pass in
 -- progress, which was planned for the earlier context.
--- ARGV: turn, owner, epoch, live version that the caller knows, backoff, then as put_version
+-- `expected`: the live version that the caller knows. Then as put_version.
 -- Reply: {'undone'|'known', the conversation's fields} | {'version_changed', live version} | {a loss by find_loss}
+-- @args turn, owner, epoch, expected, backoff, ...
 -- @include keys
 -- @include conversation
--- @include ready
--- @include wake
--- @include events
--- @include index
--- @include review
 -- @include pass-end
 -- @include pass-owner
--- @include args
 -- @include put-version
-local turn, owner, epoch, expected, backoff = take(), take(), take(), take(), take()
 read_conversation()
 local has_settled = not head_turn and value_of(record, 'settledBy') == epoch
 local loss = not has_settled and find_loss(turn, owner, epoch)
@@ -25,7 +19,7 @@ local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 put(record, 'backoff', backoff)
 -- From this version, readers of the log learn which messages to hide because they were rolled back.
-local number, version = ARGV[position + 1], ARGV[position + 2]
+local number, version = ARGV[rest], ARGV[rest + 1]
 if string.find(version, '"turn_rolled_back"', 1, true) then keep_version(number) end
 local passId = redis.call('HGET', pass, 'passId')
 if passId then

@@ -1,9 +1,10 @@
--- Include first: keys. Reads and writes the fields of a turn that record the answers to its calls. These fields stay in
--- a settled turn.
+-- Reads and writes the fields of a turn that record the answers to its calls. They stay in a settled turn, so that a
+-- repeated or contrary answer is recognized at any time.
+-- @include clock
+-- @include corrupt
 
 -- The field `decisions` has a line per answered call: id, time in ms, verdict, hash of the call or `-`, and the person.
--- With this field, a contrary answer is recognized at any time. A call without a line was answered by an earlier
--- release.
+-- A call without a line was answered by an earlier release.
 local function read_decisions(key, lines)
   local decisions = {}
   for line in string.gmatch(lines or '', '[^\n]+') do
@@ -14,8 +15,8 @@ local function read_decisions(key, lines)
   return decisions
 end
 
--- Returns the reply that refuses an answer, or nil. kind: kind of the call's wait, nil if the call no longer waits.
--- own: the recorded hash of the call.
+-- Returns the reply that refuses an answer, or nil. `kind`: kind of answer for which the call waits, nil if it no
+-- longer waits. `own`: the recorded hash of the call.
 local function refuse_answer(answer, kind, own, decision)
   if answer.hash ~= '' and own ~= answer.hash and (kind or decision) then return { 'other_call', answer.call } end
   if kind and answer.kind ~= kind then return { 'other_kind', answer.call, kind } end
@@ -32,8 +33,7 @@ local function write_decisions(key, lines, answers)
   redis.call('HSET', key, 'decisions', table.concat(list, '\n'))
 end
 
--- The field `requests` has the ids of the last requests that brought answers, oldest first. With this field, the turn
--- of a request is found at any time.
+-- The field `requests` has the ids of the last requests that brought answers, oldest first.
 local MOST_REQUESTS = 16
 
 local function keep_request(key, request)

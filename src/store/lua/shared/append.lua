@@ -1,6 +1,7 @@
--- Include first: keys, conversation. Appends messages to the log. The calling script then stores the new end of the log
--- with save_conversation. list[at] is the number of messages. Each message follows as tokens, bytes, 1 for a user
--- message else 0, JSON. turn: id or '-'.
+-- @include conversation
+-- Appends messages to the log. The calling script stores the new end of the log with save_conversation. list[at] is the
+-- number of messages. For each message follow its tokens, its bytes, 1 for a user message or 0, and its JSON. `turn`:
+-- the turn that writes, or '-'.
 local function append_messages(list, at, turn)
   local head, tokens, bytes, turns = conversation.head, conversation.tokens, conversation.bytes, conversation.turns
   for first = at + 1, at + 4 * list[at], 4 do

@@ -1,11 +1,10 @@
--- Include first: nothing. Reads ARGV in order.
-local position = 0
+-- Returns the next argument behind the named ones.
 local function take()
-  position = position + 1
-  return ARGV[position]
+  rest = rest + 1
+  return ARGV[rest - 1]
 end
 
--- Reads a number from ARGV, and then that many values.
+-- Returns the next list: a number, and then that many arguments.
 local function take_list()
   local list = {}
   for at = 1, tonumber(take()) do list[at] = take() end

@@ -1,29 +1,31 @@
--- Include first: keys, conversation, ready, wake, append, settle, take-head, leave. Adds a turn to a mailbox that is
--- not empty.
+-- Adds a turn to a mailbox in which other turns wait or run.
+-- @include settle
+-- @include take-head
+-- @include leave
 
--- Finds the place of a steering turn: behind the head turn, the turns that steered it, and earlier steering turns.
--- Returns the turn that will stand behind the new turn, or nil for the end of the mailbox.
+-- Returns the turn in front of which a new steering turn is inserted, or nil for the end of the mailbox. Steering turns
+-- stand directly behind the first turn, in order of arrival.
 local function find_place()
   local pivot, at = next_turn, #steered_turns + 1
-  while pivot and redis.call('HGET', turn_prefix .. pivot, 'steer') do
+  while pivot and redis.call('HGET', turnPrefix .. pivot, 'steer') do
     at = at + 1
     pivot = redis.call('LINDEX', mb, at)
   end
   return pivot
 end
 
--- Lets a new turn steer the head turn: its message is appended to the head turn at the next model step.
+-- Lets a new turn steer the first turn: the message of the new turn is appended before the next model call.
 local function steer_head(turn, pivot)
-  redis.call('HSET', turn_prefix .. turn, 'steer', 1)
+  redis.call('HSET', turnPrefix .. turn, 'steer', 1)
   put(record, 'steering', 1)
   if pivot then redis.call('LINSERT', mb, 'BEFORE', pivot, turn) else redis.call('RPUSH', mb, turn) end
   redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
   return 0
 end
 
--- Cancels the head turn, and puts the new turn in its place. With is_undone, the messages of the canceled turn leave
--- the context: `undo` lists their seqs for the next claim. Otherwise, if no worker has claimed the head turn yet, its
--- message is appended to the log now. So the log does not depend on the speed of workers.
+-- Cancels the first turn, and puts the new turn in its place. With `is_undone`, the messages of the canceled turn leave
+-- the context. Otherwise, if no worker has claimed the canceled turn yet, its message is appended now. So the log does
+-- not depend on the speed of workers.
 local function replace_head(turn, wake, is_undone, retentionMs, closing)
   local input_seq = value_of(read_turn(head_turn), 'inputSeq')
   if input_seq then

@@ -1,3 +1,3 @@
--- Include first: nothing. `now`: the time in ms by the clock of Redis, the only clock in scripts.
+-- The time in ms by the clock of Redis, the only clock in scripts.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

@@ -1,19 +1,20 @@
--- Include first: keys. Removes the text of a summary once no kept version shows it. After old versions were dropped,
--- each commit searches some of the kept ones for their texts, oldest first. One commit searches up to SEARCH_BYTES, but
--- at least two versions, because each commit adds one. The 200 versions of a conversation with 600 summaries are 30 MB.
--- A search of all versions at once blocked Redis for a third of a second. A version that shows a text again has a
--- higher number, so the search still meets it.
+-- Removes the text of a summary once no kept version shows it. 200 versions with 600 summaries are 30 MB, and a search
+-- of all versions at once blocked Redis for a third of a second. So each commit searches about SEARCH_BYTES of the kept
+-- versions, oldest first. It searches at least two versions, because it adds one. A version that shows a text again has
+-- a higher number, so the search still meets it.
+-- @include key-names
 local SEARCH_BYTES = 1000000
 
--- Fields of txt. LOOSE: number of the last searched version, and the keys that no searched version shows. DROPPED: keys
--- for the next search.
+-- Fields of the hash `txt`. LOOSE: number of the version that was searched last, and the texts that no searched version
+-- shows. DROPPED: texts for the next search.
 local LOOSE, DROPPED = 'loose', 'dropped'
 
--- Reads the keys in a field. No key contains a quotation mark, so quotation marks separate the keys.
+-- Returns the names of texts in a field, and the number in front of them. No name contains a quotation mark, so
+-- quotation marks separate them.
 local function read_keys(field)
   local searched, list = string.match(redis.call('HGET', txt, field) or '0', '^(%d+)(.*)$')
   local keys = {}
-  -- If the list is corrupt, its texts are never removed. This wastes memory, but loses nothing.
+  -- The texts of a corrupt list are never removed. This wastes memory, but loses nothing.
   if not searched then return keys, 0 end
   for key in string.gmatch(list, '[^"]+') do keys[key] = true end
   return keys, tonumber(searched)
@@ -25,16 +26,16 @@ local function keep_keys(field, keys, searched)
   redis.call('HSET', txt, field, table.concat(list, '"'))
 end
 
--- Calls `act` with each key of a version, and returns its bytes. Decoding a version would cost far more than searching
--- its JSON.
+-- Calls `act` with each text that a version shows, and returns the version's bytes. Decoding a version would cost far
+-- more than searching its JSON.
 local function each_shown(number, act)
   local version = redis.call('HGET', ver, number)
   for key in string.gmatch(version, 'Key":"([^"]+)"') do act(key) end
   return #version
 end
 
--- Drops versions. The oldest version that stays shows most texts of the dropped versions, so it is searched at once.
--- The first call searches all texts.
+-- Drops versions. The oldest version that stays shows most of their texts, so it is searched at once. The first call of
+-- a conversation searches all texts.
 local function drop_versions(numbers, next_number)
   local keys = read_keys(DROPPED)
   local function loosen(key) keys[key] = true end
@@ -49,7 +50,7 @@ local function drop_versions(numbers, next_number)
   keep_keys(DROPPED, keys, 0)
 end
 
--- Searches kept versions for loose texts. kept: the numbers of all versions, ascending.
+-- Searches versions for texts that no version shows any more. `kept`: the numbers of all versions, ascending.
 local function collect_texts(kept)
   local keys, searched = read_keys(LOOSE)
   if not next(keys) then

@@ -1,6 +1,7 @@
--- Include first: key-names, validate. read_conversation sets these variables. `conversation` has owner, epoch, end of
--- the log, idle TTL, newest answered version and time of the last settlement. `head_turn` is the first turn of the
--- mailbox. Behind it stand `steered_turns`, whose messages went into it, and then `next_turn`.
+-- The state of a conversation and of the turns in its mailbox. read_conversation sets these variables. `head_turn` is
+-- the first turn of the mailbox. Behind it stand the turns whose messages were appended to it (`steered_turns`), then
+-- `next_turn`.
+-- @include validate
 local conversation, head_turn, steered_turns, next_turn
 
 local TURN_NUMBERS = { 'state', 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros', 'waitUntil', 'dueAt',
@@ -10,13 +11,13 @@ local TURN_FIELDS = { 'inputSeq', 'requestTokens', 'hasContext', 'acceptedAt', '
   unpack(TURN_NUMBERS) }
 local turns = {}
 
--- Reads a turn. A script may write to turns before it has read all of their fields, so their numbers are checked first.
--- With `is_whole`, all fields are read at once. The first turn may have 1,000 steps and large answers, so only a claim
--- reads it whole.
+-- Reads a turn, and checks its numbers, because a script may write before it reads the others of its fields.
+-- `is_whole`: reads all fields at once. The first turn may have 1,000 steps and large answers, so only a claim reads it
+-- whole.
 local function read_turn(turn, is_whole)
   local hash = turns[turn]
   if hash then return hash end
-  hash = { key = turn_prefix .. turn, values = {} }
+  hash = { key = turnPrefix .. turn, values = {} }
   turns[turn] = hash
   if is_whole then read_all(hash) else read_fields(hash, TURN_FIELDS) end
   local field = find_bad_number(hash, TURN_NUMBERS)
@@ -41,7 +42,7 @@ local function read_conversation(is_head_whole)
   end
 end
 
--- True if the turn ends together with the head turn: the head turn itself, or a turn whose message went into it.
+-- True for the first turn, and for the turns that end together with it.
 local function ends_with_head(turn)
   for _, steered in ipairs(steered_turns) do
     if steered == turn then return true end
@@ -49,8 +50,7 @@ local function ends_with_head(turn)
   return head_turn == turn
 end
 
--- True if packing may save memory, as isWorthPacking in log-packing.ts says. A short conversation needs no entry in the
--- list of unpacked conversations.
+-- True if packing may save memory. isWorthPacking in domain/log-packing.ts has the same rule.
 local function has_enough_to_pack()
   return conversation.head - tonumber(value_of(record, 'packed') or 0) > 8 or conversation.bytes >= 4096
 end
@@ -61,20 +61,19 @@ local function save_conversation(...)
     'headBytes', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)
 end
 
--- Checks that the caller owns the first turn of the mailbox, under its epoch (I4). Returns nil, 'gone', 'canceled',
--- 'unclaimed' or 'fenced'. An erase or a cancel removes the owner, so the reason is looked up only if the check fails.
--- Epochs only grow. If the epoch is missing, or lower than the caller's, the conversation was created again, or the
--- database lost the claim.
+-- Returns nil if the caller owns the first turn under its epoch (I4), or why it does not. An erase or a cancel removes
+-- the owner, so the reason is looked up only if the check fails. Epochs only grow. If the epoch is missing, or lower
+-- than the caller's, the conversation was created again (gone), or the database lost the claim (unclaimed).
 local function find_loss(turn, owner, epoch)
   if conversation.owner == owner and conversation.epoch == epoch and head_turn == turn then return nil end
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
-  if redis.call('HGET', turn_prefix .. turn, 'state') == 'canceled' then return 'canceled' end
+  if redis.call('HGET', turnPrefix .. turn, 'state') == 'canceled' then return 'canceled' end
   if tonumber(conversation.epoch or 0) >= tonumber(epoch) then return 'fenced' end
   return redis.call('HEXISTS', c, 'recreated') == 1 and 'gone' or 'unclaimed'
 end
 
--- Raises the epoch, which fences former owners. An epoch is at least the present time, so it never repeats, not even
--- after an erase. The calling script stores the new epoch.
+-- Returns a new epoch, which fences former owners. It is at least the present time, so it never repeats, not even after
+-- an erase. The calling script stores the epoch.
 local function raise_epoch()
   conversation.epoch = string.format('%.0f', math.max(tonumber(conversation.epoch or 0) + 1, now))
   return conversation.epoch

@@ -1,7 +1,9 @@
--- Include first: keys, ready. Creates a conversation.
+-- Creates a conversation.
+-- @include ready
+-- @include validate
 
--- Returns the reply that refuses a request with another agent, or any write during a fork. Otherwise returns nil, and
--- the agent if the conversation exists. One agent owns a conversation, because a pass has one policy.
+-- Returns the reply to a request with another agent, or to any write during a fork. Otherwise returns nil, and the
+-- agent if the conversation exists. One agent owns a conversation, because a compaction pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
   -- An unfinished fork has no agent yet.
@@ -13,10 +15,9 @@ local function find_refusal(is_gone, agent)
   return nil, known[1]
 end
 
--- Creates a conversation. After an erase or an abandoned fork, first removes the keys that are left, and the key
--- `gone`. An erase in progress then stops, because every batch checks `gone`. Removing all keys in one call blocks
--- Redis for 0.5 s at 20,000 turns. Batches are impossible, because the turns of the new conversation have the same key
--- names.
+-- Creates a conversation. After an erase or an abandoned fork, removes the keys that are left, and the key `gone`. An
+-- erase in progress then stops, because every batch checks `gone`. At 20,000 turns this blocks Redis for 0.5 s. Batches
+-- are impossible, because the turns of the new conversation have the same key names.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
     -- @include shard-lists

@@ -1,4 +1,4 @@
--- Include first: keys, ready. Removes the keys of a conversation in batches. The key `gone` must exist.
+-- Removes the keys of a conversation in batches. The key `gone` must exist.
 -- @include idle-ttl
 -- @include shard-lists
 -- @include open-passes
@@ -8,8 +8,8 @@ local ERASE_GRACE_MS = 5000
 local shard_prefix = string.match(ready, '^(.*)ready$')
 local framed_name = '|' .. tenant .. '|' .. id .. '|'
 
--- Takes up to `size` names out of the index. Returns nil if only names of another form are left, or the index has the
--- wrong type.
+-- Takes up to `size` names out of the index. Returns nil if the index cannot be read, or has only names of another
+-- form.
 local function take_names(size)
   local names, readable = redis.pcall('HRANDFIELD', ix, size), {}
   if names.err then return nil end
@@ -20,7 +20,7 @@ local function take_names(size)
   return (#readable > 0 or #names == 0) and readable or nil
 end
 
--- True if a field of the quarantine names this conversation: by an entry of a set, or by a whole key.
+-- True if a field of the hash `quarantined` names this conversation: as a member of a set, or as a key.
 local function names_conversation(field)
   if string.find(field .. '|', framed_name, 1, true) then return true end
   local key_tenant, key_id = string.match(field, '^key|{[^}]+}:([^:]+):%l+:([^:]+)')
@@ -44,8 +44,8 @@ local function remove_fields(hash)
   return removed
 end
 
--- Removes the conversation from the outbox of webhooks and from the quarantine. If such a hash is damaged, the erase
--- continues.
+-- Removes the conversation from the outbox of webhooks and from the quarantine. Damage in these hashes does not stop
+-- the erase.
 local function forget_notes()
   for _, name in ipairs(remove_fields(shard_prefix .. 'outbox:positions')) do
     redis.pcall('ZREM', shard_prefix .. 'outbox', name)
@@ -53,9 +53,9 @@ local function forget_notes()
   remove_fields(shard_prefix .. 'quarantined')
 end
 
--- Removes the conversation's own keys, then up to `size` of the keys in the index. find_loss relies on this order.
--- Returns the number of keys removed so far, and 1 if keys are left, or 2 if the index does not tell which. The entry
--- in `idle` stays meanwhile, so a sweep continues an interrupted erase.
+-- Removes the conversation's own keys, then up to `size` keys of the index. find_loss relies on this order. Returns the
+-- number of keys removed so far, and 1 if keys are left, or 2 if the index does not tell which. The entry in `idle`
+-- stays meanwhile, so a sweep continues an interrupted erase.
 local function erase_batch(size)
   local head = redis.pcall('LINDEX', mb, 0)
   if type(head) == 'string' then forget_waiting(head) end

@@ -1,13 +1,15 @@
--- Include first: gate. The calling script defines the keys and names of a gate. This file keeps the line of waiters
--- before a gate. A waiter is present while it waits in its worker, and absent while its turn is suspended. Absent
--- waiters keep their places, and do not delay those who are present.
+-- The line of waiters before a gate: `waiters` by arrival, `due` by the time at which they come back, `present` by
+-- arrival for those that wait in a worker. The turns of absent waiters are suspended. These keep their places, and do
+-- not delay waiters that are present. `calls`: calls in progress. The calling script names these keys, and itself as
+-- `waiter`.
+-- @include gate
 
--- An absent waiter that is LATE_MS late loses its place, e.g. because its turn was canceled. A present waiter that is
--- GONE_MS late counts as absent, e.g. because its worker died.
+-- ms after its time at which an absent waiter loses its place (its turn may be canceled), and at which a present waiter
+-- counts as absent (its worker may be dead).
 local LATE_MS, GONE_MS = 10000, 1000
 local LEAST_WAIT_MS, LEAST_AWAY_MS = 20, 500
--- A waiter is sent away for this part of the expected wait, because the rate may grow. A sweep may wake it a second
--- late, so it comes back earlier: by the time of two calls, at most a second.
+-- A waiter is sent away for this fraction of the expected wait, because the rate may grow. It comes back earlier by the
+-- time of EARLY_CALLS calls, at most EARLY_MS, because a sweep may wake it a second late.
 local AWAY, EARLY_MS, EARLY_CALLS = 0.75, 1000, 2
 -- All waiters together come back at most 200 times a second. Each comes back within 30 s, or within 20 ms for each
 -- waiter if that is longer.
@@ -38,12 +40,12 @@ local function wait_for(ms)
   ms = math.ceil(ms)
   redis.call('ZADD', due, now + ms, waiter)
   redis.call('ZREMRANGEBYSCORE', gates, '-inf', now)
-  redis.call('ZADD', gates, now + ms + idle_ms, name)
-  for _, key in ipairs({ gate, waiters, due, present, gates }) do keep(key, ms + idle_ms) end
+  redis.call('ZADD', gates, now + ms + idleMs, name)
+  for _, key in ipairs({ gate, waiters, due, present, gates }) do keep(key, ms + idleMs) end
   return ms
 end
 
--- Makes the waiter absent. `expected`: ms from the end of the pause until the waiter's turn, at the present rate.
+-- Makes the waiter absent. `expected`: ms from the end of the pause until it may pass, at the present rate.
 local function send_away(state, paused_ms, expected, rate)
   redis.call('ZREM', present, waiter)
   -- If the rate doubles each second, the waiter's turn comes sooner.

@@ -1,12 +1,12 @@
--- Include first: clock. The calling script defines the keys of a gate. Each call takes one call from a bucket of calls,
--- and its tokens from a bucket of tokens. Rates are calls or tokens a ms. `rate` is the rate that the provider accepts,
--- `ceiling` the rate at which it last refused a call. `level` and `tokens` are the buckets at `levelAt` and `tokensAt`.
--- A missing level is a full bucket. The last pause ends at `paused`. The first call after the pause passes at `opened`,
--- and is a probe. `refusals` counts refused probes in a row. On average, a refusal takes `lag` ms and a call `length`
--- ms.
+-- The pause and the rate that all workers share for one model. A call takes one from a bucket of calls, and its tokens
+-- from a bucket of tokens, whose contents at `levelAt` and `tokensAt` are `level` and `tokens`. A missing level is a
+-- full bucket. Rates are per ms. `rate`: what the provider accepts. `ceiling`: the rate at which it last refused a
+-- call. `paused`: end of the last pause. `opened`: time of the first call after it, a probe. `refusals`: refused probes
+-- in a row. `lag`, `length`: mean ms of a refusal and of a call. The calling script names the key `gate`.
+-- @include clock
 
 local BURST_MS = 1000
--- Near the ceiling the rate grows slowly. Far above the ceiling the rate grows fast again.
+-- Fractions of the ceiling between which the rate grows slowly.
 local NEAR, FAR = 0.9, 1.2
 local FIELDS = { 'rate', 'ceiling', 'level', 'levelAt', 'tokens', 'tokensAt', 'paused', 'opened', 'refusals', 'lag', 'length' }
 
@@ -36,7 +36,7 @@ local function rate_of(per_minute)
   return tonumber(per_minute) > 0 and tonumber(per_minute) / 60000 or math.huge
 end
 
--- Returns the size of a bucket: after a rest, the calls or tokens of a second pass at once, and at least one.
+-- Returns the size of a bucket. After a rest, the calls or tokens of a second pass at once, and at least one.
 local function most_of(rate)
   return math.max(1, rate * BURST_MS)
 end

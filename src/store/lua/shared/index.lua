@@ -1,6 +1,7 @@
--- Include first: keys. Adds the name of an expiring key to the index, so that an erase finds the key. The key must
--- exist. One addition in sixteen, chosen by the clock, checks 32 random names and drops those of expired keys. So at
--- most about half of the names are expired, and no addition reads the whole index.
+-- @include key-names
+-- Adds the name of an expiring key to the index, so that an erase finds the key. The key must exist. One addition in
+-- sixteen, chosen by the clock, checks 32 random names and drops those of expired keys. So at most about half of the
+-- names are expired, and no addition reads the whole index.
 local function index_key(name)
   redis.call('HSET', ix, name, '')
   if now % 16 > 0 then return end

@@ -1,4 +1,4 @@
--- Include first: nothing. Defines: the keys of one conversation, in the order of Keyspace.conversation, and the time.
+-- Defines: the keys of one conversation, in the order of Keyspace.conversation, and the time.
 -- Scripts that only read, or that remove a conversation, include this file alone. They work on corrupt records too.
 --
 -- Hash c, the conversation: owner, lease, epoch, end of the log, live version and open tool calls. See
@@ -17,10 +17,9 @@
 -- Stream ev: the events of the last day.
 -- String gone: exists for a day after an erase. Its value is the number of removed keys.
 -- Sorted set ready, one per shard: when the sweeper must check a turn or pass. See ready.lua.
--- Prefix turn_prefix begins the names of hashes, one for each turn: see turn-record.ts.
--- Prefix stream_prefix begins the names of streams, one for each turn that a client follows: see stream.lua.
--- Prefix summary_prefix begins the names of strings: a summary, a refusal, or the claim of a running job.
--- Prefix operation_prefix begins the names of strings: the answer of an operation, for a day.
+-- Prefix turnPrefix begins the names of hashes, one for each turn: see turn-record.ts.
+-- Prefix streamPrefix begins the names of streams, one for each turn that a client follows: see stream.lua.
+-- Prefix summaryPrefix begins the names of strings: a summary, a refusal, or the claim of a running job.
+-- Prefix operationPrefix begins the names of strings: the answer of an operation, for a day.
 -- @include clock
-local c, log, mb, ver, txt, pass, ix, ev, gone, ready, turn_prefix, stream_prefix, summary_prefix, operation_prefix =
-  unpack(KEYS)
+-- @keys c, log, mb, ver, txt, pass, ix, ev, gone, ready, turnPrefix, streamPrefix, summaryPrefix, operationPrefix

@@ -1,9 +1,10 @@
--- Include first: keys. Each open call, a call without a result, is a field of the conversation. So recording a result
--- costs the same for any number of open calls. The field's name is `o:` and our call id (c<seq>_<index>, safe inside
--- JSON), its value the provider's id as JSON if that differs, else ''. The field `open` counts them.
+-- An open call is a tool call without a result: a field of the conversation, so a result costs the same for any number
+-- of calls. The name is `o:` and our call id (c<seq>_<index>, safe inside JSON), the value the provider's id as JSON if
+-- that differs. The field `open` counts them.
+-- @include append
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
--- Reads the open calls, oldest first. An id that is not safe inside JSON counts as a corrupt record.
+-- Returns the open calls, oldest first. An id that is not safe inside JSON counts as corrupt.
 local function read_open_calls()
   local calls, places = {}, {}
   if (value_of(record, 'open') or '0') == '0' then return calls end
@@ -27,15 +28,14 @@ local function read_open_calls()
 end
 
 local function find_result(turn, call, closing)
-  local accepted = redis.call('HMGET', turn_prefix .. turn, 'waitUnused:' .. call, 'a:' .. call)
-  if not accepted[1] then return closing[2], closing[3], '{"content":' .. closing[1] .. ',"isError":true}' end
-  local tokens, bytes, result = string.match(accepted[1], '^(%d+) (%d+)\n(.*)$')
-  return tokens, bytes, result == '' and accepted[2] or result
+  local unused, answer = unpack(redis.call('HMGET', turnPrefix .. turn, 'waitUnused:' .. call, 'a:' .. call))
+  local tokens, bytes, result = string.match(unused or closing, '^(%d+) (%d+)\n(.*)$')
+  if not unused then result = '{"content":' .. result .. ',"isError":true}' end
+  return tokens, bytes, result == '' and answer or result
 end
 
--- Include first: append. Appends a result for every open call, because no message may follow an unanswered one. The
--- result is the answer of a service, or the error `closing`: { content as JSON, tokens, bytes }. The calling script
--- then stores the new end of the log.
+-- Appends a result for every open call, because no message may follow an unanswered one. The result is the answer of a
+-- service, or the error `closing`: `tokens bytes`, then its content as JSON on the next line.
 local function close_open_calls(turn, closing)
   local calls = read_open_calls()
   if #calls == 0 then return end
@@ -52,8 +52,7 @@ local function close_open_calls(turn, closing)
   append_messages(list, 1, turn)
 end
 
--- Updates the open calls. opened: lines of opened calls, as `encodeOpenCall` writes them. answered: ids of calls that
--- were answered.
+-- Updates the open calls. `opened`: lines of encodeOpenCall. `answered`: ids of calls.
 local function move_calls(opened, answered)
   local change = 0
   local function add(count) record.values.open = tostring(redis.call('HINCRBY', c, 'open', count)) end
@@ -61,8 +60,8 @@ local function move_calls(opened, answered)
     local call, provider = string.match(line, '^(%S+) ?(.*)$')
     change = change + put(record, 'o:' .. call, provider) -- no other field of the hash is staged yet
   end
-  -- A full Redis refuses a script at its first write, if that write can need memory. It would not refuse a removal, so
-  -- this write comes first.
+  -- A full Redis refuses a script at its first write that can need memory. It would not refuse a removal, so this write
+  -- comes first.
   if #answered > 0 then add(0) end
   for _, call in ipairs(answered) do change = change - drop(record, 'o:' .. call) end
   if change ~= 0 then add(change) end

@@ -1,5 +1,7 @@
--- Include first: keys, ready. The sorted set `passes` has the passes of a shard that wait for a worker or have a
--- worker, by the time of their request. Only gauges use this set. It does not contain passes under review.
+-- The sorted set `passes`, for gauges, has the compaction passes of a shard that wait for a worker or have one, by the
+-- time of their request. Passes under review are not in it.
+-- @include ready
+-- @include record
 local open_passes = string.gsub(ready, 'ready$', 'passes')
 
 local function add_open_pass()
@@ -10,7 +12,7 @@ local function remove_open_pass()
   redis.call('ZREM', open_passes, pass_member)
 end
 
--- Creates a pass in a conversation without an open pass. Further arguments: names and values of other fields.
+-- Creates a pass. Further arguments: names and values of other fields.
 local function create_pass(passId, wake, ...)
   redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now), ...)
   put(record, 'pass', passId)

@@ -1,25 +1,22 @@
--- Include first: keys, conversation, append. Records the outcome of a step. `step` is decoded JSON. It has the `key` of
--- the step, `opens` and `closes` for move_calls, the usage, and `texts`, the number of full texts. `ending` says how an
--- incomplete answer ended, or ''. Further fields are optional. `expectedHead` is the end of the log that the worker
--- knew. `anchor` is the size by the provider's count. `answered` is a version that a model answered. `facts` are sizes
--- and limits of the request. `requestTokens` is the size of the request.
+-- Records the outcome of a step. `step` is decoded JSON, as encodeOutcome in turn-steps.ts writes it.
+-- @include append
 
-local function is_done(record)
-  return record and string.sub(record, 1, 5) == 'done '
+local function is_step_done(text)
+  return text and string.sub(text, 1, 5) == 'done '
 end
 
 local COUNTED = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
 
--- Returns 'known' if the step is recorded, 'fenced' if the log has grown since the worker chose the ids of new tool
--- calls, else nil.
+-- Returns 'known' if the step is recorded, 'fenced' if the log has grown since the worker chose the ids of new calls,
+-- else nil.
 local function find_step(turn, step)
-  if is_done(value_of(read_turn(turn), 's:' .. step.key)) then return 'known' end
+  if is_step_done(value_of(read_turn(turn), 's:' .. step.key)) then return 'known' end
   if step.expectedHead and step.expectedHead ~= conversation.head then return 'fenced' end
 end
 
--- Records the outcome. From ARGV[first] on there are `texts` pairs of hash and text, then messages for append_messages.
--- Texts and messages are not in `step`, because Lua must not re-encode JSON. Fields of turn and conversation are
--- staged, and the calling script writes them.
+-- Stages the fields of turn and conversation, and appends the messages. From ARGV[first] on there are `step.texts`
+-- pairs of hash and text, then messages as append_messages reads them. These are not in `step`, because Lua must not
+-- re-encode JSON.
 local function record_outcome(turn, step, first)
   local hash, head = read_turn(turn), conversation.head
   if #step.opens + #step.closes > 0 then

@@ -1,13 +1,15 @@
--- Include first: keys, ready, wake, events, review. Ends passes.
+-- @include wake
+-- @include events
 -- @include idle-ttl
+-- @include review
 
--- After these outcomes, a waiting turn need not check its size again (I13). settlesSize in domain/pass.ts has the same
--- list.
+-- After these outcomes of a pass, a waiting turn need not check its size again (I13). settlesSize in domain/pass.ts has
+-- the same list.
 local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain = true, infeasible = true }
 
 -- Ends a pass with its entry in `ready` (I6), and wakes a turn that waits for it. Thresholds of turns and messages
--- count from here, except after `no_reason` or `thinking`: frequent evaluations would keep them from being reached.
--- ttl: `new_ttl` of start_idle_ttl. Returns 1 if a turn waited, and the caller adds `wake`.
+-- count from here. After `no_reason` and `thinking` they do not, because frequent evaluations would keep them from
+-- being reached. Returns 1 if a turn waited, and the caller adds `wake`. `ttl`: the `new_ttl` of start_idle_ttl.
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
@@ -27,7 +29,7 @@ local function end_pass(passId, outcome, wake, ttl)
   return is_awaited
 end
 
--- Returns the reply to a repeated call that ended the pass (I5), or nothing if another pass ended later.
+-- Returns the reply to a repeated call that ended the pass (I5), or nil.
 local function find_end(passId)
   local last, wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
   if last == passId then return { 'ended', is_awaited == '1' and wake or '' } end

@@ -1,8 +1,9 @@
--- Include first: keys. Checks and changes the owner of the pass.
+-- @include ready
+-- @include record
 
--- Returns nil if the caller still owns the compaction pass (I4), or why not. gone: an erase. superseded: a restore
--- ended the pass, or a turn took it over. Only the last owner that lost a pass in this way is known. fenced: another
--- owner claimed the pass, or the conversation was created again. unclaimed: the database lost the conversation.
+-- Returns nil if the caller owns the compaction pass (I4), or why not: `gone` after an erase, `superseded` if a restore
+-- ended the pass or a turn took it over, `unclaimed` if the database lost the conversation, else `fenced`. Only the
+-- last owner that was superseded is known.
 local function find_pass_loss(passId, owner)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local present_pass, present_owner = unpack(redis.call('HMGET', pass, 'passId', 'owner'))
@@ -12,20 +13,19 @@ local function find_pass_loss(passId, owner)
   return redis.call('EXISTS', c) == 0 and 'unclaimed' or 'fenced'
 end
 
--- Records the owner, or the owner that parked the pass, before the pass is taken away. Later writes of that owner are
--- superseded.
+-- Records the owner that loses the pass, or that parked it. Its later writes are superseded.
 local function supersede_owner()
   local owner, parked_by = unpack(redis.call('HMGET', pass, 'owner', 'parkedBy'))
   if owner or parked_by then put(record, 'superseded', owner or parked_by) end
 end
 
--- True if reasons were added after the owner read them. Then the pass must not end, because callers wait for it. '*'
--- accepts all reasons, because a pass may be requested without any.
+-- True if reasons were added after the owner read them. The pass must not end then, because callers wait for it. `seen`
+-- is '*' for a pass that may end with any reasons.
 local function has_new_reasons(seen)
   return seen ~= '*' and redis.call('HGET', pass, 'reasons') ~= seen
 end
 
--- Include first: ready. Gives the pass a lease. The pass is due again at the end of this lease (I6).
+-- Gives the pass a lease, at whose end the pass is due again (I6).
 local function lease_pass(owner, leaseMs)
   local lease = now + tonumber(leaseMs)
   redis.call('HSET', pass, 'owner', owner, 'lease', string.format('%.0f', lease))

@@ -1,8 +1,8 @@
--- Include first: key-names, conversation, ready, append, settle. Settles the first turn as failed, because its workers
--- keep dying without an outcome (I10).
+-- Settles the first turn as failed, because its workers keep dying without an outcome (I10).
+-- @include settle
 -- @include open-calls
 
--- Adds the cause of a blocked event loop to the failure, if such a block ended the last claim.
+-- Names the cause in the failure, if the last worker's event loop was blocked.
 local function name_block(failure)
   local cause = value_of(record, 'blocked')
   if not cause then return failure end

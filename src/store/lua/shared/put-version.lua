@@ -1,9 +1,11 @@
--- Include first: keys, args, events. Makes a new version live.
+-- @include args
+-- @include events
+-- @include record
 -- @include collect-texts
 -- @include stream
 
--- Reads the restore points: versions made by a restore or a rollback, and versions that a service replaced. They are
--- kept as long as the conversation.
+-- Restore points are versions of a restore or a rollback, and versions that a service replaced. They are kept as long
+-- as the conversation.
 local function read_points()
   local points = {}
   for number in string.gmatch(value_of(record, 'points') or '', '%d+') do points[number] = true end
@@ -35,9 +37,8 @@ local function drop_oldest(keep)
   collect_texts(read_numbers())
 end
 
--- Makes a version from ARGV live. ARGV holds number, version (JSON), tokens, bytes and last seq of the version, then
--- tokens and bytes of the log up to there. The number of versions to keep follows, and the fields of the event as
--- counted pairs.
+-- Makes a version live. The next arguments are its number, its JSON, its tokens, bytes and last seq, tokens and bytes
+-- of the log up to there, the number of versions to keep, and the event as counted pairs.
 local function put_version()
   local number, version = take(), take()
   local live_size = { take(), take(), take(), take(), take() }

@@ -1,6 +1,6 @@
--- Include first: clock. The calling script defines `shard`, the prefix of the shard's keys. The quarantine is a hash
--- that only people read (I12): set and member -> time, score and reason. `set_aside` collects set, name and reason for
--- the reply.
+-- The quarantine is a hash that only people read (I12): set and member -> time, score and reason. `set_aside` collects
+-- set, name and reason for the reply. The calling script defines `shard`, the prefix of the shard's keys.
+-- @include clock
 local quarantined = shard .. 'quarantined'
 local set_aside = {}
 
@@ -11,7 +11,7 @@ local function move_key(key)
   return kept_as
 end
 
--- Quarantines a record. set: 'ready', 'idle', 'passes', 'failed', or 'key' for a whole key.
+-- Quarantines a record. `set`: 'ready', 'idle', 'passes', 'failed', or 'key' for a whole key.
 local function quarantine(set, name, score, why)
   if type(redis.pcall('HLEN', quarantined)) ~= 'number' then move_key(quarantined) end
   redis.call('HSET', quarantined, set .. '|' .. name, string.format('%.0f %s %s', now, score or '-', why))

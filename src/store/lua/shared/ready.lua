@@ -1,6 +1,6 @@
--- Include first: keys. The sorted set `ready` has entries, scored by the time in ms at which the sweeper must check
--- them. Their members are t|tenant|id (turns), p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':'
--- and no '|'.
+-- The sorted set `ready` has the times in ms at which the sweeper must check the turns of a conversation (t|tenant|id),
+-- its compaction pass (p|tenant|id), or a scheduled turn (d|tenant|id|turn). Ids hold no ':' and no '|'.
+-- @include key-names
 local tenant, id = string.match(c, '^{[^}]+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
 -- ms that a wake may take to reach a worker, before a sweep checks the turn.
@@ -18,8 +18,7 @@ local function unschedule(member)
   redis.call('ZREM', ready, member)
 end
 
--- Starts a lease and returns its end. This is the first write of a claim: if Redis is full or the set has the wrong
--- type, the script ends here.
+-- Starts a lease, and returns its end. This is the first write of a claim: if Redis is full, the script ends here.
 local function start_lease(leaseMs)
   local lease = now + tonumber(leaseMs)
   schedule(turn_member, lease)

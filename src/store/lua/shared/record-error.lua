@@ -1,4 +1,4 @@
--- Include first: key-names, validate. Checks all records of the conversation.
+-- @include validate
 local PASS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps', 'refused',
   'calibration' }
 
@@ -9,7 +9,7 @@ local function find_record_error()
     'ZCARD', ready, 'ZCARD', shard .. 'idle', 'ZCARD', shard .. 'passes', 'ZCARD', shard .. 'failed', 'ZCARD', shard .. 'waiting')
   if key then return corrupt(key, '') end
   local head = sizes[mb] > 0 and redis.call('LINDEX', mb, 0)
-  if head and find_other_type('HLEN', turn_prefix .. head) then return corrupt(turn_prefix .. head, '') end
+  if head and find_other_type('HLEN', turnPrefix .. head) then return corrupt(turnPrefix .. head, '') end
   local problem = find_bad_record()
   if problem or sizes[pass] == 0 then return problem end
   local open_pass = { key = pass, values = {} }

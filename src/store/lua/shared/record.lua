@@ -1,9 +1,10 @@
--- Include first: key-names, corrupt. A table stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if
--- all fields were read. The table remembers each field, so no field is read twice. `put` and `drop` change both Redis
--- and the table.
+-- A table that stands for a hash of Redis: `key`, `values`, `staged`, and `is_whole` if all fields were read. No field
+-- is read twice. `put` and `drop` change both Redis and the table.
+-- @include key-names
+-- @include corrupt
 local SHORT_HASH = 48
 
--- The hash of the conversation. No field is read yet.
+-- The hash of the conversation.
 local record = { key = c, values = {} }
 
 local function read_fields(hash, names)
@@ -19,8 +20,8 @@ local function read_all(hash)
   hash.is_whole = true
 end
 
--- Reads all fields of the conversation, or only `names` if the conversation has many fields. So a step costs the same
--- with 1,000 open calls.
+-- Reads all fields of the conversation, or only `names` if it has many fields. So a step costs the same with 1,000 open
+-- calls.
 local function read_record(names)
   local size = redis.pcall('HLEN', c)
   if type(size) ~= 'number' then refuse(c, '') end

@@ -1,5 +1,5 @@
--- Include first: keys, ready, index. While a person reviews a proposal, no job may claim the pass. A worker can claim
--- it once the proposal expires, a decision arrives, or a hard reason removes the proposal.
+-- While a person reviews a proposal, no job may claim its pass. A worker can claim it again once the proposal expires,
+-- a decision arrives, or a hard reason removes the proposal.
 -- @include open-passes
 -- @include operations
 local REVIEW, DECISION_MS = 'review:', 86400000
@@ -11,7 +11,7 @@ local function await_review(owner, untilMs)
   remove_open_pass()
 end
 
--- True for a repeated call that already left the pass to review, while no other worker has claimed the pass.
+-- True for a repeated call that has already left the pass to review.
 local function is_left_to_review(passId, owner)
   local present_pass, present_owner, parked, parked_by =
     unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
@@ -26,7 +26,7 @@ local function answer_decision(answer)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 
--- Removes the proposal. The pass starts again, and existing summaries are used again.
+-- Removes the proposal. The pass starts again, and uses existing summaries again.
 local function drop_proposal()
   answer_decision('superseded')
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',

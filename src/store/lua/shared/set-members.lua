@@ -1,4 +1,4 @@
--- Include first: nothing. Members of a shard's sorted sets. Ids are [A-Za-z0-9_.-]{1,128}.
+-- Forms of the members of a shard's sorted sets. Ids are [A-Za-z0-9_.-]{1,128}.
 local ID = '[%w_.%-]+'
 local CONVERSATION = '|(' .. ID .. ')|(' .. ID .. ')$'
 local FORMS = {
@@ -8,8 +8,8 @@ local FORMS = {
   failed = { '^(' .. ID .. ')|(' .. ID .. ')|(' .. ID .. ')$' },
 }
 
--- Returns kind, tenant and id of a member. For a scheduled turn, the id includes the turn. Returns nothing for an
--- unknown member.
+-- Returns kind, tenant and id of a member, or nothing if it has another form. The id of a scheduled turn includes the
+-- turn.
 local function read_member(set, member)
   for _, form in ipairs(FORMS[set]) do
     local kind, tenant, name = string.match(member, form)

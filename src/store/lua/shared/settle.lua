@@ -1,15 +1,16 @@
--- Include first: keys, conversation, ready, wake, events. Settles turns.
+-- @include conversation
+-- @include wake
+-- @include events
 -- @include stream
 -- @include spending
 local SETTLED = { completed = true, failed = true, canceled = true }
 
--- True if the conversation has an idle TTL after the settlement. ttl: the `new_ttl` of start_idle_ttl.
+-- True if the conversation has an idle TTL after the settlement.
 local function has_idle_ttl(ttl)
   return conversation.ttl or (ttl and ttl ~= '' and ttl ~= '0')
 end
 
--- Ends the script, before its first write, if a key that only a settlement writes has the wrong type. Parameters as in
--- settle_turn.
+-- Ends the script, before its first write, if a key that only a settlement writes has the wrong type.
 local function check_settlement(state, ttl)
   local shard = string.match(ready, '^(.*)ready$')
   check_keys('XLEN', ev)
@@ -18,8 +19,8 @@ local function check_settlement(state, ttl)
   if has_idle_ttl(ttl) then check_keys('ZCARD', shard .. 'idle') end
 end
 
--- Settles a turn. Removes fields of unsettled turns, and starts the retention. The calling script then stores the
--- settlement with save_conversation.
+-- Settles a turn, and starts its retention. `ttl`: the `new_ttl` of start_idle_ttl. The calling script then stores the
+-- staged fields with save_conversation.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local hash, usage = read_turn(turn), {}
   for at, name in ipairs(SPENT) do usage[at] = value_of(hash, name) end
@@ -28,8 +29,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   if not value_of(hash, 'inputSeq') then redis.call('HDEL', txt, 'i:' .. turn) end
   if value_of(hash, 'hasContext') then redis.call('HDEL', txt, 'c:' .. turn) end
   drop(hash, 'firstOwner', 'streamed', 'hasContext')
-  -- Only a turn that was suspended has such fields. The name of each answer's field stays, so that a repeated answer is
-  -- recognized.
+  -- Only a suspended turn has such fields. The names of the answers stay, so that a repeated answer is recognized.
   if value_of(hash, 'suspended') then
     -- @include shard-lists
     for _, name in ipairs(redis.call('HKEYS', hash.key)) do
@@ -53,7 +53,7 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   end
 end
 
--- Settles the first turn. The turns whose messages went into it end in the same way.
+-- Settles the first turn, and in the same way the turns whose messages were appended to it.
 local function settle_head(...)
   settle_turn(head_turn, ...)
   for _, turn in ipairs(steered_turns) do
@@ -62,8 +62,7 @@ local function settle_head(...)
   end
 end
 
--- Removes the settled turn, and wakes the next turn (I3). Returns 1 if there is a next turn. The caller then adds
--- `wake`.
+-- Removes the first turn, and wakes the next turn (I3). Returns 1 if there is one, and the caller adds `wake`.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   drop(record, 'owner', 'lease', 'attempts', 'blocked')

@@ -1,7 +1,8 @@
--- Include first: keys, ready. Three sorted sets of a shard, from which clients list work. The scores of the first two
--- are 0, so they are ordered by their members.
+-- Three sorted sets of a shard, from which clients list work. Two are ordered by their members, because all their
+-- scores are 0.
+-- @include ready
 
--- All conversations, as members tenant|id.
+-- All conversations, as tenant|id.
 local conversations = string.gsub(ready, 'ready$', 'conversations')
 
 local function list_conversation()
@@ -12,8 +13,7 @@ local function forget_conversation()
   redis.call('ZREM', conversations, tenant .. '|' .. id)
 end
 
--- Turns that wait for results or approvals from outside, as members tenant|kind|id|turn. The script that ends such a
--- wait removes the member.
+-- Turns that wait for results or approvals from outside, as tenant|kind|id|turn.
 local waiting = string.gsub(ready, 'ready$', 'waiting')
 local ANSWERED = { tools = true, approval = true }
 
@@ -29,7 +29,7 @@ local function forget_waiting(turn)
   redis.call('ZREM', waiting, waiting_member('tools', turn), waiting_member('approval', turn))
 end
 
--- Failed turns, scored by the time of settlement. They are listed as long as their records are kept.
+-- Failed turns by the time of settlement, for as long as their records are kept.
 local failed = string.gsub(ready, 'ready$', 'failed')
 
 local function failed_member(turn)

@@ -1,9 +1,9 @@
--- Include first: keys. Adds usage to the sums of the conversation and of its tenant. A tenant has a hash in each shard,
--- which an erase keeps. If such a hash is damaged, the settlement continues (I12). usage: input, output and cached
--- tokens, and the price in millionths of a dollar. Each may be absent.
+-- The sums of model usage of a conversation, and of its tenant, which has a hash in each shard. A damaged hash of the
+-- tenant does not stop a settlement (I12).
+-- @include record
 local SPENT = { 'inputTokens', 'outputTokens', 'cachedTokens', 'costMicros' }
 
--- Adds the usage, and returns it as the values of an event.
+-- Adds the usage, four values in the order of SPENT or fewer, and returns it as the values of an event.
 local function add_spending(usage)
   local is_spent = false
   for at = 1, #SPENT do is_spent = is_spent or tonumber(usage[at] or 0) > 0 end

@@ -1,10 +1,10 @@
--- Include first: keys, conversation, append. Appends the text that readers of a canceled turn have seen to the log,
--- with the mark `stopped`. Only the text of the model call that no step has recorded yet counts. Reasoning and calls
--- are left out, because no provider takes a part of them back. No command in this file can fail because of a key of the
--- wrong type, because a script must not end between its writes.
+-- Appends the text that readers of a canceled turn have seen, with the mark `stopped`. Only the text of the model call
+-- that no step has recorded counts. Reasoning and calls are left out, because no provider takes a part of them back.
+-- Nothing in this file fails because of a key of the wrong type, because a script must not end between its writes.
+-- @include append
 local MOST_TEXT_BYTES, STREAM_PAGE, GAP = 1048576, 500, '…'
 
--- Returns text, position and tokens of a batch. key: key of the model call, in front of the first name.
+-- Returns position, text and tokens of a batch. The key of the model call is in front of the first name.
 local function read_text(fields, key)
   local at, text, tokens
   for index = 1, #fields, 2 do
@@ -15,12 +15,12 @@ local function read_text(fields, key)
   return at, text, tokens
 end
 
--- Returns the texts of the last model call, newest first. Empty if its worker has not counted the text. A batch that
+-- Returns the texts of the last model call, newest first. Empty if its worker has not counted the tokens. A batch that
 -- was sent twice has all its pieces in its later entry.
 local function collect_texts(turn)
   local texts, call, first = {}, nil, '+'
   repeat
-    local page = redis.pcall('XREVRANGE', stream_prefix .. turn, first, '-', 'COUNT', STREAM_PAGE)
+    local page = redis.pcall('XREVRANGE', streamPrefix .. turn, first, '-', 'COUNT', STREAM_PAGE)
     for _, entry in ipairs(page) do
       local key = string.match(entry[2][1], '^(%d+ %d+ %d+ %d+) %S+$')
       call = call or key
@@ -35,8 +35,8 @@ local function collect_texts(turn)
   return texts
 end
 
--- Appends the text as a message. If the start of the text has left the stream, the message begins with '…'. Text beyond
--- the limit of a message is left out.
+-- Appends the text as a message. If its start has left the stream, the message begins with '…'. Text beyond the limit
+-- of a message is left out.
 local function keep_streamed_text(turn)
   local texts, parts, bytes, tokens = collect_texts(turn), {}, 0, 0
   if #texts > 0 and texts[#texts].at > 0 then parts, bytes, tokens = { GAP }, #GAP, 1 end

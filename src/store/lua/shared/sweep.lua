@@ -1,7 +1,7 @@
--- Include first: clock, set-members, quarantine. Parts of a sweep.
+-- @include set-members
+-- @include quarantine
 
--- Claims a shard for a sweep. A claim without an expiry, or of the wrong type, would block all later sweeps, so it is
--- removed.
+-- Claims a shard for a sweep. A claim without an expiry, or of the wrong type, would block all later sweeps.
 local function claim_shard(claim, claimMs)
   if redis.call('PTTL', claim) == -1 then redis.call('UNLINK', claim) end
   return redis.call('SET', claim, 1, 'NX', 'PX', claimMs)
@@ -9,7 +9,7 @@ end
 
 local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 
--- Returns due members of `idle`. Each conversation is due again soon, in case its erase is interrupted.
+-- Adds due members of `idle` to `due`. Each is due again soon, in case its erase is interrupted.
 local function take_idle(idle, due)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', idle, '-inf', now, 'LIMIT', 0, MOST_RESTING)) do
     if read_member('idle', member) then

@@ -1,7 +1,8 @@
--- Include first: keys, conversation, ready, append. Gives the first turn of the mailbox to a worker.
+-- @include ready
+-- @include append
 
--- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
--- entry of the log, else ''.
+-- Returns the turn's fields, the conversation's fields, and the user message while it is the last entry of the log,
+-- else ''.
 local function head_reply(turn)
   local hash = read_turn(turn)
   local seq = value_of(hash, 'inputSeq')
@@ -9,17 +10,16 @@ local function head_reply(turn)
   return fields_of(hash), fields_of(record), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
 end
 
-local function end_of_log()
-  return { 'head', conversation.head, 'headTokens', conversation.tokens, 'headBytes', conversation.bytes, 'turns',
-    conversation.turns }
+-- Returns an end of the log as fields of the conversation.
+local function end_fields(log_end)
+  return { 'head', log_end.head, 'headTokens', log_end.tokens, 'headBytes', log_end.bytes, 'turns', log_end.turns }
 end
 
 -- Returns the end of the log before the user message of a turn.
 local function end_before(turn)
   local seq = value_of(read_turn(turn), 'inputSeq')
   local tokens, bytes, total_tokens, total_bytes = string.match(redis.call('HGET', log, seq), '^(%S+) (%S+) (%S+) (%S+)')
-  return { 'head', seq - 1, 'headTokens', total_tokens - tokens, 'headBytes', total_bytes - bytes, 'turns',
-    conversation.turns - 1 }
+  return { head = seq - 1, tokens = total_tokens - tokens, bytes = total_bytes - bytes, turns = conversation.turns - 1 }
 end
 
 local function has_open_calls()
@@ -41,8 +41,8 @@ local function check_input(turn)
   inputs[turn] = input
 end
 
--- Appends the user message of a turn to the log. This happens at the first claim, or when the turn steers another turn
--- or is replaced. owner: owner of the first claim, else nil. Returns nil if the message is in the log already.
+-- Appends the user message of a turn to the log: at its first claim, or when it steers another turn or is replaced.
+-- `owner`: owner of the first claim, else nil. Returns nil if the log has the message already.
 local function enter_input(turn, closing, owner)
   local hash, field, input = read_turn(turn), 'i:' .. turn, inputs[turn]
   if input == nil then input = redis.call('HGET', txt, field) end
@@ -57,7 +57,8 @@ local function enter_input(turn, closing, owner)
   end
   local tokens, bytes, at = string.match(input, INPUT)
   local message = string.sub(input, at)
-  conversation.before_input = end_of_log()
+  conversation.before_input = { head = conversation.head, tokens = conversation.tokens, bytes = conversation.bytes,
+    turns = conversation.turns }
   append_messages({ 1, tokens, bytes, 1, message }, 1, turn)
   redis.call('HDEL', txt, field)
   put(hash, 'state', 'running', 'inputSeq', conversation.head, unpack(owner and { 'firstOwner', owner } or {}))

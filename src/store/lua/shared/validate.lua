@@ -1,5 +1,5 @@
--- Include first: key-names. Tests numbers and key types.
--- @include corrupt
+-- Redis keeps the writes of a script that fails halfway. So each script first checks its records, and the types of the
+-- keys that it writes.
 -- @include record
 
 -- Redis keeps the writes of a script that fails halfway. So each script first checks its records, and the types of the
@@ -7,8 +7,7 @@
 local LARGEST = 9007199254740991
 local RECORD_NUMBERS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version',
   'answered', 'forkUntil', 'open', 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine', 'packed' }
--- Patterns of fields that are not one whole number: several numbers, as `conversation-record.ts` reads them, a
--- fraction, or a word.
+-- Patterns of fields that are not one whole number. conversation-record.ts reads the same forms.
 local FORMS = { liveSize = '^%d+ %d+ %d+ %d+ %d+$', passed = '^%d+ %d+$', backoff = '^[%d.]+ %d+ [%d.]+ ?[%d.]*$',
   ttl = '^%d+ %d+$', quarantine = '^%d+ ', refused = '^%d+%.?%d*$', calibration = '^%d+%.?%d*$',
   state = '^%l+$' }
@@ -48,8 +47,8 @@ local function find_other_type(...)
   return nil, sizes
 end
 
--- Ends the script if a key has the wrong type. `keys.lua` has checked all keys. Scripts that do not include `keys.lua`
--- call this for each key that they write without reading, except for their first write.
+-- Ends the script if a key has the wrong type. `keys.lua` has checked all keys. Other scripts call this for each key
+-- that they write without reading, except for their first write.
 local function check_keys(...)
   local key, sizes = find_other_type(...)
   if key then refuse(key, '') end

@@ -1,5 +1,6 @@
--- Include first: keys. The field `waitCalls` has a line per call that a turn waits for: its id and its deadline in ms.
--- Returns the ids in order, and the deadlines by id.
+-- @include key-names
+-- Reads the field `waitCalls`, which has a line per call that a turn waits for: its id and its deadline in ms. Returns
+-- the ids in order, and the deadlines by id.
 local function read_waits(lines)
   local calls, deadlines = {}, {}
   for call, deadline in string.gmatch(lines or '', '(%S+) (%d+)') do
@@ -17,7 +18,7 @@ local function read_hashes(lines)
 end
 
 -- Writes a field `waitOpen:<callId>` for each unanswered call of this wait, and removes these fields of the earlier
--- wait. Every third value of ARGV from `first` on is a call id. Returns the number of unanswered calls.
+-- wait. From ARGV[first] on, every third argument is a call id. Returns the number of unanswered calls.
 local function keep_open_calls(key, earlier, first)
   local open = 0
   for _, call in ipairs(earlier) do redis.call('HDEL', key, 'waitOpen:' .. call) end

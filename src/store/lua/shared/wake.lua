@@ -1,5 +1,7 @@
--- Include first: keys, ready. A turn gets a wake when it becomes the first of the mailbox, and when its wait ends. The
--- caller adds `wake` to the queue after the script.
+-- A wake is a queue job. The first turn of a mailbox gets one when it becomes first, and when its wait ends. The caller
+-- adds `wake` to the queue after the script.
+-- @include ready
+-- @include record
 
 -- Wakes the first turn of the mailbox. If the wake is lost, the sweeper checks the turn (I3).
 local function wake_turn(wake)
@@ -19,13 +21,13 @@ local function push_turn(turn, wake)
 end
 
 -- Ends the wait of the first turn, if it waits for `kind`. Returns true if the caller has to add `wake`. With
--- is_fulfilled = false, the turn must check the context size itself (I13).
+-- `is_fulfilled` false, the turn must check the context size itself (I13).
 local function end_wait(kind, wake, is_fulfilled)
   local turn = redis.call('LINDEX', mb, 0)
   if not turn then return false end
-  local wait = redis.call('HMGET', turn_prefix .. turn, 'state', 'waitFor', 'waitFulfilled')
+  local wait = redis.call('HMGET', turnPrefix .. turn, 'state', 'waitFor', 'waitFulfilled')
   if wait[1] ~= 'waiting' or wait[2] ~= kind or wait[3] then return false end
-  redis.call('HSET', turn_prefix .. turn, 'waitFulfilled', is_fulfilled and 1 or 0)
+  redis.call('HSET', turnPrefix .. turn, 'waitFulfilled', is_fulfilled and 1 or 0)
   wake_turn(wake)
   return true
 end

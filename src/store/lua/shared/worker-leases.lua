@@ -1,5 +1,5 @@
--- Include first: nothing. Finds the leases of a worker by the beginning of its owners' names. At most `names_left`
--- names of keys are searched for claims on summaries. Other claims lapse within 8 s.
+-- A worker's leases begin with its name. To find its claims on summaries, at most `names_left` names of keys are
+-- searched. Other claims lapse within 8 s.
 local names_left = 20000
 
 local function starts_with(text, prefix)
