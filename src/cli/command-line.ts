@@ -1,10 +1,10 @@
 import tab from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
 import { TurnfoldError } from '../domain/errors.ts';
+import { readPackageFacts } from '../host/package-facts.ts';
 import { addPrefixOption } from './command-options.ts';
 import { addCheckCommands, addOfflineCommands, addProcessCommands } from './local-commands.ts';
 import { type Output, reportError } from './output.ts';
-import { readPackageFacts } from './package-facts.ts';
 import { addRedisCommands } from './redis-commands.ts';
 import { CommandRunner } from './run-command.ts';
 

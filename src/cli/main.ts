@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+import { explainOldNode, readPackageFacts } from '../host/package-facts.ts';
 import { asksJson, runCommandLine } from './command-line.ts';
 import { processOutput, reportError } from './output.ts';
-import { explainOldNode, readPackageFacts } from './package-facts.ts';
 import { exitAfterCommand } from './process-exit.ts';
 
 // A reader such as `head` may close standard output early. That is no error.

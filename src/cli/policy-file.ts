@@ -3,8 +3,6 @@ import { fieldError, isTurnfoldError, type TurnfoldError } from '../domain/error
 import { checkLimits, resolveLimits } from '../domain/limits.ts';
 import { completePolicy, type Policy, type PolicyInput } from '../domain/policy.ts';
 import { type PolicyExamination, toCamelCase } from '../domain/policy-input.ts';
-import { examinePolicyText, placeError } from '../host/policy-text.ts';
-import { parseYaml } from '../host/yaml-document.ts';
 import { nameFile, readTextFile } from './files.ts';
 import type { Output } from './output.ts';
 
@@ -37,6 +35,9 @@ export async function examinePolicyFile(path: string | undefined): Promise<Exami
   const nothing = { ...NO_FILE, warnings: [], problems: [] };
   if (path === undefined) return nothing;
   const name = nameFile(path);
+  // Loaded only for a file, because the YAML parser takes 20 ms of CPU at the start of each worker.
+  const { examinePolicyText, placeError } = await import('../host/policy-text.ts');
+  const { parseYaml } = await import('../host/yaml-document.ts');
   try {
     const document = parseYaml(await readTextFile(path), { name, field: path });
     return { ...examinePolicyText(document, name), place: (error) => placeError(error, document, name) };

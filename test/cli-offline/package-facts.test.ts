@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { explainOldNode, readPackageFacts } from '../../src/cli/package-facts.ts';
+import { explainOldNode, readPackageFacts } from '../../src/host/package-facts.ts';
+import { WRITTEN_FORMATS } from '../../src/wire/histories/writers/index.ts';
 import { runTurnfold, spawnTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 
 it('readPackageFacts reads the version and the required Node version', () => {
@@ -24,7 +26,28 @@ describe('the check of Node', () => {
   );
 });
 
+/** Module that makes each import of a slow package fail. */
+const REFUSE_PACKAGES = `import { registerHooks } from 'node:module';
+registerHooks({
+  resolve(name, context, next) {
+    if (['zod', 'ioredis', 'bullmq', 'yaml'].includes(name)) throw new Error(name + ' was loaded');
+    return next(name, context);
+  },
+});`;
+
 describe('the command line', () => {
+  it('turnfold --help loads no slow package', async () => {
+    const hook = `data:text/javascript,${encodeURIComponent(REFUSE_PACKAGES)}`;
+    const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', hook, main, '--help']);
+    expect(stdout).toContain('turnfold worker');
+  });
+
+  it('turnfold export --help lists each format that the command writes', async () => {
+    const { stdout } = await runTurnfold(['export', '--help']);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(WRITTEN_FORMATS.join(', '));
+  });
+
   it('turnfold --version prints the version of the package', async () => {
     const { version } = readPackageFacts();
     expect(await runTurnfold(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });

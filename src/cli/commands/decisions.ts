@@ -4,7 +4,6 @@ import type { NamedConversation } from '../../domain/ids.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { completePolicy, mergePolicies } from '../../domain/policy.ts';
-import { parseYaml } from '../../host/yaml-document.ts';
 import { nameFile, readTextFile } from '../files.ts';
 import { loadAgents } from '../load-agents.ts';
 import { writeJson, writeResult } from '../output.ts';
@@ -162,6 +161,7 @@ async function findProposal(
  */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
+  const { parseYaml } = await import('../../host/yaml-document.ts');
   const { value } = parseYaml(await readTextFile(path), text);
   if (isMapping(value)) return value as Record<string, string>;
   throw new TurnfoldError(

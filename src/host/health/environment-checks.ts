@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { type ProbeOutcome, probeProvider } from '../../providers/probe-provider.ts';
 import { describeRetirement, findRetirements, type NamedProfile } from '../../providers/retirements.ts';
 import { isAtLeast } from '../../store/redis/server-checks.ts';
 import type { Config, ProviderSettings } from '../config.ts';
+import { readPackageFacts } from '../package-facts.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
@@ -24,16 +24,10 @@ export function examineModels(models: readonly NamedProfile[], now = Date.now())
 
 /** @param version e.g. `24.1.0` */
 export function examineNode(version: string): Finding {
-  const least = readLeastNode();
+  const least = readPackageFacts().engines.node.replace('>=', '');
   return isAtLeast(version, least)
     ? findOk('node', version)
     : findWrong('node', `${version}, but turnfold needs ${least}`, `Install Node.js ${least} or later.`);
-}
-
-function readLeastNode(): string {
-  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  const { engines } = JSON.parse(manifest) as { readonly engines: { readonly node: string } };
-  return engines.node.replace(/^>=/, '');
 }
 
 async function examinePort({ host, port }: Config['metrics']): Promise<Finding> {
