@@ -1,6 +1,7 @@
-import type { TurnView } from '../../../domain/turn.ts';
-import type { CallPart, CallPreviewPart, PiecePart, TurnPart } from '../../client/index.ts';
+import { isAnswerKind, type TurnView } from '../../../domain/turn.ts';
+import type { CallPart, PiecePart, ResultPart, TurnPart, Waiting } from '../../client/index.ts';
 import { undecided } from '../front-end/call-names.ts';
+import { type Mode, type PartOf, PartTable, type PartWriters } from '../front-end/part-table.ts';
 import { nameMessage, writeInterrupt } from './message-names.ts';
 
 export type AgUiEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -10,82 +11,57 @@ export type AgUiMessage = { readonly id: string; readonly role: string } & Reado
 interface EventOptions {
   readonly threadId: string;
   readonly runId: string;
-  /** Turn that the run shows. A run that answers calls continues the turn of an earlier run. */
+  /** Turn that the run shows: its own, or that of an earlier run, whose calls it answers. */
   readonly turn: string;
   readonly messages: readonly AgUiMessage[];
-  /** Calls that the run answers. Its events begin behind the step that made these calls. */
+  /** Calls that the run answers. Its events begin behind the model step that made these calls. */
   readonly answered?: ReadonlySet<string>;
 }
 
-type Mode = 'text' | 'reasoning';
-
-/**
- * Converts the parts of a turn to events of AG-UI. Each run has its own instance. The run is over once `isDone` is
- * true.
- */
-export class EventTable {
+/** Converts the parts of a turn to events of AG-UI. Each run has its own table. */
+export class EventTable extends PartTable<AgUiEvent> {
   readonly #options: EventOptions;
-  /** Messages of all finished steps, as the front-end shows them. */
+  /** Messages of all finished model steps, as the front-end shows them. */
   readonly #messages: AgUiMessage[];
   readonly #open = new Set<Mode>();
-  /** Calls of the open step, with the number of characters sent of their arguments. */
+  /** Incomplete calls of the open model step, with the number of characters of their arguments that were sent. */
   readonly #calls = new Map<string, number>();
-  #step = 0;
   #restarts = 0;
   #text = '';
   #reasoning = '';
   #complete: object[] = [];
-  #mutedStep: number;
-  isDone = false;
 
   constructor(options: EventOptions) {
+    super({ answered: options.answered });
     this.#options = options;
     this.#messages = [...options.messages];
-    this.#mutedStep = options.answered === undefined ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  add(part: TurnPart): AgUiEvent[] {
-    if (part.type === 'tool-call' && this.#options.answered?.has(part.call) === true) this.#mutedStep = part.step;
-    if (this.#isMuted(part)) return [];
-    switch (part.type) {
-      case 'text':
-      case 'reasoning':
-        return this.#addPiece(part);
-      case 'tool-call-start':
-      case 'tool-call-arguments':
-        return [...this.#enterStep(part.step), ...this.#addPreview(part)];
-      case 'tool-call':
-        return [...this.#enterStep(part.step), ...this.#closeMessages(), ...this.#addCall(part)];
-      case 'tool-result': {
-        const { call: toolCallId, content } = part;
-        const id = nameMessage(this.#options.turn, toolCallId);
-        const finished = this.#finishStep();
-        this.#messages.push({ id, role: 'tool', toolCallId, content });
-        return [...finished, { type: 'TOOL_CALL_RESULT', messageId: id, toolCallId, content }];
-      }
-      case 'restart':
-        return this.#restart(part.step);
-      case 'wait':
-        return this.#addWait(part);
-      case 'behind':
-        return [this.#addBlock(part)];
-      case 'compaction':
-        return [this.#addCompaction(part)];
-      case 'steering':
-        // The front-end already has the message of its own run.
-        if (part.turn === this.#options.runId) return this.#finishStep();
-        return [
-          ...this.#finishStep(),
-          this.#addActivity('steering', part.seq, { turn: part.turn, content: part.content }),
-        ];
-      case 'end':
-        return this.#end(part.view);
-    }
-  }
+  protected readonly writers: PartWriters<AgUiEvent> = {
+    text: (part) => this.#addPiece(part),
+    reasoning: (part) => this.#addPiece(part),
+    'tool-call-start': ({ step, call, name }) => [...this.enterStep(step), this.#startCall(call, name)],
+    'tool-call-arguments': (part) => [...this.enterStep(part.step), this.#addArguments(part)],
+    'tool-call': (part) => [...this.enterStep(part.step), ...this.#closeMessages(), ...this.#addCall(part)],
+    'tool-result': (part) => [...this.finishStep(), this.#addResult(part)],
+    steering: ({ turn, seq, content }) => {
+      const finished = this.finishStep();
+      // The front-end already has the message of its own run.
+      return turn === this.#options.runId
+        ? finished
+        : [...finished, this.#addActivity('steering', seq, { turn, content })];
+    },
+    restart: ({ step }) => this.#restart(step),
+    wait: ({ waiting }) => this.#addWait(waiting),
+    behind: ({ turn, waiting }) => [this.#addBlock(turn, waiting)],
+    // The front-end has the versions before the step that it answers.
+    compaction: (part) => (this.isBeforeAnswer ? [] : [this.#addCompaction(part)]),
+    end: ({ view }) => this.#end(view),
+  };
 
   fail(code: string, message: string): AgUiEvent[] {
     this.isDone = true;
-    return [...this.#finishStep(), { type: 'RUN_ERROR', code, message }];
+    return [...this.finishStep(), { type: 'RUN_ERROR', code, message }];
   }
 
   get messages(): readonly AgUiMessage[] {
@@ -93,31 +69,24 @@ export class EventTable {
   }
 
   leave({ turn, state, failure }: TurnView): AgUiEvent[] {
-    const ended = this.#finishStep();
+    const ended = this.finishStep();
     if (state === 'completed') return ended;
     return [...ended, { type: 'CUSTOM', name: 'turn_ended', value: { turn, state, ...(failure && { failure }) } }];
   }
 
-  /** True for a part that the front-end already has, because the run continues a turn. */
-  #isMuted(part: TurnPart): boolean {
-    const { messages, answered } = this.#options;
-    if (answered === undefined) return false;
-    if (!('step' in part)) return part.type === 'compaction' && !Number.isFinite(this.#mutedStep);
-    if (part.step > this.#mutedStep) return false;
-    return part.type !== 'tool-result' || messages.some((message) => message['toolCallId'] === part.call);
+  /** Adds results of skipped steps that the front-end lacks. */
+  protected override addKnown(part: TurnPart): AgUiEvent[] {
+    if (part.type !== 'tool-result') return [];
+    const isShown = this.#options.messages.some(({ toolCallId }) => toolCallId === part.call);
+    return isShown ? [] : this.writers['tool-result'](part);
   }
 
-  #enterStep(step: number): AgUiEvent[] {
-    if (step === this.#step) return [];
-    const finished = this.#finishStep();
-    this.#step = step;
-    return [...finished, { type: 'STEP_STARTED', stepName: `step ${step}` }];
+  protected beginStep(step: number): AgUiEvent[] {
+    return [{ type: 'STEP_STARTED', stepName: `step ${step}` }];
   }
 
-  #finishStep(): AgUiEvent[] {
-    if (this.#step === 0) return [];
-    const stepName = `step ${this.#step}`;
-    const closed = [...this.#closeMessages(), ...this.#closeCalls(), { type: 'STEP_FINISHED', stepName }];
+  protected closeStep(step: number): AgUiEvent[] {
+    const closed = [...this.#closeMessages(), ...this.#closeCalls()];
     if (this.#reasoning !== '') {
       this.#messages.push({ id: this.#idOf('reasoning'), role: 'reasoning', content: this.#reasoning });
     }
@@ -125,19 +94,18 @@ export class EventTable {
       const calls = this.#complete.length > 0 && { toolCalls: this.#complete };
       this.#messages.push({ id: this.#idOf('text'), role: 'assistant', content: this.#text, ...calls });
     }
-    this.#forgetStep();
-    return closed;
+    this.#dropMessage();
+    return [...closed, { type: 'STEP_FINISHED', stepName: `step ${step}` }];
   }
 
-  #forgetStep(): void {
-    this.#step = 0;
+  #dropMessage(): void {
     this.#text = '';
     this.#reasoning = '';
     this.#complete = [];
   }
 
   #addPiece({ type, step, piece: delta }: PiecePart): AgUiEvent[] {
-    const events = this.#enterStep(step);
+    const events = this.enterStep(step);
     const messageId = this.#idOf(type);
     if (type === 'text') this.#text += delta;
     else this.#reasoning += delta;
@@ -153,10 +121,10 @@ export class EventTable {
     return [...events, { type: 'REASONING_MESSAGE_CONTENT', messageId, delta }];
   }
 
-  /** Names a message. Each attempt of a step has its own messages, because an ended message cannot begin again. */
+  /** Each attempt of a model step has messages of its own, because an ended message cannot begin again. */
   #idOf(mode: Mode): string {
     const attempt = this.#restarts === 0 ? '' : `.${this.#restarts}`;
-    return nameMessage(this.#options.turn, `${mode === 'text' ? '' : 'reasoning.'}${this.#step}${attempt}`);
+    return nameMessage(this.#options.turn, `${mode === 'text' ? '' : 'reasoning.'}${this.step}${attempt}`);
   }
 
   #closeMessages(): AgUiEvent[] {
@@ -172,10 +140,9 @@ export class EventTable {
     return closed;
   }
 
-  #addPreview(part: CallPreviewPart): AgUiEvent[] {
-    if (part.type === 'tool-call-start') return [this.#startCall(part.call, part.name)];
-    this.#calls.set(part.call, (this.#calls.get(part.call) ?? 0) + part.piece.length);
-    return [{ type: 'TOOL_CALL_ARGS', toolCallId: part.call, delta: part.piece }];
+  #addArguments({ call: toolCallId, piece: delta }: PartOf<'tool-call-arguments'>): AgUiEvent {
+    this.#calls.set(toolCallId, (this.#calls.get(toolCallId) ?? 0) + delta.length);
+    return { type: 'TOOL_CALL_ARGS', toolCallId, delta };
   }
 
   #startCall(toolCallId: string, toolCallName: string): AgUiEvent {
@@ -192,25 +159,30 @@ export class EventTable {
     return [...started, ...rest, { type: 'TOOL_CALL_END', toolCallId }];
   }
 
+  #addResult({ call: toolCallId, content }: ResultPart): AgUiEvent {
+    const id = nameMessage(this.#options.turn, toolCallId);
+    this.#messages.push({ id, role: 'tool', toolCallId, content });
+    return { type: 'TOOL_CALL_RESULT', messageId: id, toolCallId, content };
+  }
+
   #closeCalls(): AgUiEvent[] {
     const ended = [...this.#calls.keys()].map((toolCallId) => ({ type: 'TOOL_CALL_END', toolCallId }));
     this.#calls.clear();
     return ended;
   }
 
-  /** Sends a snapshot of the messages without the parts of the open step. */
+  /** Sends all messages without those of the open model step. */
   #restart(step: number): AgUiEvent[] {
-    if (step < this.#step || (step > this.#step && this.#step !== 0)) {
+    if (this.step !== 0 && step !== this.step) {
       return this.fail('conflict', 'Recorded steps of this turn were lost. Load the conversation again');
     }
-    const closed = [...this.#closeMessages(), ...this.#closeCalls()];
-    const finished = this.#step === 0 ? [] : [{ type: 'STEP_FINISHED', stepName: `step ${step}` }];
-    this.#forgetStep();
+    this.#dropMessage();
+    const finished = this.finishStep();
     this.#restarts += 1;
-    return [...closed, ...finished, { type: 'MESSAGES_SNAPSHOT', messages: [...this.#messages] }];
+    return [...finished, { type: 'MESSAGES_SNAPSHOT', messages: [...this.#messages] }];
   }
 
-  #addCompaction({ version, tokensBefore, tokensAfter, archived }: Extract<TurnPart, { type: 'compaction' }>) {
+  #addCompaction({ version, tokensBefore, tokensAfter, archived }: PartOf<'compaction'>): AgUiEvent {
     return this.#addActivity('compaction', version, { version, before: tokensBefore, after: tokensAfter, archived });
   }
 
@@ -220,27 +192,17 @@ export class EventTable {
     return { type: 'ACTIVITY_SNAPSHOT', messageId: id, activityType, content };
   }
 
-  #addWait({ waiting }: Extract<TurnPart, { type: 'wait' }>): AgUiEvent[] {
+  #addWait(waiting: Waiting): AgUiEvent[] {
     const { for: kind, until } = waiting;
-    const calls = undecided(waiting.calls);
-    if (kind === 'approval') {
-      const interrupts = calls.map((call) => writeInterrupt(this.#options.turn, call));
-      return this.#finish({ outcome: { type: 'interrupt', interrupts } });
-    }
-    if (kind === 'tools') {
-      return this.#finish({ outcome: { type: 'success', pendingToolCallIds: calls.map(({ id }) => id) } });
-    }
-    return [{ type: 'CUSTOM', name: 'waiting', value: { for: kind, until } }];
+    if (!isAnswerKind(kind)) return [{ type: 'CUSTOM', name: 'waiting', value: { for: kind, until } }];
+    const type = kind === 'approval' ? 'interrupt' : 'success';
+    return this.#finish({ outcome: { type, ...writeOpenCalls(this.#options.turn, waiting) } });
   }
 
-  #addBlock({ turn, waiting }: Extract<TurnPart, { type: 'behind' }>): AgUiEvent {
+  #addBlock(behind: string, waiting: Waiting): AgUiEvent {
     const { for: kind, until } = waiting;
-    const calls = undecided(waiting.calls);
-    const open =
-      kind === 'approval'
-        ? { interrupts: calls.map((call) => writeInterrupt(turn, call)) }
-        : { pendingToolCallIds: calls.map(({ id }) => id) };
-    return { type: 'CUSTOM', name: 'waiting', value: { for: kind, until, behind: turn, ...open } };
+    const value = { for: kind, until, behind, ...writeOpenCalls(behind, waiting) };
+    return { type: 'CUSTOM', name: 'waiting', value };
   }
 
   #end(view: TurnView): AgUiEvent[] {
@@ -259,6 +221,12 @@ export class EventTable {
   #finish(end: object): AgUiEvent[] {
     this.isDone = true;
     const { threadId, runId } = this.#options;
-    return [...this.#finishStep(), { type: 'RUN_FINISHED', threadId, runId, ...end }];
+    return [...this.finishStep(), { type: 'RUN_FINISHED', threadId, runId, ...end }];
   }
+}
+
+function writeOpenCalls(turn: string, { for: kind, calls }: Waiting): object {
+  const open = undecided(calls);
+  if (kind === 'approval') return { interrupts: open.map((call) => writeInterrupt(turn, call)) };
+  return { pendingToolCallIds: open.map(({ id }) => id) };
 }

@@ -1,11 +1,12 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
-import type { CallPart, ResultPart, TurnPart } from '../../client/index.ts';
+import type { CallPart, ResultPart, SteeringPart, TurnPart, TurnView, Waiting } from '../../client/index.ts';
 import { nameWaitingCall, readJsonOrText, undecided } from '../front-end/call-names.ts';
+import { type Mode, type PartOf, PartTable, type PartWriters } from '../front-end/part-table.ts';
 
 export const SDK_VERSIONS = [5, 6, 7] as const;
 export type SdkVersion = (typeof SDK_VERSIONS)[number];
 
-/** Parsers refuse an unknown type: only AI SDK 7 knows `reset-step`, and only 6 and 7 know approvals. */
+/** A page refuses chunks of unknown type: only AI SDK 7 knows `reset-step`, and only 6 and 7 know approvals. */
 export type Chunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** Metadata of an answer whose text ends where its turn was canceled. */
@@ -30,20 +31,17 @@ interface ChunkOptions {
   readonly known?: KnownParts | undefined;
 }
 
-/**
- * Converts the parts of a turn to chunks. Each response has its own instance. `isDone`: the turn ended, or waits for
- * the page.
- */
-export class ChunkTable {
+/** Converts the parts of a turn to chunks of the AI SDK. Each response has its own table. */
+export class ChunkTable extends PartTable<Chunk> {
   readonly #turn: string;
   readonly #version: SdkVersion;
   readonly #known: KnownParts;
-  #step = 0;
-  readonly #open = new Set<'text' | 'reasoning'>();
+  readonly #open = new Set<Mode>();
+  /** Names of the calls of which only the beginning is shown, by id. */
   readonly #previews = new Map<string, string>();
-  isDone = false;
 
   constructor({ turn, version, known = NOTHING }: ChunkOptions) {
+    super({ knownSteps: known.steps });
     this.#turn = turn;
     this.#version = version;
     this.#known = known;
@@ -53,62 +51,43 @@ export class ChunkTable {
     return [{ type: 'start', messageId: this.#turn }];
   }
 
-  add(part: TurnPart): Chunk[] {
-    if ('step' in part && part.step <= this.#known.steps) return this.#addKnown(part);
-    switch (part.type) {
-      case 'text':
-      case 'reasoning':
-        return [...this.#enterStep(part.step), ...this.#addPiece(part.type, part.piece)];
-      case 'tool-call-start': {
-        this.#previews.set(part.call, part.name);
-        const { call: toolCallId, name: toolName } = part;
-        return [...this.#enterStep(part.step), { type: 'tool-input-start', toolCallId, toolName, dynamic: true }];
-      }
-      case 'tool-call-arguments':
-        return [{ type: 'tool-input-delta', toolCallId: part.call, inputTextDelta: part.piece }];
-      case 'tool-call':
-        return [...this.#enterStep(part.step), ...this.#closeOpen(), this.#addCall(part)];
-      case 'tool-result':
-        return [this.#addResult(part)];
-      case 'steering':
-        return [addSteering(part)];
-      case 'restart':
-        return this.#restart(part.step);
-      case 'wait':
-        return this.#addWait(part);
-      case 'behind':
-        return this.#addBlock(part);
-      case 'compaction': {
-        const { version, tokensBefore: before, tokensAfter: after, archived } = part;
-        return [{ type: 'data-compaction', id: `compaction-${version}`, data: { version, before, after, archived } }];
-      }
-      case 'end':
-        return this.#end(part);
-    }
-  }
+  protected readonly writers: PartWriters<Chunk> = {
+    text: (part) => [...this.enterStep(part.step), ...this.#addPiece('text', part.piece)],
+    reasoning: (part) => [...this.enterStep(part.step), ...this.#addPiece('reasoning', part.piece)],
+    'tool-call-start': ({ step, call: toolCallId, name: toolName }) => {
+      this.#previews.set(toolCallId, toolName);
+      return [...this.enterStep(step), { type: 'tool-input-start', toolCallId, toolName, dynamic: true }];
+    },
+    'tool-call-arguments': ({ call: toolCallId, piece: inputTextDelta }) => {
+      return [{ type: 'tool-input-delta', toolCallId, inputTextDelta }];
+    },
+    'tool-call': (part) => [...this.enterStep(part.step), ...this.#closeOpen(), this.#addCall(part)],
+    'tool-result': (part) => [this.#addResult(part)],
+    steering: (part) => [addSteering(part)],
+    restart: ({ step }) => this.#restart(step),
+    wait: ({ waiting }) => this.#addWait(waiting),
+    behind: (part) => this.#addBlock(part),
+    compaction: ({ version, tokensBefore: before, tokensAfter: after, archived }) => {
+      return [{ type: 'data-compaction', id: `compaction-${version}`, data: { version, before, after, archived } }];
+    },
+    end: ({ view }) => this.#end(view),
+  };
 
-  /**
-   * Adds results and steering messages that the page lacks. A page that continues a message has the other known parts.
-   */
-  #addKnown(part: TurnPart): Chunk[] {
+  /** Adds results and steering messages that the page lacks. It has the other parts of its earlier steps. */
+  protected override addKnown(part: TurnPart): Chunk[] {
     if (part.type === 'steering') return [addSteering(part)];
     return part.type === 'tool-result' && !this.#known.results.has(part.call) ? [this.#addResult(part)] : [];
   }
 
-  #enterStep(step: number): Chunk[] {
-    if (step === this.#step) return [];
-    const finished = this.#finishStep();
-    this.#step = step;
-    return [...finished, { type: 'start-step' }];
+  protected beginStep(): Chunk[] {
+    return [{ type: 'start-step' }];
   }
 
-  #finishStep(): Chunk[] {
-    const finished: Chunk[] = this.#step === 0 ? [] : [...this.#closeOpen(), { type: 'finish-step' }];
-    this.#step = 0;
-    return finished;
+  protected closeStep(): Chunk[] {
+    return [...this.#closeOpen(), { type: 'finish-step' }];
   }
 
-  #addPiece(type: 'text' | 'reasoning', delta: string): Chunk[] {
+  #addPiece(type: Mode, delta: string): Chunk[] {
     const id = this.#idOf(type);
     const isOpen = this.#open.has(type);
     this.#open.add(type);
@@ -121,8 +100,8 @@ export class ChunkTable {
     return closed;
   }
 
-  #idOf(type: 'text' | 'reasoning'): string {
-    return `${type === 'text' ? 's' : 'r'}${this.#step}`;
+  #idOf(type: Mode): string {
+    return `${type === 'text' ? 's' : 'r'}${this.step}`;
   }
 
   #addCall({ call: toolCallId, name: toolName, arguments: written }: CallPart): Chunk {
@@ -142,12 +121,9 @@ export class ChunkTable {
     return this.#version >= 6 && approvals.has(call) && !approved.has(call) && error.startsWith('denied: ');
   }
 
-  /**
-   * Takes back the parts of the open step. Only AI SDK 7 can do this: an older page finds `data-restart` behind the
-   * void parts.
-   */
+  /** Only AI SDK 7 can take parts back. An older page finds `data-restart` behind the void parts of a model step. */
   #restart(step: number): Chunk[] {
-    if (step !== this.#step) return this.#fail('Recorded steps of this answer were lost. Load the conversation again.');
+    if (step !== this.step) return this.#fail('Recorded steps of this answer were lost. Load the conversation again.');
     const closed = this.#closeOpen();
     const previews = [...this.#previews];
     this.#previews.clear();
@@ -155,16 +131,15 @@ export class ChunkTable {
     const voided = previews.map(([toolCallId, toolName]) => {
       return { type: 'tool-input-error', toolCallId, toolName, input: {}, dynamic: true, errorText: 'restarted' };
     });
-    this.#step = 0;
+    this.step = 0;
     return [...closed, ...voided, { type: 'data-restart', data: { step } }, { type: 'finish-step' }];
   }
 
-  #addWait({ waiting }: Extract<TurnPart, { readonly type: 'wait' }>): Chunk[] {
-    const { for: kind, until } = waiting;
+  #addWait({ for: kind, until, calls: waiting }: Waiting): Chunk[] {
     if (kind === 'compaction' || kind === 'retry') {
       return [{ type: 'data-turn', id: 'turn', data: { state: 'waiting', for: kind, until }, transient: true }];
     }
-    const calls = kind === 'approval' ? waiting.calls : [];
+    const calls = kind === 'approval' ? waiting : [];
     const requests = calls.flatMap((call) => [
       ...(this.#known.approvals.has(call.id) ? [] : [...this.#showInput(call), this.#askApproval(call)]),
       ...(this.#known.decisions.has(call.id) ? [] : this.#addDecision(call)),
@@ -172,11 +147,8 @@ export class ChunkTable {
     return [...requests, ...this.#finish('tool-calls')];
   }
 
-  /**
-   * Names the turn in front and its open calls, and ends the stream. While a page has a request open, it sends no other
-   * request, so it could not answer.
-   */
-  #addBlock({ turn, waiting }: Extract<TurnPart, { readonly type: 'behind' }>): Chunk[] {
+  /** Names the turn in front and its open calls. Ends the stream, because a page sends one request at a time. */
+  #addBlock({ turn, waiting }: PartOf<'behind'>): Chunk[] {
     const { for: kind, until, calls } = waiting;
     const open = undecided(calls);
     const shown = open.map((call) => {
@@ -192,10 +164,7 @@ export class ChunkTable {
     return [{ type: 'data-turn', id: 'turn', data, transient: true }, ...this.#finish('other')];
   }
 
-  /**
-   * Shows the input that will run, because a person approves it. AI SDK 5 stores a decision as an output, which a new
-   * input would remove.
-   */
+  /** Shows the input that will run, unless the page has an output. AI SDK 5 stores a decision as an output. */
   #showInput({ id: toolCallId, name: toolName, arguments: written, input, isShownOnly }: WaitingCall): Chunk[] {
     if (input === undefined || input === written || this.#known.results.has(toolCallId)) return [];
     const shown = isShownOnly === true ? input : readJsonOrText(input);
@@ -208,7 +177,6 @@ export class ChunkTable {
     return { type: 'tool-approval-request', approvalId: nameWaitingCall(call), toolCallId };
   }
 
-  /** Adds a decision. AI SDK 7 shows the decision, and an older page finds it in `data-approval`. */
   #addDecision(call: WaitingCall): Chunk[] {
     const { id: toolCallId, until, decision } = call;
     if (decision?.approved === undefined) return [];
@@ -218,7 +186,7 @@ export class ChunkTable {
     return [{ type: 'data-approval', id: toolCallId, data: { toolCallId, until, decision } }];
   }
 
-  #end({ view }: Extract<TurnPart, { readonly type: 'end' }>): Chunk[] {
+  #end(view: TurnView): Chunk[] {
     switch (view.state) {
       case 'completed': {
         const { end } = view.answer;
@@ -230,7 +198,7 @@ export class ChunkTable {
       case 'canceled':
         this.isDone = true;
         return [
-          ...this.#finishStep(),
+          ...this.finishStep(),
           ...(view.stopped ? [{ type: 'message-metadata', messageMetadata: STOPPED }] : []),
           { type: 'abort', reason: 'canceled' },
         ];
@@ -241,16 +209,16 @@ export class ChunkTable {
 
   #finish(finishReason: string, usage?: object): Chunk[] {
     this.isDone = true;
-    return [...this.#finishStep(), { type: 'finish', finishReason, ...(usage && { messageMetadata: { usage } }) }];
+    return [...this.finishStep(), { type: 'finish', finishReason, ...(usage && { messageMetadata: { usage } }) }];
   }
 
   #fail(errorText: string): Chunk[] {
     this.isDone = true;
-    return [...this.#finishStep(), { type: 'error', errorText }, { type: 'finish', finishReason: 'error' }];
+    return [...this.finishStep(), { type: 'error', errorText }, { type: 'finish', finishReason: 'error' }];
   }
 }
 
-/** The id is fixed. A front-end that already has the part replaces it. */
-function addSteering({ turn, seq, content }: Extract<TurnPart, { readonly type: 'steering' }>): Chunk {
+/** The id is fixed, so that a page that has the part replaces it. */
+function addSteering({ turn, seq, content }: SteeringPart): Chunk {
   return { type: 'data-steering', id: `steering-${seq}`, data: { turn, content } };
 }

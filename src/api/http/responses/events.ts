@@ -1,8 +1,9 @@
 import type { WaitingCall } from '../../../domain/turn.ts';
-import type { CallPart, ResultPart, TurnPart, TurnView } from '../../client/index.ts';
+import type { CallPart, ResultPart, TurnView } from '../../client/index.ts';
+import { type Mode, PartTable, type PartWriters } from '../front-end/part-table.ts';
 import {
-  logprobs,
-  type Mode,
+  type ItemStatus,
+  OUTPUT_FORMS,
   type OutputItem,
   type ResponseBlock,
   type ResponseFacts,
@@ -10,7 +11,6 @@ import {
   writeApproval,
   writeCall,
   writeMcpCall,
-  writePart,
   writeResponse,
 } from './response-object.ts';
 
@@ -19,16 +19,14 @@ export type ResponseEvent = {
   readonly sequence_number: number;
 } & Readonly<Record<string, unknown>>;
 
-/**
- * Distance between the numbers of two steps or items. A number encodes step, item and character, so each reading of a
- * response gives the same numbers.
- */
+/** An event's number encodes model step, item and character, so each reading of a response gives the same numbers. */
 const STEP = 2 ** 24;
 const ITEM = 2 ** 22;
 const OPENING = 2;
 const CALL_EVENTS = 8;
 
-const PLACES = { reasoning: 0, text: 1, calls: 2 } as const;
+/** Events of calls come behind those of reasoning (0) and text (1). */
+const CALLS_PLACE = 2;
 
 interface OpenItem {
   readonly mode: Mode;
@@ -36,32 +34,29 @@ interface OpenItem {
   text: string;
 }
 
-/**
- * Converts the parts of a turn to events. Each reading of a response has its own instance. The response is over once
- * `isDone` is true.
- */
-export class ResponseTable {
+const writeNothing = (): ResponseEvent[] => [];
+
+/** Converts the parts of a turn to events of the Responses API. Each reading of a response has its own table. */
+export class ResponseTable extends PartTable<ResponseEvent> {
   readonly #facts: ResponseFacts;
   readonly #output: OutputItem[] = [];
   readonly #calls = new Map<string, CallPart>();
   #open: OpenItem | undefined;
-  #step = 0;
-  /** Items before the open step, which stay if the step restarts. */
+  /** Number of items before the open model step, which stay if the step restarts. */
   #kept = 0;
   #restarts = 0;
   /** Number of items that readers have, including void items. */
   #index = 0;
   #callEvents = 0;
   #last = 0;
-  #mutedStep: number;
   #status: ResponseStatus = 'in_progress';
   #view: TurnView | undefined;
   #block: ResponseBlock | undefined;
-  isDone = false;
 
   constructor(facts: ResponseFacts) {
+    const { answered } = facts.name;
+    super({ answered: answered === undefined ? undefined : new Set([answered]) });
     this.#facts = facts;
-    this.#mutedStep = facts.name.answered === undefined ? 0 : Number.POSITIVE_INFINITY;
   }
 
   get response(): object {
@@ -78,35 +73,28 @@ export class ResponseTable {
     return events;
   }
 
-  add(part: TurnPart): ResponseEvent[] {
-    if (part.type === 'tool-call' && part.call === this.#facts.name.answered) this.#mutedStep = part.step;
-    if ('step' in part && part.step <= this.#mutedStep) return [];
-    switch (part.type) {
-      case 'text':
-      case 'reasoning':
-        return this.#addPiece(part.type, part.step, part.piece);
-      case 'tool-call':
-        this.#calls.set(part.call, part);
-        return [...this.#enterStep(part.step), ...this.#closeItem()];
-      case 'tool-result':
-        return this.#addResult(part);
-      case 'restart':
-        return this.#restart(part.step);
-      case 'wait':
-        return this.#addWait(part.waiting.for, part.waiting.calls);
-      case 'behind':
-        return [this.#addBlock(part)];
-      case 'end':
-        return this.#end(part.view);
-      default:
-        // Only a complete call shows who runs the call. Compactions have no form in this protocol.
-        return [];
-    }
-  }
+  protected readonly writers: PartWriters<ResponseEvent> = {
+    text: (part) => this.#addPiece('text', part.step, part.piece),
+    reasoning: (part) => this.#addPiece('reasoning', part.step, part.piece),
+    // The form of a call depends on who runs the call, which only the complete call shows.
+    'tool-call-start': writeNothing,
+    'tool-call-arguments': writeNothing,
+    'tool-call': (part) => {
+      this.#calls.set(part.call, part);
+      return [...this.enterStep(part.step), ...this.#closeItem()];
+    },
+    'tool-result': (part) => this.#addResult(part),
+    steering: writeNothing,
+    restart: ({ step }) => this.#restart(step),
+    wait: ({ waiting }) => this.#addWait(waiting.for, waiting.calls),
+    behind: (part) => [this.#addBlock(part)],
+    // The API has no event for a compaction of the context.
+    compaction: writeNothing,
+    end: ({ view }) => this.#end(view),
+  };
 
   /**
-   * Ends a reading, while the response goes on. The event repeats the last number, so a reader that continues behind
-   * it misses nothing.
+   * Ends a reading, not the response. The event repeats the last number, so a reader that continues misses nothing.
    * @param after number of the last event that the reader had before
    */
   fail({ code, message }: { readonly code: string; readonly message: string }, after: number): ResponseEvent {
@@ -114,7 +102,7 @@ export class ResponseTable {
   }
 
   #addPiece(mode: Mode, step: number, delta: string): ResponseEvent[] {
-    const events = this.#enterStep(step);
+    const events = this.enterStep(step);
     const hasText = this.#output.slice(this.#kept).some(({ type }) => type === 'message');
     // A finished item cannot be reopened.
     if (mode === 'reasoning' && (this.#open?.mode === 'text' || hasText)) return events;
@@ -122,63 +110,54 @@ export class ResponseTable {
     const open = this.#open;
     if (open === undefined) return events;
     open.text += delta;
-    const at = OPENING + open.text.length;
-    const type = mode === 'text' ? 'response.output_text.delta' : 'response.reasoning_summary_text.delta';
-    return [...events, this.#write(type, this.#place(mode, at), { ...this.#address(open), delta, ...logprobs(mode) })];
+    const { textEvent, place, logprobs } = OUTPUT_FORMS[mode];
+    const at = this.#place(place, OPENING + open.text.length);
+    return [...events, this.#write(`${textEvent}.delta`, at, { ...this.#address(open), delta, ...logprobs })];
   }
 
-  /** Reports at once that the response waits behind another response. */
   #addBlock(block: ResponseBlock): ResponseEvent {
     this.#block = block;
     this.#status = 'queued';
     return this.#lifecycle('response.queued', Math.max(OPENING, this.#last + 1));
   }
 
-  #enterStep(step: number): ResponseEvent[] {
-    if (step === this.#step) return [];
-    const closed = this.#closeItem();
+  protected beginStep(): ResponseEvent[] {
     this.#status = 'in_progress';
-    this.#step = step;
     this.#kept = this.#output.length;
     this.#callEvents = 0;
-    return closed;
+    return [];
+  }
+
+  protected closeStep(): ResponseEvent[] {
+    return this.#closeItem();
   }
 
   #openItem(mode: Mode): ResponseEvent[] {
     const attempt = this.#restarts === 0 ? '' : `_${this.#restarts}`;
-    const id = `${mode === 'text' ? 'msg' : 'rs'}_${this.#facts.name.turn}_${this.#step}${attempt}`;
-    const item: OutputItem =
-      mode === 'text'
-        ? { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] }
-        : { id, type: 'reasoning', summary: [] };
-    this.#open = { mode, item, text: '' };
-    const type = mode === 'text' ? 'response.content_part.added' : 'response.reasoning_summary_part.added';
-    const part = writePart(mode, '');
+    const { prefix, partEvent, place, writePart, writeItem } = OUTPUT_FORMS[mode];
+    const item = writeItem(`${prefix}_${this.#facts.name.turn}_${this.step}${attempt}`, 'in_progress', []);
+    const open = { mode, item, text: '' };
+    this.#open = open;
+    const part = writePart('');
     return [
-      this.#write('response.output_item.added', this.#place(mode, 1), { output_index: this.#index, item }),
-      this.#write(type, this.#place(mode, OPENING), { ...this.#address(this.#open), part }),
+      this.#write('response.output_item.added', this.#place(place, 1), { output_index: this.#index, item }),
+      this.#write(`${partEvent}.added`, this.#place(place, OPENING), { ...this.#address(open), part }),
     ];
   }
 
-  #closeItem(status: 'completed' | 'incomplete' = 'completed'): ResponseEvent[] {
+  #closeItem(status: ItemStatus = 'completed'): ResponseEvent[] {
     const open = this.#open;
     if (open === undefined) return [];
-    const { mode, text } = open;
+    const { textEvent, partEvent, place, logprobs, writePart, writeItem } = OUTPUT_FORMS[open.mode];
+    const { text } = open;
     const address = this.#address(open);
-    const part = writePart(mode, text);
-    const item: OutputItem =
-      mode === 'text' ? { ...open.item, status, content: [part] } : { ...open.item, summary: [part] };
-    const [textDone, partDone] =
-      mode === 'text'
-        ? ['response.output_text.done', 'response.content_part.done']
-        : ['response.reasoning_summary_text.done', 'response.reasoning_summary_part.done'];
+    const part = writePart(text);
+    const item = writeItem(open.item.id, status, [part]);
+    const done = { output_index: this.#index, item };
     const events = [
-      this.#write(textDone, this.#place(mode, ITEM - 3), { ...address, text, ...logprobs(mode) }),
-      this.#write(partDone, this.#place(mode, ITEM - 2), { ...address, part }),
-      this.#write('response.output_item.done', this.#place(mode, ITEM - 1), {
-        output_index: this.#index,
-        item,
-      }),
+      this.#write(`${textEvent}.done`, this.#place(place, ITEM - 3), { ...address, text, ...logprobs }),
+      this.#write(`${partEvent}.done`, this.#place(place, ITEM - 2), { ...address, part }),
+      this.#write('response.output_item.done', this.#place(place, ITEM - 1), done),
     ];
     this.#push(item);
     this.#open = undefined;
@@ -229,12 +208,12 @@ export class ResponseTable {
     this.#index += 1;
   }
 
-  /** Readers cannot remove an item, so the open item ends without content. The last event leaves void items out. */
+  /** Readers cannot remove an item, so the open item ends without content. The last event leaves it out. */
   #restart(step: number): ResponseEvent[] {
-    if (step !== this.#step) {
+    if (step !== this.step) {
       this.isDone = true;
       const message = 'Recorded steps of this response were lost. Read it again from its start.';
-      return [this.#write('error', (this.#step + 1) * STEP, { code: 'conflict', message, param: null })];
+      return [this.#write('error', (this.step + 1) * STEP, { code: 'conflict', message, param: null })];
     }
     const open = this.#open;
     this.#open = undefined;
@@ -271,7 +250,7 @@ export class ResponseTable {
     this.#status = status;
     // The API has no event for a canceled response.
     const type = status === 'cancelled' ? 'response.incomplete' : `response.${status}`;
-    return [this.#lifecycle(type, (this.#step + 1) * STEP)];
+    return [this.#lifecycle(type, (this.step + 1) * STEP)];
   }
 
   #lifecycle(type: string, place: number): ResponseEvent {
@@ -279,21 +258,32 @@ export class ResponseTable {
   }
 
   #address({ mode, item }: OpenItem): object {
-    const index = mode === 'text' ? { content_index: 0 } : { summary_index: 0 };
-    return { item_id: item.id, output_index: this.#index, ...index };
+    return { item_id: item.id, output_index: this.#index, ...OUTPUT_FORMS[mode].index };
   }
 
-  #place(mode: keyof typeof PLACES, offset: number): number {
-    return this.#step * STEP + PLACES[mode] * ITEM + offset;
+  #place(place: number, offset: number): number {
+    return this.step * STEP + place * ITEM + offset;
   }
 
   #writeCall(type: string, fields: object): ResponseEvent {
     this.#callEvents += 1;
-    return this.#write(type, this.#place('calls', this.#callEvents * CALL_EVENTS), fields);
+    return this.#write(type, this.#place(CALLS_PLACE, this.#callEvents * CALL_EVENTS), fields);
   }
 
   #write(type: string, place: number, fields: object): ResponseEvent {
     this.#last = place;
     return { type, sequence_number: place, ...fields };
   }
+}
+
+/**
+ * Returns the part of an event that a reader lacks.
+ * @param after number of the reader's last event, which may lie within the text of this event
+ */
+export function skipRead(event: ResponseEvent, after: number): ResponseEvent | undefined {
+  const { sequence_number: place, delta } = event;
+  if (place <= after) return undefined;
+  if (typeof delta !== 'string' || event.type === 'response.function_call_arguments.delta') return event;
+  const known = after - (place - delta.length);
+  return known > 0 ? { ...event, delta: delta.slice(known) } : event;
 }

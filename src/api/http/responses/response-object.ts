@@ -8,11 +8,11 @@ import { explainError, writeProblem } from '../problem.ts';
 
 export type OutputItem = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** The id holds these names, so any server can read the response. */
+/** Names in the id of a response, so that any server can read the response. */
 export interface ResponseName {
   readonly conversation: string;
   readonly turn: string;
-  /** The call that the request answered. The response has what came after it. */
+  /** Call that the request answered. The response has only what came after the call. */
   readonly answered?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly OutputItem[];
   readonly view?: TurnView | undefined;
-  /** The turn in front, while it waits for answers. */
+  /** The turn in front, if this response waits behind its open calls. */
   readonly block?: ResponseBlock | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface ResponseFacts {
   readonly previous?: ResponseName | undefined;
 }
 
-/** Fields that the API requires and turnfold does not use. The agent of a worker has its own settings. */
+/** Fields that the API requires. The agent of a worker has settings of its own. */
 const UNUSED = {
   frequency_penalty: 0,
   instructions: null,
@@ -101,10 +101,7 @@ export function writeResponse(facts: ResponseFacts, { status, output, view, bloc
 
 const VALUE_LENGTH = 512;
 
-/**
- * Describes in the metadata which response this one waits behind. The API has no field for this, and every client shows
- * metadata.
- */
+/** The API has no field for the response that this one waits behind, but every client shows metadata. */
 function writeBlock(
   { conversation }: ResponseName,
   { turn, waiting }: ResponseBlock,
@@ -137,7 +134,7 @@ export function writeUsage({
 
 const SERVER = { server_label: 'turnfold' };
 
-/** Writes a call that a worker ran in a form that tells the caller not to run the call again. */
+/** Form of a call that a worker ran, so that the caller does not run it, too. */
 export function writeMcpCall(
   { call, name, arguments: written }: CallPart,
   { content, isError }: Pick<ResultPart, 'content' | 'isError'>,
@@ -175,18 +172,36 @@ export function writeApproval(call: WaitingCall): OutputItem[] {
   return [request, { id: `mcpr_${id}`, type: 'mcp_approval_response', approval_request_id: id, approve }];
 }
 
-export type Mode = 'reasoning' | 'text';
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-export function writePart(mode: Mode, text: string): object {
-  return mode === 'text'
-    ? { type: 'output_text', text, annotations: [], logprobs: [] }
-    : { type: 'summary_text', text };
-}
-
-/** Clients expect this field in events of text. */
-export function logprobs(mode: Mode): object {
-  return mode === 'text' ? { logprobs: [] } : {};
-}
+/** Forms of text and of reasoning in the API. `place`: order of their events within a model step. */
+export const OUTPUT_FORMS = {
+  text: {
+    place: 1,
+    prefix: 'msg',
+    textEvent: 'response.output_text',
+    partEvent: 'response.content_part',
+    index: { content_index: 0 },
+    /** Clients expect this field in events of text. */
+    logprobs: { logprobs: [] },
+    writePart: (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] }),
+    writeItem: (id: string, status: ItemStatus, content: readonly object[]): OutputItem => {
+      return { id, type: 'message', role: 'assistant', status, content };
+    },
+  },
+  reasoning: {
+    place: 0,
+    prefix: 'rs',
+    textEvent: 'response.reasoning_summary_text',
+    partEvent: 'response.reasoning_summary_part',
+    index: { summary_index: 0 },
+    logprobs: {},
+    writePart: (text: string): object => ({ type: 'summary_text', text }),
+    writeItem: (id: string, _status: ItemStatus, summary: readonly object[]): OutputItem => {
+      return { id, type: 'reasoning', summary };
+    },
+  },
+} as const;
 
 /** Writes a problem that also has the error object of the Responses API. */
 export const answerResponseError: AnswerError = (error, onDefect) => {

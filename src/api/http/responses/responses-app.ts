@@ -7,9 +7,8 @@ import { guardApp, openApp, readBody, serverFactsOf, streamFrames } from '../fro
 import { IDEMPOTENCY_HEADER } from '../idempotency-key.ts';
 import { type CreateRequest, readCreateRequest } from './create-request.ts';
 import { createTurn } from './create-turn.ts';
-import { type ResponseEvent, ResponseTable } from './events.ts';
+import { type ResponseEvent, ResponseTable, skipRead } from './events.ts';
 import { answerResponseError, type ResponseFacts, type ResponseName, readResponseId } from './response-object.ts';
-import { skipRead } from './resume.ts';
 import { readKeyHeader, responsesRoutes, retrieveSchema } from './routes.ts';
 
 /** Routes of the OpenAI Responses API, to be mounted in a server. @throws invalid_config without `authenticate` */
@@ -84,7 +83,7 @@ async function* streamResponse({ backend, facts, table, after, left }: OpenRespo
   yield writeEvents(table.start(isQueued(view)), after);
   let known = after;
   for await (const part of parts) {
-    // When a step begins again, the numbers of its events begin again, too.
+    // When a model step begins again, the numbers of its events do, too.
     if (part.type === 'restart') known = -1;
     yield writeEvents(table.add(part), known);
     if (table.isDone) return;
@@ -98,10 +97,7 @@ function writeEvents(events: readonly ResponseEvent[], after: number): string {
     .join('');
 }
 
-/**
- * Reads a response now, or waits until its turn has settled or waits for the caller. If the server stops, the wait ends
- * early.
- */
+/** Waits until the turn has settled, or waits for the caller, or the server stops. */
 async function readResponse(
   { client, nameOf }: Backend,
   facts: ResponseFacts,
