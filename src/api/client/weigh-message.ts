@@ -10,6 +10,7 @@ import type { HistoryNotes } from '../../wire/histories/notes.ts';
 import { type ReadMessages, readMessagesInSlices } from '../../wire/histories/read-messages.ts';
 import { bytesOfMessage, countMessage } from '../../wire/tokens/message-tokens.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
+import { MAX_MESSAGE_FIELDS } from '../contract/messages.ts';
 
 /** @throws message_too_large above 1 MiB, with the field */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
@@ -19,7 +20,7 @@ export async function weighMessage(counter: TokenCounter, message: Message, fiel
 }
 
 export function checkMessageBytes(message: Message, field: string): void {
-  // The text is checked first: serializing a message of hundreds of megabytes would block the process.
+  // The text is checked first: writing a message of hundreds of megabytes as JSON would block the process.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
 }
@@ -27,17 +28,11 @@ export function checkMessageBytes(message: Message, field: string): void {
 export function checkBytes(text: string, field: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;
-  throw fieldError(
-    'message_too_large',
-    field,
-    `the message has ${bytes} bytes, but the limit is ${MAX_MESSAGE_BYTES}`,
-    {
-      details: { bytes },
-    },
-  );
+  const why = `the message has ${bytes} bytes, but the limit is ${MAX_MESSAGE_BYTES}`;
+  throw fieldError('message_too_large', field, why, { details: { bytes } });
 }
 
-/** Refuses a picture or file that no provider can read, because each later request would contain it. */
+/** Refuses an image or file that no provider can read, because every later request would contain it. */
 export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string): void {
   for (const [index, given] of parts.entries()) {
     const flaw = findContentFlaw(readPart(given));
@@ -45,11 +40,8 @@ export function checkContents({ parts = [] }: Pick<Message, 'parts'>, at: string
   }
 }
 
-const MAX_FIELDS = 100;
+const copySchema = boundedRecord(z.string(), z.union([z.string(), jsonSchema]), MAX_MESSAGE_FIELDS);
 
-const copySchema = boundedRecord(z.string(), z.union([z.string(), jsonSchema]), MAX_FIELDS);
-
-/** Reads in slices, so that 5,000 messages do not block the event loop. */
 export function* readAppendedInSlices(given: readonly unknown[], notes: HistoryNotes): Interruptible<ReadMessages> {
   // Objects of callers may throw when they are read. Their copies cannot throw.
   const copies = yield* mapInSlices(given, (message, index) => parseInput(copySchema, message, `messages[${index}]`));

@@ -1,7 +1,6 @@
 import type { AnswerSchema } from '../../domain/final-answer.ts';
 import type { TurnView } from '../../domain/turn.ts';
 import type { TurnContext } from '../../domain/turn-context.ts';
-
 import type { EnqueueInput } from './enqueue-input.ts';
 
 /** An element of `typeof agents` from `defineAgent`, or `{ name, context }` written by hand. */

@@ -98,6 +98,7 @@ export const contextOperations = {
       maxOutputTokens: z.number().int().min(1).max(1_000_000).default(8_192),
     }),
     answer: contextSchema,
+    onlyInBody: 'format',
     tenantless: 'body',
   },
   show: {
@@ -107,6 +108,7 @@ export const contextOperations = {
     scope: 'read',
     summary: 'Show the context of a kept version as it was when the version was made.',
     answer: contextSchema,
+    onlyInBody: 'format',
     tenantless: 'body',
   },
 } satisfies Operations;

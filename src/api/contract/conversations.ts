@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { ConversationState } from '../../domain/conversation.ts';
-import { CONVERSATION_STATES } from '../../domain/conversation.ts';
+import { CONVERSATION_STATES, type ConversationState } from '../../domain/conversation.ts';
 import type { OpenCall } from '../../domain/history.ts';
 import { DEFAULT_TENANT, idSchema, type NamedConversation } from '../../domain/ids.ts';
 import { LEAVE_CAUSES } from '../../domain/message.ts';
@@ -8,7 +7,7 @@ import { SETTLED_STATES, type TurnUsage, WAIT_KINDS, type WaitingCall, waitingCa
 import type { ListedConversation } from '../../store/listings.ts';
 import type { ServedAgent } from '../../store/presence.ts';
 import type { AnyAgents, NameAgent } from './agent-types.ts';
-import { type ConversationName, contextPointSchema, pageFields } from './names.ts';
+import { type ConversationName, contextPointSchema, nextSchema, pageFields } from './names.ts';
 import { CONVERSATION, type Operations, unboundedList } from './operation.ts';
 
 export interface ConversationMethods<Agents extends AnyAgents = AnyAgents> {
@@ -90,7 +89,7 @@ const conversationPageSchema = z
         isForking: z.literal(true).optional(),
       }),
     ),
-    next: z.string().optional().describe('Cursor of the next page, to send as `after`.'),
+    next: nextSchema,
   })
   .meta({ id: 'ConversationPage' });
 
@@ -168,6 +167,7 @@ export const conversationOperations = {
     scope: 'read',
     summary: 'Show agent, length, size, open calls and the compaction in progress, without messages.',
     answer: conversationSchema,
+    onlyInBody: 'conversation',
   },
   erase: {
     method: 'delete',

@@ -7,7 +7,7 @@ import { metadataSchema, ON_BUSY, type OnBusy, type TurnMetadata } from '../../d
 import type { TurnContext } from '../../domain/turn-context.ts';
 import { conversationFields } from './names.ts';
 
-/** Maximum number of images and files. Providers accept fewer in one request. */
+/** Providers accept fewer images and files in one request. */
 const MAX_INPUT_PARTS = 1_000;
 
 /** Part of an input. Parts in the formats of Anthropic and OpenAI are accepted, too. */
@@ -67,12 +67,12 @@ const inputPartsSchema = z
       'Images, PDFs and text files, as {type, url}, {type, data, mediaType} or {type, reference, mediaType}. In JSON, `data` is base64.',
   });
 
-/** Ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
+/** Ten years. A longer delay is a mistake, and `Date` cannot represent much larger times. */
 const DELAY_MOST_MS = 315_360_000_000;
 
 const TURN_TOKENS_MOST = 1_000_000_000;
 
-/** Values that act on one existing turn. `busyTurn` may name this turn. */
+/** Treatments of the turn that `busyTurn` names. */
 const NAMING: ReadonlySet<OnBusy | undefined> = new Set(['interrupt', 'rollback', 'steer']);
 
 export const enqueueSchema = z
@@ -142,10 +142,10 @@ export const enqueueSchema = z
     message: 'expected only with interrupt, rollback or steer',
   });
 
-/** Maximum number of turns in a call. Encoding more turns at once would block the event loop for too long. */
+/** Encoding more turns at once would block the event loop for too long. */
 const MOST_TURNS = 500;
 
-/** List of turns that are checked one by one, so that an invalid turn does not stop the others. */
+/** Turns are checked one by one, so that an invalid turn does not stop the others. */
 export const turnListSchema = boundedList(z.unknown(), MOST_TURNS);
 
 export interface EnqueueInput {
@@ -155,29 +155,17 @@ export interface EnqueueInput {
   readonly agent: string;
   /** Text of the user message that starts the turn. */
   readonly input: string;
-  /**
-   * Images, PDFs and text files behind the text. With their bytes, the message has at most 1 MiB. Larger contents need
-   * a reference.
-   */
+  /** Images, PDFs and text files behind the text. A message of more than 1 MiB needs references to them. */
   readonly parts?: readonly InputPart[] | undefined;
   /** Id that makes the call repeatable (a new ULID). A repeated call returns the turn's current state. */
   readonly turn?: string | undefined;
-  /**
-   * JSON object of at most 16 KiB for the agent's tools and system prompt. The model never sees it. It is never
-   * logged, and is erased when the turn settles.
-   */
+  /** JSON object of at most 16 KiB for the agent's tools and system prompt. It is erased when the turn settles. */
   readonly context?: TurnContext | undefined;
-  /**
-   * Names and values that are shown with the turn, such as the id of a request (none). At most 16, of 64 and 512
-   * characters.
-   */
+  /** Names and values that are shown with the turn, at most 16, of 64 and 512 characters. No model reads them. */
   readonly metadata?: TurnMetadata | undefined;
   /** Time until the turn may start, in ms (0). */
   readonly delayMs?: number | undefined;
-  /**
-   * Priority of the conversation in the queue, 1 is first. It counts only if the turn has no delay, and no other turn
-   * is queued.
-   */
+  /** Priority of the conversation in the queue, 1 is first. It counts only if no other turn is queued. */
   readonly priority?: number | undefined;
   /** The turn is refused if this many turns are queued, running or waiting (1,000). Scheduled turns do not count. */
   readonly maxQueuedTurns?: number | undefined;
@@ -188,19 +176,10 @@ export interface EnqueueInput {
    * the message goes into the running turn before its next model call, and both turns end with the same answer.
    */
   readonly onBusy?: OnBusy | undefined;
-  /**
-   * Turn for which `interrupt`, `rollback` or `steer` is meant (any turn). If another turn is first by now, the new
-   * turn is enqueued and cancels none.
-   */
+  /** Turn for which `interrupt`, `rollback` or `steer` is meant (any). If another is first, the new turn is enqueued. */
   readonly busyTurn?: string | undefined;
-  /**
-   * Time in which the turn must be settled, in ms from its acceptance or due time. Afterwards it fails with
-   * `turn_timeout`.
-   */
+  /** Time from acceptance or due time after which the turn fails with `turn_timeout`, in ms. */
   readonly deadlineMs?: number | undefined;
-  /**
-   * Maximum tokens of all model calls of the turn, input and output. A call that would exceed them is not made, and
-   * the turn fails with `token_limit`.
-   */
+  /** Maximum tokens of all model calls, in and out. Before a call exceeds them, the turn fails with `token_limit`. */
   readonly maxTurnTokens?: number | undefined;
 }

@@ -10,15 +10,9 @@ import { CONVERSATION, type Operations, problemSchema, TURN, unboundedList } fro
 export interface EnqueueMethods<Agents extends AnyAgents = AnyAgents> {
   /** Stores a turn durably for the workers. A repeated call with the same `turn` id returns its current state. */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
-  /**
-   * Stores up to 500 turns in about two round trips. Each has its own answer, in the order of the list. Turns of one
-   * conversation keep their order.
-   */
+  /** Stores up to 500 turns in about two round trips. Each has its own answer, in the order of the list. */
   enqueueTurns(inputs: readonly EnqueueFor<Agents>[]): Promise<EnqueueAnswer[]>;
-  /**
-   * Enqueues the input of a failed turn again, as a new turn. A repeated call returns the same new turn, unless it has
-   * a new `operation` id.
-   */
+  /** Enqueues the input of a failed turn again. A repeated call with the same `operation` returns the same new turn. */
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
 }
 
@@ -46,7 +40,7 @@ export const redriveSchema = z.strictObject({
 
 export type RedriveInput = z.input<typeof redriveSchema>;
 
-/** Header with the state of a turn. A repeated request gets the same body, but perhaps another state in this header. */
+/** Header with the state of a turn. The body has no state, so that a repeated request gets the same body. */
 export const STATE_HEADER = 'turnfold-turn-state';
 
 const enqueuedSchema = z

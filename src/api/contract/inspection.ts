@@ -158,23 +158,17 @@ export const reportSchema = z
 export type ReportAnswer = z.infer<typeof reportSchema>;
 
 export interface InspectionMethods {
-  /**
-   * Returns one page of the log without its texts. Each message has its size, its first characters and its state, and
-   * the version that gave it this state.
-   */
+  /** Returns one page of the log without its texts: size, first characters and state of each message. */
   outline(conversation: ConversationName, input?: OutlineInput): Promise<Outline>;
   /** Returns what fills the context: sizes by category, the window, and all thresholds. */
   breakdown(conversation: ConversationName, input?: BreakdownInput): Promise<Breakdown>;
-  /**
-   * Compares a kept version with the context of its parent. The report has new summaries with the identifiers that
-   * they kept and lost, and ranges that left or were shortened.
-   */
+  /** Compares a kept version with the context of its parent: new summaries, and ranges that left or were shortened. */
   report(conversation: ConversationName, version: number, input?: ReportInput): Promise<CompactionReport>;
 }
 
 const version = versionNumberSchema.optional().describe('Number of a kept version. Absent: the live one.');
 
-/** Maximum number of entries in a page. An entry takes about 300 bytes. */
+/** Entries of one page. An entry takes about 300 bytes. */
 const MAX_OUTLINE = 2_000;
 
 export const outlineInputSchema = z.strictObject({

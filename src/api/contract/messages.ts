@@ -19,8 +19,8 @@ export interface AppendInput {
   readonly tenant?: string | undefined;
   readonly agent: string;
   /**
-   * At most 5,000 messages, oldest first. They have turnfold's format, or a format of OpenAI, Anthropic, the AI SDK,
-   * LangChain or Ollama. Earlier calls without a result are closed.
+   * At most 5,000 messages, oldest first, in the format of turnfold, OpenAI, Anthropic, the AI SDK, LangChain or Ollama.
+   * Earlier calls without a result are closed.
    */
   readonly messages: readonly (MessageInput | ForeignMessage)[];
   /** Id under which a repeated call changes nothing. */
@@ -31,6 +31,8 @@ export interface AppendInput {
   readonly strict?: boolean | undefined;
 }
 
+const MAX_MESSAGES = 5_000;
+
 type MessageInput = z.input<typeof messageSchema>;
 
 export type ForeignMessage = Readonly<Record<string, unknown>>;
@@ -38,7 +40,10 @@ export type ForeignMessage = Readonly<Record<string, unknown>>;
 export const appendSchema = z.strictObject({
   ...conversationFields,
   agent: idSchema,
-  messages: boundedList(z.unknown(), 5_000).refine((messages) => messages.length > 0, 'expected at least one message'),
+  messages: boundedList(z.unknown(), MAX_MESSAGES).refine(
+    (messages) => messages.length > 0,
+    'expected at least one message',
+  ),
   operation: idSchema.optional(),
   expectedHead: z.number().int().min(0).optional(),
   strict: z.boolean().optional(),
@@ -65,13 +70,10 @@ export const logPartSchema = z.strictObject({
 
 export type LogPart = z.input<typeof logPartSchema>;
 
-const MAX_MESSAGES = 5_000;
+/** More fields than a message has in any format of `src/wire/histories`. */
+export const MAX_MESSAGE_FIELDS = 100;
 
-/** More fields than a message has, in any of the formats. */
-const MAX_FIELDS = 100;
-
-/** Messages in one of the formats of `src/wire/histories`. */
-const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_FIELDS), MAX_MESSAGES).meta({
+const givenMessages = boundedList(boundedRecord(z.string(), z.unknown(), MAX_MESSAGE_FIELDS), MAX_MESSAGES).meta({
   description:
     'Messages, oldest first, each in the format of turnfold, OpenAI Chat, Anthropic, the AI SDK, LangChain or Ollama.',
   override: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../../domain/ids.ts';
-import { parseInput } from '../../domain/parse.ts';
+import { isMapping, parseInput } from '../../domain/parse.ts';
 import { limitOf } from './operation.ts';
 
 export const conversationFields = {
@@ -22,16 +22,11 @@ export function readConversationName(name: ConversationName, at = 'conversation'
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
-/** A later check validates the values, so that errors use the field names of the caller. */
+/** `readConversationName` checks the values, so that errors have the caller's names of the fields. */
 const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
 export function readTurnId(turn: string): string {
   return parseInput(idSchema, turn, 'turn');
-}
-
-/** Tells `{tenant, id}` from an id. JavaScript callers can pass null although the types exclude it. */
-function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
-  return typeof name === 'object' && name !== null;
 }
 
 export const versionNumberSchema = z.number().int().min(0);
@@ -52,6 +47,8 @@ export const pageFields = {
   /** Maximum number of items (100, at most 1,000). */
   limit: limitOf(1_000),
 };
+
+export const nextSchema = z.string().optional().describe('Cursor of the next page, to send as `after`.');
 
 export const waitSchema = z.number().min(0);
 

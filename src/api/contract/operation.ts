@@ -3,16 +3,14 @@ import type { Scope } from '../../domain/access-key.ts';
 import { idSchema } from '../../domain/ids.ts';
 
 /**
- * One operation for callers. Its key in `operations` is its only name: the client's method, the HTTP client's method
- * and the `operationId`.
+ * One operation for callers: a row of the tables in this folder. Its key is its only name: the method of the client and
+ * of the HTTP client, and the `operationId`.
  *
- * An operation once stood in fourteen places under five names, and one new read changed 21 files. Now everything that a
- * machine can derive follows from the row: the route (`http/routes.ts`), the OpenAPI document (`http/openapi.ts`) and
- * the HTTP client (`http-client/requests.ts`). A plain read needs a row and a function in `client`, and no code in
- * them. The row describes how an answer over HTTP differs from what the method returns. So both sides read one
- * description.
+ * All that can be derived follows from the row: the route (`http/routes.ts`), the OpenAPI document (`http/openapi.ts`)
+ * and the method of the HTTP client (`http-client/requests.ts`). So a plain read needs a row and a function in `client`.
+ * Where an answer over HTTP differs from what the method returns, the row says how, and both sides read the row.
  *
- * Types of inputs follow from the schemas. Types of answers stand beside the rows: the schema of an answer allows
+ * Types of inputs follow from the schemas. Types of answers stand beside the rows, because the schema of an answer allows
  * further fields, and a derived type would allow them, too.
  *
  * The arguments of a method are the parameters of the path, in their order, and then one object with all other fields.
@@ -24,39 +22,35 @@ export interface Operation {
   readonly path: `/v1/${string}`;
   readonly scope: Scope;
   readonly summary: string;
-  /** Schema of the query. The client's input has the same schema, so numbers and booleans are not text there. */
+  /** Schema of the query, with the types of the client's input: numbers and booleans are not text. */
   readonly query?: z.ZodObject;
   /** Schema of the JSON body. The request may have no body if the schema accepts undefined. */
   readonly body?: z.ZodType;
-  /** Recognizes a body that changes nothing. Such a request needs only the scope `read`. */
+  /** True for a body that changes nothing. Such a request needs only the scope `read`. */
   readonly onlyReads?: (body: never) => boolean;
   /** Status of a success (200). */
   readonly status?: 201 | 202;
-  /** Schema of the answer's body. For a stream: the schema of the data of its events. */
+  /** Schema of the body, or of the data of a stream's events. */
   readonly answer: z.ZodType;
   /** Present for a stream. */
   readonly answerType?: 'text/event-stream';
   /** Field with the id of a write, which a header `Idempotency-Key` can name instead. */
   readonly repeatedBy?: 'turn' | 'operation';
-  /** True for a write that is not done twice, even if the repeated request names no id. */
+  /** True for a write that a repeated request does not do twice, even if the request names no id. */
   readonly repeatsItself?: true;
-  /**
-   * Name that is hashed with the header `Idempotency-Key` into the id of the write, if it is not the operation's name.
-   * A retry may reach a later release, so the name must outlive every renaming.
-   */
+  /** Earlier name, from which ids of `Idempotency-Key` are derived: a retry may reach a later release. */
   readonly keyName?: string;
-  /** True if the route holds a context in memory. A large answer then needs a share of the memory of the server. */
+  /** True if the route holds a whole context, so that a large answer needs a share of the server's memory. */
   readonly holdsContext?: true;
-  /** True if the request stays open until a turn has an outcome. The server limits how many such requests are open. */
+  /** True if the request stays open until a turn has an outcome. The server limits the number of such requests. */
   readonly waits?: true;
   /** Arguments of the method before its object, if they are not the parameters of the path. */
   readonly args?: readonly string[];
   /** Member of the body that the method returns. Absent: the whole body. */
   readonly member?: string;
-  /**
-   * The part of the answer that names no tenant, because the caller has only one: the body itself, or the entries of
-   * this list.
-   */
+  /** Field of the body that the method does not return, because its caller knows the value. */
+  readonly onlyInBody?: 'conversation' | 'format';
+  /** Where the result has a tenant and the body has none: the result itself, or each entry of this list. */
   readonly tenantless?: 'body' | 'conversations' | 'turns';
 }
 
@@ -97,7 +91,7 @@ export function limitOf(most: number) {
   return z.number().int().min(1).max(most).default(100).describe('Maximum number of items.');
 }
 
-/** Schema of a list in an answer. turnfold writes answers and never parses them, so the list needs no bound. */
+/** For answers, which turnfold writes and never parses. */
 export function unboundedList<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   return z.array(item);
 }

@@ -45,7 +45,7 @@ export const rejectionSchema = decisionInput.extend({
 export type ApprovalInput = z.input<typeof approvalSchema>;
 export type RejectionInput = z.input<typeof rejectionSchema>;
 
-/** Sizes are tokens, times are ms since epoch by the clock of Redis. */
+/** Sizes are in tokens, times in ms since epoch by the clock of Redis. */
 export interface ProposalView extends NamedConversation {
   /** Id of the proposal, to pass to `approve` or `reject`. */
   readonly proposal: string;

@@ -6,13 +6,13 @@ import type { TurnPart } from './turn-parts.ts';
 
 export interface StreamMethods {
   /**
-   * Streams a turn from its start or from a part's id. The last part is the settled turn. The text of the parts equals
-   * the log, however late or often the caller reads. Throws the signal's reason once the signal aborts.
+   * Streams a turn from its start or behind a part. The text equals the log, however late or often the caller reads. The
+   * last part is the settled turn. Throws the signal's reason once the signal aborts.
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnPart>;
   /**
-   * Follows durable events, oldest first. About 500 events are kept, for 24 h. To miss no event after a crash, pass
-   * the id of the last handled event as `after`. Throws the signal's reason once the signal aborts.
+   * Follows durable events, oldest first. About 500 are kept, for 24 h. After a crash, pass the id of the last handled
+   * event as `after`. Throws the signal's reason once the signal aborts.
    */
   events(conversation: ConversationName, options?: EventOptions): AsyncIterable<EventOrLoss>;
 }
@@ -26,10 +26,7 @@ export interface StreamOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * `lost`: events may be missing here, because they are no longer kept, or the conversation was created again.
- * Recompute what you derived from events.
- */
+/** `lost`: events may be missing here, so recompute what you derived from events. */
 export type EventOrLoss = ConversationEvent | { readonly type: 'lost' };
 
 export interface EventOptions {

@@ -64,25 +64,12 @@ export type TurnPart =
   | CallPart
   | ResultPart
   | SteeringPart
-  /**
-   * Discard all parts of this step and of later steps. The step runs again, or the turn ended before the step was
-   * recorded.
-   */
+  /** Discard all parts of this step and of later ones: the step runs again, or the turn ended before its record. */
   | (StepPart & { readonly type: 'restart' })
   /** The turn is suspended. Sent once for each wait, and again to a reader that resumes during the wait. */
-  | (Part & {
-      readonly type: 'wait';
-      readonly waiting: Waiting;
-    })
-  /**
-   * The turn is queued behind `turn`, which waits for answers from outside. Sent once for each such wait, and again to
-   * a reader that resumes during the wait.
-   */
-  | (Part & {
-      readonly type: 'behind';
-      readonly turn: string;
-      readonly waiting: Waiting;
-    })
+  | (Part & { readonly type: 'wait'; readonly waiting: Waiting })
+  /** The turn is queued behind `turn`, which waits for answers from outside. Sent as often as `wait`. */
+  | (Part & { readonly type: 'behind'; readonly turn: string; readonly waiting: Waiting })
   /** A new version was committed while the turn was open. Sizes are in tokens. */
   | (Part & {
       readonly type: 'compaction';

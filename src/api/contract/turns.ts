@@ -20,7 +20,7 @@ import {
   type CallAnswer,
 } from './call-answers.ts';
 import { usageSchema } from './conversations.ts';
-import { type ConversationName, pageFields } from './names.ts';
+import { type ConversationName, nextSchema, pageFields } from './names.ts';
 import {
   CONVERSATION,
   limitOf,
@@ -41,9 +41,8 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
   /** Settles a turn as canceled. Returns the state afterwards, e.g. `completed` if the turn settled first. */
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /**
-   * Answers calls of a waiting turn by call id, with results of external tools or with approvals. All answers are
-   * stored, or none. The first answer to a call counts. A different answer fails with `conflict`, and the same answer
-   * changes nothing.
+   * Answers calls of a waiting turn by call id, with results of external tools or with decisions. All answers are
+   * stored, or none. The first answer to a call counts: a different one fails with `conflict`.
    */
   answer(
     conversation: ConversationName,
@@ -51,15 +50,9 @@ export interface TurnMethods<Agents extends AnyAgents = AnyAgents> {
     answers: Readonly<Record<string, CallAnswer>>,
     options?: AnswerOptions,
   ): Promise<'answered' | 'still_waiting'>;
-  /**
-   * Lists unsettled turns in the order of processing. Scheduled turns come last, by due time. The first turn has the
-   * calls that it waits for, to `answer` or `cancel`.
-   */
+  /** Lists unsettled turns in their order, scheduled ones last. The first has the calls that it waits for. */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
-  /**
-   * Lists turns of all conversations that wait for a result or an approval, with input, hash and deadline of each
-   * call.
-   */
+  /** Lists turns of all conversations that wait for results or approvals, with their calls. */
   waiting(input?: WaitingInput): Promise<WaitingPage>;
   /** Lists failed turns of the last 7 days, newest first. */
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
@@ -191,7 +184,7 @@ const waitingPageSchema = z
         waiting: waitSchema.extend({ for: z.enum(ANSWER_KINDS) }),
       }),
     ),
-    next: z.string().optional().describe('Cursor of the next page, to send as `after`.'),
+    next: nextSchema,
   })
   .meta({ id: 'WaitingPage' });
 
@@ -211,7 +204,7 @@ const failedTurnsSchema = z
   })
   .meta({ id: 'FailedTurns' });
 
-/** Default wait for a result. Proxies often end a request after 60 s. */
+/** Half the time after which proxies often end a request. */
 const RESULT_WAIT_MS = 30_000;
 
 export const turnOperations = {

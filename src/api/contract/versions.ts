@@ -28,10 +28,7 @@ export const dryRunSchema = z.strictObject({
 });
 
 export interface DryRunInput {
-  /**
-   * Policy in the form of docs/reference/policy.md. Absent settings are those that a worker recorded, or their
-   * defaults.
-   */
+  /** Policy as in docs/reference/policy.md. Absent settings are those that a worker recorded, or their defaults. */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 

@@ -26,9 +26,9 @@ export interface HttpClientSettings extends Required<Omit<HttpClientOptions, 'ke
 
 const DEADLINE_MS = 5_000;
 const ANSWER_MS = 30_000;
-/** Default of `silentMs`: three heartbeats of the server. */
+/** Three heartbeats of the server. */
 const SILENT_MS = 45_000;
-/** Longest possible time: one day in ms, as in the client over Redis. */
+/** One day in ms. A larger number probably has another unit. */
 const LONGEST_MS = 86_400_000;
 
 const limitSchema = z.number().int().min(1).max(LONGEST_MS);
@@ -37,7 +37,7 @@ const optionsSchema = z.strictObject({
   url: z.string(),
   key: z
     .string()
-    // An HTTP header accepts no other characters. The error must not repeat the key.
+    // Characters that an HTTP header accepts. The error must not repeat the key.
     .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4,096 visible ASCII characters')
     .optional(),
   deadlineMs: z.number().int().min(0).max(LONGEST_MS).default(DEADLINE_MS),

@@ -1,4 +1,4 @@
-interface EventFrame {
+export interface EventFrame {
   /** Position behind the event, if the frame sets one. */
   readonly id?: string;
   readonly type: string;
@@ -6,10 +6,7 @@ interface EventFrame {
   readonly data?: string;
 }
 
-/**
- * Reads frames. An incomplete frame at the end of a cut connection is dropped.
- * @yields each complete frame, heartbeats included
- */
+/** @yields each complete frame, heartbeats included */
 export async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<EventFrame, void, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();

@@ -1,15 +1,5 @@
 import { fieldError } from '../../domain/errors.ts';
-import type {
-  AnyAgents,
-  ContextView,
-  ConversationView,
-  DryPlan,
-  Fork,
-  LogEntry,
-  OpenClient,
-  ProposalView,
-  TurnfoldClient,
-} from '../client/index.ts';
+import type { AnyAgents, DryPlan, Fork, LogEntry, OpenClient, ProposalView, TurnfoldClient } from '../client/index.ts';
 import { bindMethods, type Methods, operations } from '../contract/client.ts';
 import { type HttpClientOptions, readHttpClientOptions } from './client-options.ts';
 import { callOperation, readCalled, readFields, writeRequest } from './requests.ts';
@@ -17,7 +7,7 @@ import { httpStreamMethods } from './streams.ts';
 import { type HttpAnswer, Transport } from './transport.ts';
 import { httpTurnMethods } from './turns.ts';
 
-/** The client over HTTP. Keys and webhooks are the business of operators, who reach Redis. */
+/** Keys and webhooks are for operators, who reach Redis. */
 export type HttpClient<Agents extends AnyAgents = AnyAgents> = Omit<OpenClient<Agents>, 'keys' | 'webhooks'>;
 
 /**
@@ -41,10 +31,7 @@ export function openHttpClient<Agents extends AnyAgents = AnyAgents>(options: Ht
  * new one, or that of its turn or conversation. So a repeated request finds the write of the first.
  */
 
-/**
- * One method for each operation of the contract. The method sends one request, and returns what the row takes out of
- * its answer.
- */
+/** One method for each operation of the contract. */
 const plainMethods = Object.fromEntries(
   Object.keys(operations).map((name) => [
     name,
@@ -56,21 +43,12 @@ type PlainName = Exclude<keyof TurnfoldClient, 'plan'>;
 
 /** Methods whose answer over HTTP has another form, or comes in several pages. */
 const formedMethods = {
-  context: async (http, ...call) => hideFormat(await callOperation(http, 'context', call)),
-  show: async (http, ...call) => hideFormat(await callOperation(http, 'show', call)),
-  describe: async (http, name) => {
-    const answered: ConversationView & { readonly conversation?: string } = await callOperation(http, 'describe', [
-      name,
-    ]);
-    const { conversation: _, ...view } = answered;
-    return view;
-  },
   plan: async (http, name, input = {}) => {
-    const { write: _, ...call } = writeRequest('compact', [name, { ...readFields(input), dryRun: true }]).call;
+    const { write: _, ...call } = writeRequest('compact', [name, { ...readFields(input), dryRun: true }]);
     return (await http.send<{ plan: DryPlan }>(call)).body.plan;
   },
   proposal: async (http, name) => {
-    const { body, tenant } = await http.send<{ proposals: ProposalView[] }>(writeRequest('proposal', [name]).call);
+    const { body, tenant } = await http.send<{ proposals: ProposalView[] }>(writeRequest('proposal', [name]));
     const [proposal] = body.proposals;
     return proposal === undefined ? undefined : { ...proposal, tenant };
   },
@@ -81,7 +59,7 @@ const formedMethods = {
       const why = `a fork stays in the tenant of its source, ${JSON.stringify(named)}. Got ${JSON.stringify(target.tenant)}`;
       throw fieldError('access_denied', 'to.tenant', why);
     }
-    const { call } = writeRequest('fork', [
+    const call = writeRequest('fork', [
       { conversation: source.conversation, tenant: named },
       { ...readFields(input), to: target.conversation },
     ]);
@@ -97,7 +75,7 @@ const formedMethods = {
       const missing = limit === undefined ? PAGE_ENTRIES : limit - entries.length;
       if (entries.length > 0 && missing <= 0) break;
       const asked = { ...rest, after: next, limit: missing > PAGE_ENTRIES ? PAGE_ENTRIES : missing };
-      const page: HttpAnswer<LogPage> = await http.send<LogPage>(writeRequest('log', [name, asked]).call);
+      const page: HttpAnswer<LogPage> = await http.send<LogPage>(writeRequest('log', [name, asked]));
       entries.push(...page.body.items.map(({ from, to: _, ...entry }) => ({ ...entry, seq: from })));
       next = page.body.next;
       const end = maxBytes === undefined ? -1 : findEnd(entries, maxBytes);
@@ -113,11 +91,6 @@ const methods: Required<Methods<Transport>> = {
   ...httpTurnMethods,
   ...httpStreamMethods,
 };
-
-function hideFormat(answered: ContextView & { readonly format?: string }): ContextView {
-  const { format: _, ...view } = answered;
-  return view;
-}
 
 const PAGE_ENTRIES = 1_000;
 

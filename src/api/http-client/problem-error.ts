@@ -1,7 +1,7 @@
 import { type ErrorCode, isErrorCode, TurnfoldError } from '../../domain/errors.ts';
 import { isMapping } from '../../domain/parse.ts';
 
-/** Codes about the request itself, which a client over Redis never gets. */
+/** Codes of a server that a client over Redis never gets, and the codes that callers get instead. */
 const REQUEST_CODES: ReadonlyMap<string, ErrorCode> = new Map(
   Object.entries<ErrorCode>({
     unauthorized: 'access_denied',
@@ -19,7 +19,7 @@ const REQUEST_CODES: ReadonlyMap<string, ErrorCode> = new Map(
   }),
 );
 
-/** Names the wrong option, for an error that names no field. */
+/** Option that is wrong if an error names no field. */
 const FIELDS: Partial<Record<ErrorCode, string>> = { access_denied: 'key', invalid_config: 'url' };
 const HEADERS: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({ authorization: 'key', 'last-event-id': 'after' }),
@@ -39,7 +39,7 @@ export function readProblem(status: number, body: unknown): TurnfoldError {
   });
 }
 
-/** Describes an answer that turnfold did not write: a proxy in front of turnfold wrote it, or another server. */
+/** For an answer of a proxy in front of turnfold, or of another server. */
 function describeForeign(status: number): TurnfoldError {
   const code = codeOf(status);
   const why =
@@ -57,10 +57,7 @@ function codeOf(status: number): ErrorCode {
   return status >= 500 || PASSING_STATUSES.has(status) ? 'server_unavailable' : 'invalid_config';
 }
 
-/**
- * Returns true if the request should be retried. Errors that a client over Redis throws at once, such as
- * `mailbox_full`, return false.
- */
+/** True if the request is retried. `mailbox_full` has status 429, but a client over Redis throws it at once, too. */
 export function isPassing(status: number, error: TurnfoldError): boolean {
   const { code, details } = error;
   if (code === 'redis_unavailable') return details?.['takesNoWrites'] !== true && details?.['isRefused'] !== true;

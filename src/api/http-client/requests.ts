@@ -12,18 +12,12 @@ import type { HttpAnswer, HttpCall, Transport } from './transport.ts';
 
 const ids = new UlidSource({ now: () => Date.now() }, (bytes) => crypto.getRandomValues(bytes));
 
-/** Creates an id. Each id is larger than the id before. */
 export function newId(): string {
   return ids.next();
 }
 
-interface OperationCall {
-  readonly operation: Operation;
-  readonly call: HttpCall;
-}
-
 /** @throws invalid_input for an invalid name, id or tenant, or for an input that is no object */
-export function writeRequest(name: OperationName, given: readonly unknown[]): OperationCall {
+export function writeRequest(name: OperationName, given: readonly unknown[]): HttpCall {
   const operation: Operation = operations[name];
   const names = listArguments(operation);
   const object = takesObject(operation) ? readFields(given[names.length] ?? {}) : {};
@@ -35,10 +29,10 @@ export function writeRequest(name: OperationName, given: readonly unknown[]): Op
   const rest = Object.fromEntries(Object.entries(fields).filter(([field]) => !path.includes(field)));
   const method = operation.method.toUpperCase() as HttpCall['method'];
   const call = { method, path: filled, tenant, ...describeWrite(operation, fields) };
-  if (operation.method === 'get') return { operation, call: { ...call, query: rest as HttpCall['query'] & object } };
+  if (operation.method === 'get') return { ...call, query: rest as HttpCall['query'] & object };
   const { repeatedBy, repeatsItself } = operation;
   const sent = repeatedBy === undefined || repeatsItself ? rest : { ...rest, [repeatedBy]: call.write?.id };
-  return { operation, call: { ...call, ...(operation.body && { body: writeBody(sent) }) } };
+  return { ...call, ...(operation.body && { body: writeBody(sent) }) };
 }
 
 type Fields = Record<string, unknown>;
@@ -58,7 +52,7 @@ function takeTenant(fields: Fields, path: readonly string[], names: readonly str
   return called.tenant;
 }
 
-/** Returns the field and the id of the write that a request does, if any. Each attempt of a write has the same id. */
+/** Returns field and id of a write. Each attempt of a write has the same id. */
 function describeWrite(
   { method, repeatedBy, repeatsItself, path }: Operation,
   fields: Fields,
@@ -72,8 +66,9 @@ function describeWrite(
   return { write: { field, id: fields[field] as string } };
 }
 
-function readAnswer({ member, tenantless }: Operation, { body, tenant }: HttpAnswer<unknown>): unknown {
-  const fields = body as Fields;
+function readAnswer(operation: Operation, { body, tenant }: HttpAnswer<unknown>): unknown {
+  const { member, tenantless, onlyInBody = '' } = operation;
+  const { [onlyInBody]: _, ...fields } = body as Fields;
   if (tenantless === undefined) return member === undefined ? fields : fields[member];
   if (tenantless === 'body') return { tenant, ...fields };
   const entries = (fields[tenantless] as object[]).map((entry) => ({ tenant, ...entry }));
@@ -85,17 +80,15 @@ export async function callOperation<Name extends OperationName & keyof TurnfoldC
   name: Name,
   given: readonly unknown[],
 ): Promise<Awaited<ReturnType<TurnfoldClient[Name]>>> {
-  const { operation, call } = writeRequest(name, given);
-  return readAnswer(operation, await transport.send(call)) as Awaited<ReturnType<TurnfoldClient[Name]>>;
+  const answer = await transport.send(writeRequest(name, given));
+  return readAnswer(operations[name], answer) as Awaited<ReturnType<TurnfoldClient[Name]>>;
 }
 
 /** Without a named tenant, the tenant follows from the key. */
-interface CalledConversation {
-  readonly conversation: string;
-  readonly tenant: string | undefined;
-}
-
-export function readCalled(name: ConversationName, at?: string): CalledConversation {
+export function readCalled(
+  name: ConversationName,
+  at?: string,
+): { readonly conversation: string; readonly tenant: string | undefined } {
   const { id, tenant } = readConversationName(name, at);
   const isNamed = typeof name === 'object' && name.tenant !== undefined;
   return { conversation: id, tenant: isNamed ? tenant : undefined };
@@ -103,10 +96,7 @@ export function readCalled(name: ConversationName, at?: string): CalledConversat
 
 const inputSchema = z.looseObject({ tenant: idSchema.optional() });
 
-/**
- * Checks only that the input is an object and the tenant is valid. The server validates the other fields.
- * @throws invalid_input if the input is no object, or for an invalid tenant
- */
+/** The server validates the fields. @throws invalid_input if the input is no object, or for an invalid tenant */
 export function readFields<Input extends object>(input: Input): Input & { readonly tenant?: string | undefined } {
   return parseInput(inputSchema, input) as Input & { readonly tenant?: string | undefined };
 }

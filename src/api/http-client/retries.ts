@@ -12,13 +12,13 @@ export class Retries {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Starts again, because the server answered. A later failure is a new outage. */
+  /** Called once the server answered. A later failure is a new outage, with a deadline of its own. */
   reset(): void {
     this.#until = undefined;
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  /** @returns false if the deadline would pass before the next attempt, or if the signal aborts */
+  /** @returns false if the deadline would pass before the next attempt, or the signal aborts */
   async wait(askedMs: number | undefined, signal: AbortSignal): Promise<boolean> {
     const failedAt = performance.now();
     this.#until ??= failedAt + this.#deadlineMs;

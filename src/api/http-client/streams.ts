@@ -2,20 +2,21 @@ import { z } from 'zod';
 import { TurnfoldError } from '../../domain/errors.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { cancelable } from '../client/cancelable.ts';
-import type { EventOrLoss, TurnPart } from '../client/index.ts';
+import type { EventOrLoss, StreamOptions, TurnPart } from '../client/index.ts';
 import type { Methods } from '../contract/client.ts';
 import { followSchema } from '../contract/names.ts';
-import { readFrames } from './event-frames.ts';
+import { type EventFrame, readFrames } from './event-frames.ts';
 import { writeRequest } from './requests.ts';
+import type { Retries } from './retries.ts';
 import { type HttpCall, LASTING_MS, PassingFailure, type Transport, toFailure } from './transport.ts';
 
 export const httpStreamMethods = {
   stream: (http, name, turn, options = {}) => {
-    const describe = () => writeRequest('stream', [name, turn]).call;
+    const describe = () => writeRequest('stream', [name, turn]);
     return cancelable((left) => readParts(followEventStream(http, { options, describe }, left)));
   },
   events: (http, name, options = {}) => {
-    const describe = () => writeRequest('events', [name]).call;
+    const describe = () => writeRequest('events', [name]);
     return cancelable((left) => readEvents(followEventStream(http, { options, describe }, left)));
   },
 } satisfies Methods<Transport>;
@@ -40,12 +41,6 @@ async function* readEvents(events: AsyncIterable<ReceivedEvent>): AsyncGenerator
   }
 }
 
-interface FollowOptions {
-  readonly after?: string;
-  readonly waitMs?: number;
-  readonly signal?: AbortSignal;
-}
-
 const optionsSchema = followSchema.extend({ after: z.string().min(1, 'expected the id of an event').optional() });
 
 interface ReceivedEvent {
@@ -55,13 +50,13 @@ interface ReceivedEvent {
 }
 
 interface Followed {
-  readonly options: FollowOptions;
-  /** Describes the request. It runs at the first read, so that its errors belong to the iteration. */
+  readonly options: StreamOptions;
+  /** Runs at the first read, so that errors of the input belong to the iteration. */
   readonly describe: () => HttpCall;
 }
 
 /**
- * Follows a stream. After a cut, the stream continues behind the last received event. Only the event `end` ends it.
+ * Follows a stream until its event `end`. After a cut, continues behind the last received event.
  * @param left aborts when the caller leaves the iteration
  * @throws the error of the server, server_unavailable or redis_unavailable after the deadline, the signal's reason
  */
@@ -70,66 +65,85 @@ async function* followEventStream(
   { options, describe }: Followed,
   left: AbortSignal,
 ): AsyncGenerator<ReceivedEvent, void, void> {
-  const { after, waitMs, signal } = parseInput(optionsSchema, options);
-  const call = describe();
-  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
-  const until = waitMs === undefined ? undefined : performance.now() + waitMs;
-  const retries = transport.newRetries();
-  let last: string | undefined;
-  for (;;) {
-    signal?.throwIfAborted();
-    const leftMs = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
-    const connection = new Connection(ended);
-    let failure = new PassingFailure(
-      new TurnfoldError(
-        'server_unavailable',
-        'the server ended the stream before its last event. Continue with `after` set to the last id that you received',
-      ),
-    );
+  const parsed = parseInput(optionsSchema, options);
+  yield* new EventStream(transport, describe(), { ...parsed, left }).read();
+}
+
+interface EventStreamOptions extends z.output<typeof optionsSchema> {
+  readonly left: AbortSignal;
+}
+
+const ENDED_EARLY =
+  'the server ended the stream before its last event. Continue with `after` set to the last id that you received';
+
+/** Reads one stream over as many connections as it takes. */
+class EventStream {
+  readonly #transport: Transport;
+  readonly #call: HttpCall;
+  readonly #options: EventStreamOptions;
+  readonly #ended: AbortSignal;
+  readonly #until: number | undefined;
+  readonly #retries: Retries;
+  #last: string | undefined;
+
+  constructor(transport: Transport, call: HttpCall, options: EventStreamOptions) {
+    const { signal, left, waitMs } = options;
+    this.#transport = transport;
+    this.#call = call;
+    this.#options = options;
+    this.#ended = signal === undefined ? left : AbortSignal.any([signal, left]);
+    this.#until = waitMs === undefined ? undefined : performance.now() + waitMs;
+    this.#retries = transport.newRetries();
+  }
+
+  async *read(): AsyncGenerator<ReceivedEvent, void, void> {
+    while (!this.#hasLeft()) {
+      const connection = new Connection(this.#ended);
+      const failure = yield* this.#readConnection(connection);
+      if (failure === undefined) return;
+      if (connection.hasLasted) this.#retries.reset();
+      const hasTime = await this.#retries.wait(failure.pauseMs, this.#ended);
+      if (!hasTime && !this.#hasLeft()) throw failure.error;
+    }
+  }
+
+  /** @returns why the connection ended before the stream, or undefined if the stream is over */
+  async *#readConnection(connection: Connection): AsyncGenerator<ReceivedEvent, PassingFailure | undefined, void> {
     try {
-      for await (const event of connection.read(transport, resume(call, { after, last, leftMs }))) {
-        signal?.throwIfAborted();
-        if (event.isNews) retries.reset();
-        last = event.id ?? last;
-        if (event.data === undefined) continue;
-        const { id, type } = event;
-        yield { ...(id !== undefined && { id }), type, data: JSON.parse(event.data) as object };
-        if (type === 'end') return;
+      for await (const { id, type, data } of connection.read(this.#transport, this.#describeRest())) {
+        if (this.#hasLeft()) return undefined;
+        this.#last = id ?? this.#last;
+        if (data === undefined) continue;
+        this.#retries.reset();
+        yield { ...(id !== undefined && { id }), type, data: JSON.parse(data) as object };
+        if (type === 'end') return undefined;
       }
     } catch (error) {
-      signal?.throwIfAborted();
-      if (left.aborted) return;
-      const thrown = toFailure(error);
-      if (!(thrown instanceof PassingFailure)) throw thrown;
-      failure = thrown;
+      if (this.#hasLeft()) return undefined;
+      const failure = toFailure(error);
+      if (failure instanceof PassingFailure) return failure;
+      throw failure;
     }
-    if (connection.hasLasted) retries.reset();
-    const hasTime = await retries.wait(failure.pauseMs, ended);
-    signal?.throwIfAborted();
-    if (left.aborted) return;
-    if (!hasTime) throw failure.error;
+    return new PassingFailure(new TurnfoldError('server_unavailable', ENDED_EARLY));
   }
-}
 
-interface Position {
-  readonly after: string | undefined;
-  readonly last: string | undefined;
-  readonly leftMs: number | undefined;
-}
+  #describeRest(): HttpCall {
+    const { after } = this.#options;
+    const last = this.#last;
+    const waitMs = this.#until === undefined ? undefined : Math.max(0, Math.ceil(this.#until - performance.now()));
+    return {
+      ...this.#call,
+      query: { ...this.#call.query, after: last === undefined ? after : undefined, waitMs },
+      headers: { accept: 'text/event-stream', ...(last !== undefined && { 'last-event-id': last }) },
+    };
+  }
 
-function resume(call: HttpCall, { after, last, leftMs }: Position): HttpCall {
-  return {
-    ...call,
-    query: { ...call.query, after: last === undefined ? after : undefined, waitMs: leftMs },
-    headers: { accept: 'text/event-stream', ...(last !== undefined && { 'last-event-id': last }) },
-  };
-}
-
-interface ConnectionEvent {
-  readonly id?: string;
-  readonly type: string;
-  readonly data?: string;
-  readonly isNews: boolean;
+  /** @throws the signal's reason */
+  #hasLeft(): boolean {
+    const { signal, left } = this.#options;
+    signal?.throwIfAborted();
+    return left.aborted;
+  }
 }
 
 /** Owns the request and the timer that ends it when nothing arrives. */
@@ -144,13 +158,13 @@ class Connection {
     this.#ended = ended;
   }
 
-  /** True for a connection that was open for a while. A proxy may have cut it, because nothing happened on it. */
+  /** True for a connection that was open for a while. A proxy may have cut it, which is no outage. */
   get hasLasted(): boolean {
     const lastedUntil = this.#silent.signal.aborted ? this.#heardAt : performance.now();
     return lastedUntil - this.#openedAt > LASTING_MS;
   }
 
-  async *read(transport: Transport, call: HttpCall): AsyncGenerator<ConnectionEvent, void, void> {
+  async *read(transport: Transport, call: HttpCall): AsyncGenerator<EventFrame, void, void> {
     try {
       this.#watch(transport.silentMs);
       const cut = AbortSignal.any([this.#ended, this.#silent.signal]);
@@ -161,7 +175,7 @@ class Connection {
         // The caller's own time for an event does not count as silence of the server.
         clearTimeout(this.#timer);
         this.#heardAt = performance.now();
-        yield { ...frame, isNews: frame.data !== undefined };
+        yield frame;
         this.#watch(transport.silentMs);
       }
     } finally {

@@ -30,7 +30,7 @@ export interface HttpAnswer<Body> {
   readonly headers: Headers;
 }
 
-/** First words of the reason with which this client ends a request that takes too long. */
+/** First words of the error with which this client ends a request that takes too long. */
 const LATE = 'no whole answer';
 const TENANT_HEADER = 'turnfold-tenant';
 
@@ -45,13 +45,10 @@ export class PassingFailure extends Error {
   }
 }
 
-/**
- * A connection that lasted this long had reached a server. If it was cut, something between client and server may have
- * cut it.
- */
+/** A connection that lasted this long had reached a server, so a proxy may have cut it. */
 export const LASTING_MS = 1_000;
 
-/** A request that waited for a result was cut, e.g. by a proxy that ends quiet connections. This is no outage. */
+/** A request that waited for a result was cut, e.g. by a proxy that ends quiet connections. */
 export class CutWait extends Error {
   readonly lastedMs: number;
 
@@ -193,10 +190,7 @@ function isFromTurnfold({ headers }: Response): boolean {
   return /^(?:application\/json|text\/event-stream)\b/.test(headers.get('content-type') ?? '');
 }
 
-/**
- * Converts an error of `fetch` to a failure that can be retried. `fetch` reports only that it failed, so the reason is
- * nested.
- */
+/** Converts an error of `fetch`, whose reason is nested, to a failure that can be retried. */
 export function toFailure(error: unknown): unknown {
   if (error instanceof PassingFailure || isTurnfoldError(error)) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -206,7 +200,7 @@ export function toFailure(error: unknown): unknown {
   );
 }
 
-/** Adds the id of the write to an error, because the server may have done the write before it became silent. */
+/** Adds the id of the write to an error, because the server may have done the write before the failure. */
 export function nameWrite(error: TurnfoldError, write: RepeatableWrite | undefined): TurnfoldError {
   if (write === undefined || error.details?.[write.field] !== undefined) return error;
   const { field, id } = write;

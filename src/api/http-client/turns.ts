@@ -3,13 +3,11 @@ import { parseInput } from '../../domain/parse.ts';
 import { encodeBytes } from '../../domain/parts.ts';
 import { isSettled, type TurnState } from '../../domain/turn.ts';
 import type {
-  ApprovalInput,
-  ConversationName,
   DecisionView,
   EnqueueAnswer,
   EnqueuedTurn,
   EnqueueInput,
-  RejectionInput,
+  TurnfoldClient,
   TurnView,
 } from '../client/index.ts';
 import type { Methods } from '../contract/client.ts';
@@ -29,50 +27,42 @@ const EARLY_PAUSE_MS = 100;
 export const httpTurnMethods = {
   enqueueTurn: async (http, input) => {
     const given = encodeParts(readFields(input));
-    const answer = await http.send<NamedTurn>(writeRequest('enqueueTurn', [given]).call);
-    // Only this call knows the id that it made. If the server knows the turn, an earlier attempt stored it.
+    const answer = await http.send<NamedTurn>(writeRequest('enqueueTurn', [given]));
+    // Nothing else knows an id that this call made. If the server has the turn, an earlier attempt stored it.
     return { ...readAccepted(answer), ...(given.turn === undefined && { isNew: true }) };
   },
-  /**
-   * Sends several turns. After `server_unavailable` and `redis_unavailable`, the server may have accepted some of the
-   * refused turns.
-   */
+  /** After `server_unavailable` and `redis_unavailable`, the server may have accepted some of the refused turns. */
   enqueueTurns: async (http, inputs) => {
-    const list = (parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]).map(writeTurn); // the server checks each turn
+    const given = parseInput(turnListSchema, inputs, 'turns') as EnqueueInput[]; // the server checks each turn
+    const list = given.map(writeTurn);
     const sent = list.filter((turn): turn is SentTurn => 'json' in turn);
     const answers = (sent.length === 0 ? [] : await sendTurns(http, sent)).values();
     return list.flatMap((turn) => ('json' in turn ? (answers.next().value ?? []) : turn));
   },
-  redrive: async (http, ...call) => readAccepted(await http.send<NamedTurn>(writeRequest('redrive', call).call)),
+  redrive: async (http, ...call) => readAccepted(await http.send<NamedTurn>(writeRequest('redrive', call))),
   result: async (http, name, turn, options = {}) => {
     const { waitMs = 0, signal } = parseInput(followSchema, options);
-    const once = { ...writeRequest('showTurn', [name, turn]).call, signal };
+    const once = { ...writeRequest('showTurn', [name, turn]), signal };
     if (waitMs === 0) return (await http.send<TurnView>(once)).body;
     return await askUntil(waitMs, signal, async (askedMs) => {
-      const { call } = writeRequest('result', [name, turn, { waitMs: askedMs }]);
+      const call = writeRequest('result', [name, turn, { waitMs: askedMs }]);
       const { body } = await http.send<TurnView>({ ...call, signal, waitMs: askedMs });
       return { answer: body, isFinal: isSettled(body.state) };
     });
   },
-  approve: async (http, name, proposal, input = {}) => await decide(http, 'approve', { name, proposal, input }),
-  reject: async (http, name, proposal, input = {}) => await decide(http, 'reject', { name, proposal, input }),
+  approve: (http, ...call) => decide(http, 'approve', ...call),
+  reject: (http, ...call) => decide(http, 'reject', ...call),
 } satisfies Methods<Transport>;
-
-interface Decision {
-  readonly name: ConversationName;
-  readonly proposal: string;
-  readonly input: ApprovalInput | RejectionInput;
-}
 
 async function decide(
   http: Transport,
   verdict: 'approve' | 'reject',
-  { name, proposal, input }: Decision,
+  ...[name, proposal, input = {}]: Parameters<TurnfoldClient['approve'] | TurnfoldClient['reject']>
 ): Promise<DecisionView> {
   const { waitMs: given, operation = newId(), ...rest } = readFields(input);
   const waitMs = parseInput(waitSchema.default(0), given, 'waitMs');
   return await askUntil(waitMs, undefined, async (askedMs) => {
-    const { call } = writeRequest(verdict, [name, proposal, { ...rest, operation, waitMs: askedMs }]);
+    const call = writeRequest(verdict, [name, proposal, { ...rest, operation, waitMs: askedMs }]);
     const { body } = await http.send<DecisionView>({ ...call, waitMs: askedMs });
     return { answer: body, isFinal: body.state !== 'pending' };
   });
@@ -99,10 +89,9 @@ function readAccepted({ body, tenant, headers }: HttpAnswer<NamedTurn>): Enqueue
 }
 
 /**
- * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. After a cut, a request that
- * does not wait checks that the server is there. Without an answer to this request, the call fails after its deadline.
- * The next request waits half as long as the cut request lasted. Each later request waits twice as long as the request
- * before. So a proxy that ends quiet connections early delays no result, and a single cut costs few requests.
+ * Repeats a request that waits, because one request waits for at most `LONGEST_WAIT_MS`. A proxy may cut a request that
+ * waits. The next request then does not wait, so that an outage is noticed. The request after it waits half as long as
+ * the cut one lasted, and later ones each twice as long as the one before.
  */
 export async function askUntil<Answer>(
   waitMs: number,
@@ -153,18 +142,13 @@ function writeTurn(input: EnqueueInput): SentTurn | EnqueueAnswer {
 async function sendTurns(transport: Transport, sent: readonly SentTurn[]): Promise<EnqueueAnswer[]> {
   const body = `{"turns":[${sent.map(({ json }) => json).join(',')}]}`;
   try {
-    const answer = await transport.send<{ turns: TurnAnswer[] }>({
-      method: 'POST',
-      path: ['turns'],
-      body,
-      tenant: undefined,
-    });
+    const call = { method: 'POST', path: ['turns'], body, tenant: undefined } as const;
+    const answer = await transport.send<{ turns: TurnAnswer[] }>(call);
     const { turns } = answer.body;
-    if (turns?.length !== sent.length)
-      throw new TurnfoldError(
-        'server_unavailable',
-        `the server returned ${turns?.length ?? 0} answers for ${sent.length} turns. Repeat the call with the same turn ids`,
-      );
+    if (turns?.length !== sent.length) {
+      const why = `the server returned ${turns?.length ?? 0} answers for ${sent.length} turns`;
+      throw new TurnfoldError('server_unavailable', `${why}. Repeat the call with the same turn ids`);
+    }
     return turns.map((turn, at) => readAnswer(turn, answer.tenant, sent[at]?.isNamed === true));
   } catch (error) {
     if (!isTurnfoldError(error)) throw error;

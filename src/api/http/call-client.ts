@@ -3,13 +3,13 @@ import { parseInput } from '../../domain/parse.ts';
 import type { TurnfoldClient } from '../client/index.ts';
 import { listArguments, takesObject } from '../contract/operation.ts';
 import { readOperation } from './idempotency-key.ts';
-import type { Call, JsonAnswer, Route } from './route.ts';
+import type { Call, JsonAnswer } from './route.ts';
 
 /** Answers with what the client's method returns. The row of the operation says how the two differ. */
 export async function answerByClient(call: Call): Promise<JsonAnswer> {
   const { route, request, readers } = call;
   const run = (): Promise<unknown> => callClient(call);
-  return writeAnswer(route, route.waits === true ? await readers.run(request, run) : await run());
+  return { body: writeBody(call, route.waits === true ? await readers.run(request, run) : await run()) };
 }
 
 type Method = keyof TurnfoldClient;
@@ -31,11 +31,16 @@ export async function callClient<Name extends Method>(call: Call): Promise<Answe
 
 type Fields = Record<string, unknown>;
 
-function writeAnswer({ member, tenantless }: Route, answer: unknown): { readonly body: Fields } {
-  const body = (member === undefined ? answer : { [member]: answer }) as Fields;
-  if (tenantless === undefined) return { body };
-  if (tenantless === 'body') return { body: hideTenant(body) };
-  return { body: { ...body, [tenantless]: (body[tenantless] as Fields[]).map(hideTenant) } };
+function writeBody({ route, name }: Call, answer: unknown): Fields {
+  const { member, tenantless, onlyInBody } = route;
+  const added = { conversation: name.conversation, format: 'turnfold' };
+  const body = {
+    ...(onlyInBody !== undefined && { [onlyInBody]: added[onlyInBody] }),
+    ...((member === undefined ? answer : { [member]: answer }) as Fields),
+  };
+  if (tenantless === undefined) return body;
+  if (tenantless === 'body') return hideTenant(body);
+  return { ...body, [tenantless]: (body[tenantless] as Fields[]).map(hideTenant) };
 }
 
 function hideTenant({ tenant: _, ...rest }: Fields): Fields {

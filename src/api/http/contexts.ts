@@ -2,7 +2,6 @@ import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { findLastModel, type WireFormat } from '../../domain/raw-items.ts';
-import type { SizeRecord } from '../../domain/size.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../wire/tokens/message-tokens.ts';
@@ -20,12 +19,8 @@ export const contextHandlers: RouteHandlers = {
   context: async ({ client, name, query: { format, version, head, model, maxOutputTokens } }) => {
     const { items, tenant: _, ...view } = await client.context(name, { version, head });
     if (format === 'turnfold') return { body: { ...view, format, items } };
-    const { body, broken } = await renderContext(items, { format, model, maxOutputTokens, version: view.version });
-    return { body: { ...view, format, body, broken } };
-  },
-  show: async ({ client, name, param }) => {
-    const { tenant: _, ...view } = await client.show(name, Number(param('version')));
-    return { body: { ...view, format: 'turnfold' } };
+    const rendered = await renderContext(items, { format, model, maxOutputTokens, version: view.version });
+    return { body: { ...view, format, ...rendered } };
   },
   compact: async ({ client, name, body: { dryRun, policy } }) => {
     if (!dryRun) return { body: { pass: await client.compact(name) } };
@@ -33,7 +28,7 @@ export const contextHandlers: RouteHandlers = {
   },
 };
 
-/** Bytes of one page of messages. A message has at most 1 MiB. */
+/** Bytes of a page of messages, each of which has at most 1 MiB. */
 const PAGE_BYTES = 2_000_000;
 
 async function readLogPage(
@@ -71,21 +66,13 @@ interface RenderOptions {
   readonly version: number;
 }
 
-interface RenderedContext {
-  readonly body: unknown;
-  readonly broken: readonly { readonly rule: string; readonly why: string }[];
-}
-
 /** Leaves out system prompt and tools, because a caller with its own loop has its own. */
-async function renderContext(items: ContextView['items'], options: RenderOptions): Promise<RenderedContext> {
+async function renderContext(items: ContextView['items'], options: RenderOptions): Promise<object> {
   const { format, maxOutputTokens, version } = options;
   const messages = items.map(({ message }) => message);
   if (messages.length === 0) {
-    throw fieldError(
-      'not_found',
-      'conversation',
-      "the context has no messages, but a request in a provider's format needs at least one. Add a message first",
-    );
+    const why = "the context has no messages, but a request in a provider's format needs one. Add a message first";
+    throw fieldError('not_found', 'conversation', why);
   }
   const model = options.model ?? findLastModel(messages, format) ?? 'unnamed';
   const request = { model, system: '', tools: [], messages, maxOutputTokens, ...(version > 0 && { version }) };
@@ -99,24 +86,21 @@ async function renderContext(items: ContextView['items'], options: RenderOptions
   };
 }
 
-/** Marks a check between two turns. The last message is then an answer, and calls may still wait. */
+/** Checks a context between two turns: its last message may be an answer, and calls may have no result yet. */
 const BETWEEN_TURNS = { isProbed: true } as const;
 const TOOLS_RULE = 'X6';
-/** Maximum number of broken rules in an answer. One wrong message may break a rule for each later message. */
+/** Limits the list, because one wrong message may break a rule for each later message. */
 const MAX_BROKEN = 100;
 
 const SMALL_BYTES = 1_000_000;
-/** Memory that an answer takes for each byte of its context. */
+/** Bytes of memory that an answer takes for each byte of its context. */
 const MEMORY_FACTOR = 2;
-/** Memory for each byte of the context if the answer has the format of a provider, and so is rendered and checked. */
+/** Bytes of memory for each byte of a context that is rendered and checked in the format of a provider. */
 const RENDERED_FACTOR = 5;
-/** One answer may take this share of the memory for answers, which is a quarter of the heap. */
+/** An answer that needs more than this multiple of the memory for answers is refused. */
 const MOST_OF_MEMORY = 1.5;
 
-/**
- * Reserves memory before a large answer. Without the limit, four contexts of 90 MB at a time would end a process with a
- * heap of 400 MB.
- */
+/** Reserves memory for a large answer: four contexts of 90 MB at a time end a process with a heap of 400 MB. */
 export async function answerWithContext(
   call: Call,
   handle: () => Promise<JsonAnswer | Response>,
@@ -125,7 +109,8 @@ export async function answerWithContext(
   const bytes = await sizeOfContext(call);
   if (bytes <= SMALL_BYTES) return await handle();
   const signal = AbortSignal.any([request.signal, readers.closing]);
-  const needed = bytes * (isRendered(call) ? RENDERED_FACTOR : MEMORY_FACTOR);
+  const { format = 'turnfold' } = call.query as { readonly format?: string };
+  const needed = bytes * (format === 'turnfold' ? MEMORY_FACTOR : RENDERED_FACTOR);
   if (needed > MOST_OF_MEMORY * memory.maxBytes) throw tooLarge(bytes);
   const release = await memory.reserve(needed, signal);
   try {
@@ -143,26 +128,18 @@ export async function answerWithContext(
   }
 }
 
-function isRendered({ query }: Call): boolean {
-  const { format = 'turnfold' } = query as { readonly format?: string };
-  return format !== 'turnfold';
-}
-
 function tooLarge(bytes: number): TurnfoldError {
   const why = `the context has ${bytes} bytes, too many for the memory of this server. Read its messages in pages, or compact the conversation`;
   return fieldError('message_too_large', 'conversation', why);
 }
 
-/** Returns 0 for a conversation that cannot be read, because the route then answers why. */
+/** Returns 0 if the conversation cannot be read. The route then answers why. */
 async function sizeOfContext({ client, name, param, query }: Call): Promise<number> {
   const { version, view } = query as { readonly version?: number; readonly view?: string };
   if (view === 'all') return 0;
   const state = await client.describe(name).catch(() => undefined);
   if (state === undefined) return 0;
+  const { weight, headTotal, baseTotal } = state.size;
   const isLive = param('version') === 'undefined' && version === undefined;
-  return isLive ? liveBytes(state.size) : state.size.headTotal.bytes;
-}
-
-function liveBytes({ weight, headTotal, baseTotal }: SizeRecord): number {
-  return weight.bytes + headTotal.bytes - baseTotal.bytes;
+  return isLive ? weight.bytes + headTotal.bytes - baseTotal.bytes : headTotal.bytes;
 }

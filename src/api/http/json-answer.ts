@@ -2,21 +2,20 @@ import { answerFrames, type FrameSource, refuseHead } from './event-stream.ts';
 import { HttpProblem } from './problem.ts';
 
 const PIECE_CHARACTERS = 65_536;
-/** Levels of the JSON that are written member by member. A message lies deeper, and is written as a whole. */
+/** Levels of the JSON that are written member by member. A message lies deeper, so it is written whole. */
 const LEVELS = 4;
 
 interface JsonStream extends Omit<FrameSource, 'frames' | 'cutsAtFailure' | 'heartbeat'> {
   readonly pieces: AsyncIterable<string> | Iterable<string>;
 }
 
-/** Writes the next piece when the connection takes it. A slow client then does not keep the whole text in memory. */
+/** Writes a piece only when the connection takes it, so that no slow client keeps the whole text in memory. */
 export function answerJson({ pieces, headers, ...source }: JsonStream): Response {
   refuseHead(source.request);
   return answerFrames({
     ...source,
     frames: (left) => collect(pieces, left),
-    // A failure cuts the connection, so a client cannot take a part for the whole. A line break between two pieces
-    // changes no JSON.
+    // A cut shows that the answer is incomplete. A line break between two pieces changes no JSON.
     cutsAtFailure: true,
     heartbeat: '\n',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -38,6 +37,20 @@ export function* writeJsonPieces(value: unknown, levels = LEVELS): Generator<str
     before = ',';
   }
   yield `${before === ',' ? '' : before}${isList ? ']' : '}'}`;
+}
+
+/** Writes a conversation message by message, because a log may be larger than the memory of the server. */
+export async function* writeMessages(
+  id: string,
+  messages: AsyncIterable<object> | Iterable<object>,
+): AsyncGenerator<string> {
+  yield `{"id":${JSON.stringify(id)},"messages":[`;
+  let before = '';
+  for await (const message of messages) {
+    yield before + JSON.stringify(message);
+    before = ',';
+  }
+  yield ']}';
 }
 
 async function* collect(pieces: AsyncIterable<string> | Iterable<string>, left: AbortSignal): AsyncGenerator<string> {

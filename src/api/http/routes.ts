@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { LogEntry } from '../../domain/message.ts';
+import type { LogEntry, Message } from '../../domain/message.ts';
 import { isMapping, parseInput } from '../../domain/parse.ts';
 import { readHistoryInSlices } from '../../wire/histories/history.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
@@ -13,8 +13,9 @@ import { answerByClient, callClient } from './call-client.ts';
 import { checkOperator, foreignTenant } from './caller.ts';
 import { contextHandlers } from './contexts.ts';
 import { answerEvents, refuseHead, type ServerSentEvent } from './event-stream.ts';
+import { openLog } from './front-end/reads.ts';
 import { readOperation } from './idempotency-key.ts';
-import { answerJson } from './json-answer.ts';
+import { answerJson, writeMessages } from './json-answer.ts';
 import { explainError, HttpProblem } from './problem.ts';
 import { type Call, type JsonAnswer, locate, type Route, type RouteHandlers } from './route.ts';
 
@@ -78,9 +79,6 @@ const handlers: RouteHandlers = {
       if (!signal.aborted) yield { type: 'end', data: { type: 'end' } };
     });
   },
-  describe: async ({ client, name }) => ({
-    body: { conversation: name.conversation, ...(await client.describe(name)) },
-  }),
   fork: async (call) => {
     const { to, operation: given, ...input } = call.body;
     const operation = readOperation(call, given);
@@ -93,10 +91,9 @@ const handlers: RouteHandlers = {
     return { body: { proposals: 'proposal' in proposal ? [proposal] : [] } };
   },
   exportConversation: async (call) => {
-    const { request, cut, readers, streams: limits } = call;
-    // The first batch is read before the answer begins, so that a missing conversation is reported as a problem.
-    const first = await readBatch(call, 0);
-    return answerJson({ request, cut, readers, limits, pieces: writeExport(call, first) });
+    const { client, name, request, cut, readers, streams: limits } = call;
+    const messages = messagesOf(await openLog(client, name));
+    return answerJson({ request, cut, readers, limits, pieces: writeMessages(name.conversation, messages) });
   },
   importConversation: async (call) => {
     const { agent, messages: given, strict } = call.body;
@@ -119,13 +116,12 @@ const handlers: RouteHandlers = {
   },
 };
 
-/** Every operation of the contract. Without a handler, an operation is a plain call of the client's method. */
 export const routes: readonly Route[] = Object.entries(operations).map(([name, row]) => {
   const operation = name as OperationName;
   return { ...row, operation, handle: handlers[operation] ?? answerByClient };
 });
 
-/** Returns the id of the last event, which is at most about the 500th. With `needsOnlyCheck`, any position will do. */
+/** @param needsOnlyCheck true: only check that the conversation exists. Reads at most about 500 events */
 async function findLastEvent({ client, name }: Call, needsOnlyCheck: boolean): Promise<string> {
   let last = '0';
   for await (const event of client.events(name, { after: last, waitMs: 0 })) {
@@ -165,23 +161,8 @@ function streamAnswer(
   return answerEvents({ request, cut, readers, limits: streams, follow });
 }
 
-const EXPORT_BATCH = { maxBytes: 1_000_000, limit: 500 };
-
-async function readBatch({ client, name }: Call, after: number): Promise<LogEntry[]> {
-  return await client.log(name, { after, ...EXPORT_BATCH });
-}
-
-/** Writes the export in pieces, because a log may be larger than the memory of the server. */
-async function* writeExport(call: Call, first: LogEntry[]): AsyncGenerator<string> {
-  yield `{"id":${JSON.stringify(call.name.conversation)},"messages":[`;
-  let after = 0;
-  for (let batch = first; batch.length > 0; batch = await readBatch(call, after)) {
-    for (const { message } of batch) {
-      yield `${after === 0 ? '' : ','}${JSON.stringify(message)}`;
-      after += 1;
-    }
-  }
-  yield ']}';
+async function* messagesOf(log: AsyncIterable<LogEntry>): AsyncGenerator<Message> {
+  for await (const { message } of log) yield message;
 }
 
 function accepted(call: Call, { conversation, turn, state, isNew }: EnqueuedTurn): JsonAnswer {

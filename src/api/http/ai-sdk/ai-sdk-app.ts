@@ -14,9 +14,9 @@ import {
   streamFrames,
   writeData,
 } from '../front-end/server-facts.ts';
-import { answerJson } from '../json-answer.ts';
+import { answerJson, writeMessages } from '../json-answer.ts';
 import { readJsonBody } from '../request-body.ts';
-import { openChatHistory, type UiMessage } from './chat-history.ts';
+import { openChatHistory } from './chat-history.ts';
 import { type ChatRequest, readChatRequest } from './chat-request.ts';
 import { answerWait, takeChatRequest } from './chat-turns.ts';
 import { ChunkTable, type SdkVersion } from './chunks.ts';
@@ -74,30 +74,17 @@ export function openChat(options: ChatOptions): Hono {
     const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
     const body = await readJsonBody(context.req.raw, serverFactsOf(context).body);
-    return context.json(await stopChat(backend, id, { body, left: leavingOf(context) }));
+    return context.json(await stopChat(backend, id, body, leavingOf(context)));
   });
 
   app.get('/v1/chat/:id', async (context) => {
     const backend = await openBackend(options, context);
     const id = parseInput(idSchema, context.req.param('id'), 'id');
     const { readers, streams: limits, cut } = serverFactsOf(context);
-    const pieces = writeHistory(id, await openChatHistory(backend, id));
+    const pieces = writeMessages(id, await openChatHistory(backend, id));
     return answerJson({ request: context.req.raw, cut, readers, limits, pieces });
   });
   return app;
-}
-
-async function* writeHistory(
-  id: string,
-  messages: AsyncIterable<UiMessage> | Iterable<UiMessage>,
-): AsyncGenerator<string> {
-  yield `{"id":${JSON.stringify(id)},"messages":[`;
-  let before = '';
-  for await (const message of messages) {
-    yield before + JSON.stringify(message);
-    before = ',';
-  }
-  yield ']}';
 }
 
 interface OpenChat {
@@ -114,7 +101,7 @@ async function* streamChat(
 ): AsyncGenerator<string> {
   const table = new ChunkTable({ turn, version, known });
   const { isBehind, ...place } = await describePlace(backend, id, turn);
-  // A page shows a message as soon as the message starts. Behind another turn, this answer does not start yet.
+  // A page shows an answer once it starts. Behind a turn that waits for answers, this answer does not start yet.
   const start = table.start();
   const begin = (): string => start.splice(0).map(writeData).join('');
   if (!isBehind) yield begin();
@@ -143,7 +130,7 @@ async function findActive(backend: Backend, id: string, replayMs: number): Promi
   const { client, nameOf } = backend;
   const open = await readOpenTurns(backend, id, {});
   if (open === undefined) return undefined;
-  // Events have the time of Redis, which may differ from the clock of this process.
+  // Events have the time of Redis.
   const { at: now, turns } = open;
   const [first] = turns;
   if (first !== undefined || replayMs === 0) return first?.turn;

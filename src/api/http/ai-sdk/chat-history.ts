@@ -4,7 +4,7 @@ import type { SeqRange } from '../../../domain/version.ts';
 import type { OpenTurns } from '../../client/index.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { readJsonOrText } from '../front-end/call-names.ts';
-import { readIfAny } from '../front-end/reads.ts';
+import { openLog, readIfAny } from '../front-end/reads.ts';
 import { STOPPED } from './chunks.ts';
 import { splitTurnName } from './turn-names.ts';
 
@@ -18,12 +18,9 @@ export interface UiMessage {
 
 type UiPart = { readonly type: string } & Record<string, unknown>;
 
-const BATCH = { maxBytes: 1_000_000, limit: 500 };
-
 /**
- * Reads the log for a page that opens a chat, without regenerated messages. Messages of turns that wait for a worker
- * come behind it. The answer of an open turn is left out, because its stream has it.
- * @returns no messages for a conversation that does not exist
+ * Reads the messages for a page that opens a chat, without regenerated answers. The answer of an open turn is left out,
+ * because its stream has it. A conversation that does not exist has no messages.
  */
 export async function openChatHistory(
   backend: Pick<Backend, 'client' | 'nameOf'>,
@@ -37,31 +34,17 @@ async function openKnownHistory(
   id: string,
 ): Promise<AsyncIterable<UiMessage>> {
   const name = nameOf(id);
-  // The log is read up to its end between two reads of the open turns. So a turn with a part of its answer before this
-  // end is in one of the two reads.
+  // The end of the log is read between two reads of the open turns. So a turn with an incomplete answer before this end
+  // is in one of the two.
   const before = await client.openTurns(name, { limit: 1_000, inputs: true });
   const [{ head }, versions] = await Promise.all([client.describe(name), client.versions(name)]);
   const after = await client.openTurns(name, { limit: 1_000 });
-  const readBatch = async (seq: number): Promise<LogEntry[]> => await client.log(name, { after: seq, ...BATCH });
-  // The first read comes before the answer starts: an unreadable log then gives a problem instead of half an answer.
-  const first = await readBatch(0);
   return listMessages({
-    log: readLog(first, head, readBatch),
+    log: await openLog(client, name, head),
     dropped: findRolledBack(versions),
     open: new Set([...before.turns, ...after.turns].map(({ turn }) => turn)),
     queued: before.turns,
   });
-}
-
-async function* readLog(
-  first: LogEntry[],
-  head: number,
-  readBatch: (seq: number) => Promise<LogEntry[]>,
-): AsyncGenerator<LogEntry> {
-  for (let batch = first; batch.length > 0; batch = await readBatch(batch.at(-1)?.seq ?? head)) {
-    yield* batch.filter(({ seq }) => seq <= head);
-    if ((batch.at(-1)?.seq ?? head) >= head) return;
-  }
 }
 
 interface ChatLog {
@@ -97,10 +80,7 @@ function writeUserMessage(id: string, text: string): UiMessage {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-/**
- * Adds a log entry to the last message, or starts a message. A turn has one answer for all its steps. Messages without
- * a turn continue the last answer.
- */
+/** Adds an entry to the last message, or starts a message. All model steps of a turn are one answer. */
 function addEntry(last: UiMessage | undefined, { seq, turn, message }: LogEntry): UiMessage | undefined {
   const { role, content, toolCalls = [], stopped } = message;
   if (role === 'user') {

@@ -18,16 +18,11 @@ export const stopRequestSchema = z
   })
   .meta({ id: 'StopRequest', examples: [{ messageId: 'm1' }] });
 
-interface StopCall {
-  readonly body: unknown;
-  readonly left: AbortSignal;
-}
-
-/** Cancels the turn of a message. If the turn has ended, it stays as it is, and the answer shows its state. */
 export async function stopChat(
   backend: Backend,
   id: string,
-  { body, left }: StopCall,
+  body: unknown,
+  left: AbortSignal,
 ): Promise<{ readonly turn: string; readonly state: TurnState }> {
   const { messageId } = parseInput(stopRequestSchema, body ?? {});
   const [named, other] = (await awaitArrival(() => findTurns(backend, id, messageId), left)) ?? [];
@@ -39,7 +34,7 @@ export async function stopChat(
   return { turn: named, state: await backend.client.cancel(backend.nameOf(id), named) };
 }
 
-/** Finds the turns that a message names. An answer names its own turn, and a user message names its last attempt. */
+/** The id of an answer is its turn. The id of a user message stands for the last attempt to answer the message. */
 async function findTurns(backend: Backend, id: string, messageId: string): Promise<readonly string[] | undefined> {
   const attempt = nameTurn(messageId, await findLastAttempt(backend, id, messageId));
   const found = await Promise.all([messageId, attempt].map((turn) => readTurn(backend, id, turn)));

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fieldError, isTurnfoldError } from '../../../domain/errors.ts';
 import { TURN_LIMITS, type TurnView } from '../../../domain/turn.ts';
-import type { LogEntry, OpenTurns } from '../../client/index.ts';
+import type { ConversationName, LogEntry, OpenTurns, TurnfoldClient } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { OpenTurnsInput } from '../../contract/turns.ts';
 import type { Backend } from './backend.ts';
@@ -32,6 +32,29 @@ export async function readLogTail(
   return head === 0 ? [] : await client.log(nameOf(conversation), { after: Math.max(0, head - entries) });
 }
 
+const LOG_BATCH = { maxBytes: 1_000_000, limit: 500 };
+
+/**
+ * Reads the log in batches, up to `head`. The first batch is read at once: an unreadable log is then reported as a
+ * problem, before the answer begins.
+ */
+export async function openLog(
+  client: TurnfoldClient,
+  name: ConversationName,
+  head = Number.POSITIVE_INFINITY,
+): Promise<AsyncGenerator<LogEntry>> {
+  const read = (after: number): Promise<LogEntry[]> => client.log(name, { after, ...LOG_BATCH });
+  let batch = await read(0);
+  return (async function* readEntries() {
+    for (;;) {
+      yield* batch.filter(({ seq }) => seq <= head);
+      const last = batch.at(-1)?.seq ?? head;
+      if (last >= head) return;
+      batch = await read(last);
+    }
+  })();
+}
+
 export async function readOpenTurns(
   { client, nameOf }: Backend,
   conversation: string,
@@ -40,9 +63,7 @@ export async function readOpenTurns(
   return await readIfAny(client.openTurns(nameOf(conversation), options));
 }
 
-/**
- * How long a stop waits for the request of its message. A page may stop a message as soon as it has sent the message.
- */
+/** How long a stop waits for the request of its message, which may arrive after it. */
 const ARRIVAL_MS = 500;
 const READ_MS = 50;
 
@@ -68,9 +89,8 @@ interface NewMessages {
 }
 
 /**
- * Checks all that would refuse the messages of a request. Every protocol keeps one order: it checks, stores answers and
- * decisions, and then adds messages. So a refused request changes nothing, and the same request again does what an outage
- * left undone. If other requests fill the mailbox in between, the answers count, and a repetition adds the messages.
+ * Checks all that would refuse the messages of a request. Every protocol first checks, then stores answers, then adds
+ * messages. So a refused request changes nothing, and a repeated request does what an outage left undone.
  */
 export async function checkMessages(
   backend: Backend,
