@@ -17,7 +17,6 @@ import type { AccessKeyStore, KeyReading } from '../../store/access-keys.ts';
 import { type Authentication, Authenticator, type AuthenticatorPorts, hashSecret } from './authentication.ts';
 
 export interface AccessKeyView extends AccessKey {
-  /** `active`: the key is accepted. */
   readonly state: KeyState;
 }
 
@@ -58,60 +57,46 @@ interface AccessKeyPorts extends AuthenticatorPorts {
 const PAGE = 100;
 
 export function createAccessKeys(ports: AccessKeyPorts): AccessKeys {
+  const { keys } = ports;
   const authenticator = new Authenticator(ports);
   return {
-    create: (input) => createKey(ports, input),
-    list: (input) => listKeys(ports, input),
-    rotate: (id, input) => rotateKey(ports, id, input),
-    revoke: (id) => revokeKey(ports, id),
+    async create(input) {
+      const key = parseInput(keyInputSchema, input);
+      const id = randomBytes(8).toString('hex');
+      const secret = createSecret();
+      const reading = await keys.createKey({ ...key, id, hash: hashSecret(secret) });
+      return { key: viewKey(reading), token: writeToken(id, secret) };
+    },
+    async list({ tenant } = {}) {
+      const query = { tenant: parseInput(idSchema.optional(), tenant, 'tenant'), limit: PAGE };
+      const listed: AccessKeyView[] = [];
+      let after: string | undefined;
+      do {
+        const { readings, next } = await keys.listKeys({ ...query, after });
+        listed.push(...readings.map(viewKey));
+        after = next;
+      } while (after !== undefined);
+      return listed;
+    },
+    async rotate(name, input = {}) {
+      const id = parseInput(keyIdSchema, name, 'id');
+      const { graceMs } = parseInput(rotationSchema, input);
+      const secret = createSecret();
+      const reading = await keys.rotateKey(id, hashSecret(secret), graceMs);
+      if (reading === undefined) throw noKey(id);
+      if (reading.key.revokedAt !== undefined) {
+        throw fieldError('conflict', 'id', `access key ${id} is revoked. Create another key.`);
+      }
+      return { key: viewKey(reading), token: writeToken(id, secret) };
+    },
+    async revoke(name) {
+      const id = parseInput(keyIdSchema, name, 'id');
+      const reading = await keys.revokeKey(id);
+      if (reading === undefined) throw noKey(id);
+      return viewKey(reading);
+    },
     authenticate: (token) => authenticator.authenticate(token),
   };
-}
-
-async function createKey({ keys }: AccessKeyPorts, input: AccessKeyInput): Promise<IssuedKey> {
-  const key = parseInput(keyInputSchema, input);
-  const id = randomBytes(8).toString('hex');
-  const secret = createSecret();
-  const reading = await keys.createKey({ ...key, id, hash: hashSecret(secret) });
-  return { key: viewKey(reading), token: writeToken(id, secret) };
-}
-
-async function listKeys(
-  { keys }: AccessKeyPorts,
-  { tenant }: { readonly tenant?: string | undefined } = {},
-): Promise<AccessKeyView[]> {
-  const query = { tenant: parseInput(idSchema.optional(), tenant, 'tenant'), limit: PAGE };
-  const listed: AccessKeyView[] = [];
-  let after: string | undefined;
-  do {
-    const { readings, next } = await keys.listKeys({ ...query, after });
-    listed.push(...readings.map(viewKey));
-    after = next;
-  } while (after !== undefined);
-  return listed;
-}
-
-async function rotateKey(
-  { keys }: AccessKeyPorts,
-  name: string,
-  input: { readonly graceMs?: number | undefined } = {},
-): Promise<IssuedKey> {
-  const id = parseInput(keyIdSchema, name, 'id');
-  const { graceMs } = parseInput(rotationSchema, input);
-  const secret = createSecret();
-  const reading = await keys.rotateKey(id, hashSecret(secret), graceMs);
-  if (reading === undefined) throw noKey(id);
-  if (reading.key.revokedAt !== undefined) {
-    throw fieldError('conflict', 'id', `access key ${id} is revoked. Create another key.`);
-  }
-  return { key: viewKey(reading), token: writeToken(id, secret) };
-}
-
-async function revokeKey({ keys }: AccessKeyPorts, name: string): Promise<AccessKeyView> {
-  const id = parseInput(keyIdSchema, name, 'id');
-  const reading = await keys.revokeKey(id);
-  if (reading === undefined) throw noKey(id);
-  return viewKey(reading);
 }
 
 function noKey(id: string) {

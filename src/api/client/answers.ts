@@ -16,8 +16,7 @@ import { checkBytes } from './weigh-message.ts';
 
 export const answerMethods = {
   /**
-   * @returns `answered` if the turn waits for no further call. A repeated call with the same answers returns
-   * `answered`, too.
+   * @returns `answered` if the turn waits for no further call, also for a repeated call
    * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
    * @throws conflict if the turn does not wait for a call, the hash names another call, or a call has another answer.
    * `details.decision` is then the answer that counts
@@ -62,10 +61,7 @@ export async function readAnswers(
 
 type Answer = z.output<typeof answersSchema>[string];
 
-/**
- * Returns the verdict of an answer. Answers with the same verdict are the same decision, even if a person gives
- * different reasons.
- */
+/** Answers with the same verdict are the same decision, even if a person gives another reason. */
 function readVerdict(answer: Answer): string {
   if ('approved' in answer) return answer.approved ? 'approved' : 'denied';
   return hashPayload([answer.content, answer.isError === true]);

@@ -128,22 +128,13 @@ async function concludeAppend(
   if (result.status === 'other_payload') throw operationConflict(operation);
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (result.status === 'busy') {
-    throw fieldError(
-      'conversation_busy',
-      'conversation',
-      `${conversation.id} has turns that are queued or running. Append once they have settled`,
-    );
+    const why = `${conversation.id} has turns that are queued or running. Append once they have settled`;
+    throw fieldError('conversation_busy', 'conversation', why);
   }
   if (result.status === 'conflict') {
     const { head } = result;
-    throw fieldError(
-      'conflict',
-      'expectedHead',
-      `the last message of the log is now number ${head}. Read the newer messages before you append`,
-      {
-        details: { head },
-      },
-    );
+    const why = `the last message of the log is now number ${head}. Read the newer messages before you append`;
+    throw fieldError('conflict', 'expectedHead', why, { details: { head } });
   }
   // The messages are in the log. An error of the threshold check would make the caller append them again.
   await requestEvaluation(ports, conversation, firstPass).catch(ports.onError);

@@ -27,7 +27,7 @@ export interface AuthenticatorPorts {
   readonly elapsedMs: () => number;
 }
 
-/** How long a process may still accept a revoked key. */
+/** How long a process may still accept a revoked key: the cache does not read the key again before. */
 export const KEY_CACHE_MS = 2_000;
 const CACHED_KEYS = 10_000;
 
@@ -36,10 +36,7 @@ interface CachedKey {
   readonly readAt: number;
 }
 
-/**
- * Checks tokens. The cache only accepts tokens: a token that the cached key refuses may have the new secret of a
- * rotation.
- */
+/** Checks tokens. A token that the cached key refuses is checked in Redis, because the key may have a new secret. */
 export class Authenticator {
   readonly #ports: AuthenticatorPorts;
   readonly #cache = new Map<string, CachedKey>();
@@ -77,9 +74,7 @@ export class Authenticator {
   }
 }
 
-/**
- * Hashes with a fast function. Only passwords need a slow hash: a caller cannot guess the 256 random bits of a secret.
- */
+/** A slow hash is for passwords, which can be guessed. A secret of 256 random bits cannot. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }

@@ -1,6 +1,5 @@
 /**
- * Makes `return` and `throw` of an async generator abort its current wait. A plain generator runs `return` only after
- * the wait, so a loop that the caller left would run until the next event.
+ * Ends an async generator at once when the caller leaves its loop. A plain generator first waits for its next event.
  * @param follow creates the generator, which must end once the signal aborts
  */
 export function cancelable<Item>(

@@ -12,10 +12,7 @@ interface RepeatableCall {
   readonly others?: Readonly<Record<string, string>>;
 }
 
-/**
- * Throws if too few copies confirmed the write. Callers add the wake jobs first, because workers must process the
- * stored write.
- */
+/** Called after the wake job was added, because workers must process a stored write. @throws accepted_unsure */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;
   const why =
@@ -24,10 +21,7 @@ export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, i
   throw fieldError('accepted_unsure', field, `${id}: ${why}`, { details: { ...others, [field]: id, ...shortfall } });
 }
 
-/**
- * Adds the id of the write to an error. The caller cannot know whether Redis executed the write, and can repeat it
- * under this id.
- */
+/** Adds the id of the write to an error after which Redis may have done the write. The caller can then repeat it. */
 export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -84,10 +78,6 @@ export function notFailed(turn: string, state: TurnState): TurnfoldError {
 /** Refuses a second agent for a conversation, because it would run and compact the history under another policy. */
 export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
   const name = clipText(agent, MAX_ID_CHARACTERS); // a corrupt record may hold any text
-  return fieldError(
-    'agent_conflict',
-    'agent',
-    `conversation ${id} belongs to the agent ${name}. Use that agent, or another conversation`,
-    { details: { agent: name } },
-  );
+  const why = `conversation ${id} belongs to the agent ${name}. Use that agent, or another conversation`;
+  return fieldError('agent_conflict', 'agent', why, { details: { agent: name } });
 }

@@ -31,7 +31,7 @@ export interface ClientOptions {
 export type ClientSettings = ReturnType<typeof readClientOptions>;
 
 const DEADLINE_MS = 5_000;
-/** Longest possible deadline: one day in ms. A larger number probably means that the caller used another unit. */
+/** One day in ms. A larger number probably has another unit. */
 const MAX_DEADLINE_MS = 86_400_000;
 
 const clientSchema = z.strictObject({

@@ -34,7 +34,7 @@ export const compactionMethods = {
     const { conversation, state, version } = await readInspected(ports, name, undefined);
     const context = await ports.recentContexts.read(conversation, state, version.number);
     if (context === undefined) throw noConversation(conversation);
-    // Problems of the recorded policy are ignored, because a damaged record must not stop a trial.
+    // Problems of the recorded policy are ignored, because a damaged record must not stop a dry run.
     const recorded = examinePolicy(state.requestFacts?.policy).policy;
     const facts = completeRequest(mergePolicies(recorded, readPolicy(given).policy), state.requestFacts);
     const weigh = estimateWeights(context.items);
@@ -63,10 +63,7 @@ export function namePass({ ids }: Pick<ClientPorts, 'ids'>): NewPass {
   return { passId: ids.next(), wake: ids.next() };
 }
 
-/**
- * Requests a threshold check. Each check stores the context size at which the next check is due. Below that size, this
- * function requests nothing.
- */
+/** Requests a threshold check, unless the context is below the size that the last check stored for the next one. */
 export async function requestEvaluation(
   ports: ClientPorts,
   conversation: ConversationRef,
@@ -89,10 +86,7 @@ async function request(ports: ClientPorts, pass: PassRequest): Promise<string> {
   return result.passId;
 }
 
-/**
- * Returns a function that estimates sizes. A plan over 10,000 messages weighs 16,000 shortened messages. Exact counts
- * would take longer than the rest of the plan.
- */
+/** Estimates sizes. A plan over 10,000 messages weighs 16,000 shortened ones: counting takes longer than the plan. */
 function estimateWeights(items: readonly ContextItem[]): (message: Message) => Weight {
   const { tokens, bytes } = weighItems(items);
   const tokensOfByte = bytes === 0 ? 0 : tokens / bytes;

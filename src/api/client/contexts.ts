@@ -50,13 +50,8 @@ export const contextMethods = {
     parseInput(versionNumberSchema, before, 'before');
     parseInput(versionNumberSchema, after, 'after');
     const { size } = await readConversationState(ports, conversation);
-    const read = async (number: number, field: string): Promise<Version> => {
-      if (number === START_VERSION.number) return START_VERSION;
-      const version = await ports.contexts.readVersion(conversation, number);
-      if (version === undefined) throw missingVersion(conversation, size, number, field);
-      return version;
-    };
-    const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];
+    const earlier = await readKeptVersion(ports, { conversation, size }, before, 'before');
+    const later = await readKeptVersion(ports, { conversation, size }, after, 'after');
     return await eventLoopShare.run(diffInSlices(earlier, later));
   },
 } satisfies Methods<ClientPorts>;
@@ -92,10 +87,20 @@ async function readContext(ports: ClientPorts, name: ConversationName, at: Conte
   };
 }
 
-/**
- * Returns the error for a missing version. A number up to the live version existed once (`version_gone`). A larger
- * number never existed (`not_found`).
- */
+/** @throws not_found, version_gone */
+export async function readKeptVersion(
+  { contexts }: ClientPorts,
+  { conversation, size }: { readonly conversation: ConversationRef; readonly size: { readonly version: number } },
+  number: number,
+  field?: string,
+): Promise<Version> {
+  if (number === START_VERSION.number) return START_VERSION;
+  const version = await contexts.readVersion(conversation, number);
+  if (version === undefined) throw missingVersion(conversation, size, number, field);
+  return version;
+}
+
+/** Every number up to that of the live version existed once (`version_gone`). A larger one never did (`not_found`). */
 export function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },
@@ -111,7 +116,7 @@ export async function readAgentSnapshot(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSnapshot | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // The store keeps no empty text, so a missing system prompt is empty.
+  // The store keeps no empty texts, so an absent system prompt is empty.
   const [system = '', pins, tools] = await Promise.all([
     contexts.readText(conversation, systemHash),
     contexts.readAgentList(conversation, pinsHash, pinsSchema),

@@ -12,10 +12,7 @@ import type { ClientPorts } from './ports.ts';
 import { readCursor } from './turns.ts';
 
 export const conversationMethods = {
-  /**
-   * A call examines at most about 2,000 conversations, so a page may be short.
-   * @throws invalid_input
-   */
+  /** A call examines at most about 2,000 conversations, so a page may be short. @throws invalid_input */
   conversations: async (ports, input = {}) => {
     const { after, ...query } = parseInput(conversationsSchema, input);
     const position = after === undefined ? undefined : readConversationCursor(after);
@@ -69,8 +66,8 @@ async function eraseData(
   { contexts, queues }: ClientPorts,
   conversation: ConversationRef,
 ): Promise<{ readonly removedKeys: number }> {
-  // The waiting jobs are erased first: a worker could take one and create the conversation again. A full Redis refuses
-  // to erase jobs until the erase of the data has freed memory.
+  // Waiting jobs are erased first: a worker that takes one later would create the conversation again. A full Redis
+  // refuses this until the erase of the data has freed memory.
   const rest = await queues.eraseJobs([conversation], 'all').then(
     () => 'ended' as const,
     (error: unknown) => {

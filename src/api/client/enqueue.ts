@@ -23,8 +23,7 @@ export const enqueueMethods = {
     return await acceptPrepared(ports, await prepareTurn(ports, input));
   },
   /**
-   * Sends all scripts together, and then all wakes, in about two round trips. Turns of one conversation are sent one
-   * after the other, so that they keep their order.
+   * Sends conversations in parallel, and the turns of one conversation in order.
    * @throws invalid_input if the list is no list or has too many turns
    */
   enqueueTurns: async (ports, inputs) => {
@@ -49,8 +48,8 @@ export const enqueueMethods = {
           // A later turn must not overtake an earlier turn whose acceptance is unknown.
           const answer = outage ?? (await accept(ports, turn));
           answers.set(at, answer);
-          if (answer.status === 'refused' && answer.error.code === 'redis_unavailable')
-            outage ??= notTried(answer.error);
+          const isUnknown = answer.status === 'refused' && answer.error.code === 'redis_unavailable';
+          if (isUnknown) outage ??= notTried(answer.error);
         }
       }),
     );
@@ -59,7 +58,7 @@ export const enqueueMethods = {
   },
 } satisfies Methods<EnqueuePorts>;
 
-/** The inbox of a worker process has no other ports. */
+/** Ports that the inbox of a worker has, too. */
 export interface EnqueuePorts extends Pick<ClientPorts, 'counterFor' | 'wakes' | 'ids' | 'currentTrace'> {
   readonly turns: Pick<TurnIntake, 'accept'>;
 }
@@ -95,7 +94,7 @@ async function prepareTurn(ports: EnqueuePorts, input: EnqueueInput): Promise<Pr
 
 async function acceptPrepared(ports: EnqueuePorts, prepared: PreparedTurn): Promise<EnqueuedTurn> {
   const accepted = await acceptTurn(ports, prepared.request);
-  // Only this call knows the id that it made. If Redis knows the turn, an earlier attempt of this call stored it.
+  // Nothing else knows an id that this call made. If Redis has the turn, an earlier attempt of this call stored it.
   return prepared.isNamed ? accepted : { ...accepted, isNew: true };
 }
 
@@ -123,12 +122,10 @@ function refuseTurn(
   result: Refused,
 ): TurnfoldError {
   switch (result.status) {
-    case 'conflict':
-      return fieldError(
-        'turn_conflict',
-        'turn',
-        `${turn} was accepted before with another input, context or option. Use a new turn id`,
-      );
+    case 'conflict': {
+      const why = `${turn} was accepted before with another input, context or option. Use a new turn id`;
+      return fieldError('turn_conflict', 'turn', why);
+    }
     case 'forking':
       return beingCopied(conversation, result);
     case 'other_agent':

@@ -12,8 +12,7 @@ import { POLL_MS } from './turns.ts';
 
 export const eventMethods = {
   /**
-   * Each event comes once per call. After `lost`, kept events may repeat. Redis is read at each notice and once a
-   * second, one page at a time, so a slow caller costs no memory.
+   * Each event comes once per call, but after `lost` events may repeat. Redis is read at each notice and once a second.
    * @throws invalid_input, redis_unavailable, the signal's reason, not_found if neither the conversation nor an event
    * exists at the first read
    */
@@ -22,7 +21,7 @@ export const eventMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** Events in one read. A page of 100 events has 10 to 30 kB. */
+/** Events in one read, 10 to 30 kB. */
 const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;
@@ -70,7 +69,7 @@ async function* readPages(
 
 class Reading {
   #position: string | undefined;
-  /** True after `after: '0'`. Events that expired before the first read then do not count as lost. */
+  /** True at first for `after: '0'`, so that events that expired before the call do not count as lost. */
   #startsAtOldest: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
   /** `lost`: the conversation is missing, and the caller already got a `lost` entry. */

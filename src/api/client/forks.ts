@@ -1,6 +1,6 @@
 import { findVersionBefore } from '../../compaction/restore.ts';
 import type { Acknowledged } from '../../domain/durability.ts';
-import { fieldError } from '../../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../../domain/errors.ts';
 import type { OpenCall } from '../../domain/history.ts';
 import { type ConversationRef, nameConversation, operationId, seqOfCallId } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
@@ -10,7 +10,7 @@ import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan } from '../../store/f
 import type { KeptTexts } from '../../store/version-record.ts';
 import type { Methods } from '../contract/client.ts';
 import { forkSchema } from '../contract/conversations.ts';
-import { readConversationName } from '../contract/names.ts';
+import { type ContextPoint, readConversationName } from '../contract/names.ts';
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { nameClientCall, operationConflict } from './payload-hash.ts';
@@ -18,8 +18,8 @@ import type { ClientPorts } from './ports.ts';
 
 export const forkMethods = {
   /**
-   * Copies in batches, because source and copy may lie in different Cluster slots. Another operation can replace a
-   * fork without progress for a minute.
+   * Copies in batches, because source and copy may lie in different Cluster slots. After a minute without progress,
+   * another operation may take over the copy.
    * @throws invalid_input for a head outside the version, not_found, version_gone, conversation_forking,
    * fork_abandoned, accepted_unsure
    * @throws conflict if `to` exists, gone if a conversation is erased during the copy
@@ -35,11 +35,8 @@ export const forkMethods = {
     const wanted = await planFork(ports, source, at);
     const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
     if (begun.status === 'exists') {
-      throw fieldError(
-        'conflict',
-        'to',
-        `the conversation ${conversation.id} exists already. Choose another id, or erase that conversation first`,
-      );
+      const why = `the conversation ${conversation.id} exists already. Choose another id, or erase it first`;
+      throw fieldError('conflict', 'to', why);
     }
     if (begun.status === 'other_payload') throw operationConflict(operation);
     if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
@@ -50,15 +47,12 @@ export const forkMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** Entries in one batch. Redis serves no other client while it writes a batch, which takes less than a second. */
+/** Redis serves no other client while it writes a batch, so a batch of this size takes less than a second. */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
 
-/**
- * Copies summary texts and then log entries, until the fork is whole. If a failover lost batches, the copy continues
- * from the entry that is left.
- */
+/** Copies texts and log entries until Redis has all, also after a failover that lost batches. */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
@@ -79,11 +73,7 @@ interface OpenFork {
   readonly plan: ForkPlan;
 }
 
-async function planFork(
-  ports: ClientPorts,
-  source: ConversationRef,
-  at: { readonly version?: number | undefined; readonly head?: number | undefined },
-): Promise<ForkPlan> {
+async function planFork(ports: ClientPorts, source: ConversationRef, at: ContextPoint): Promise<ForkPlan> {
   const { head: last, size } = await readConversationState(ports, source);
   const { head = last } = at;
   const versions = await ports.contexts.listVersions(source);
@@ -110,9 +100,7 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
   return found;
 }
 
-/**
- * Creates the first version of the fork. It keeps segments and summary labels, so the model receives the same bytes.
- */
+/** Keeps segments and summary labels, so that the model receives the same bytes as in the source. */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
   const unmade = { strategy: 'none', archived: 0, durationMs: 0, tokensBefore: tokensAfter } as const;
@@ -138,15 +126,14 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-/** @returns the last copied seq, which is too small if a failover lost batches */
+/** @returns the last seq of the copy, which is below the planned one if a failover lost batches */
 async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;
   while (at < head) {
     const to = Math.min(head, at + BATCH_ENTRIES);
     const entries = takeBytes(await readSource(ports, fork, ports.contexts.readLog(source, [{ from: at + 1, to }])));
-    if (entries.length === 0)
-      throw fieldError('gone', 'from', `the conversation ${source.id} was erased during the copy`);
+    if (entries.length === 0) throw erasedMeanwhile('from', source);
     const next = await copyBatch(ports, fork, { expectedHead: at, entries });
     if (next < at) return next;
     at = next;
@@ -191,12 +178,14 @@ function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; re
   };
 }
 
-function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
-  if (status === 'gone') throw fieldError('gone', 'to', `the conversation ${id} was erased during the copy`);
-  if (status === 'superseded')
-    throw fieldError(
-      'conflict',
-      'to',
-      `another fork operation is copying to ${id}. Choose another id for the new conversation`,
-    );
+function erasedMeanwhile(field: 'from' | 'to', { id }: ConversationRef): TurnfoldError {
+  return fieldError('gone', field, `the conversation ${id} was erased during the copy`);
+}
+
+function checkOwned(conversation: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
+  const { id } = conversation;
+  if (status === 'gone') throw erasedMeanwhile('to', conversation);
+  if (status !== 'superseded') return;
+  const why = `another fork operation is copying to ${id}. Choose another id for the new conversation`;
+  throw fieldError('conflict', 'to', why);
 }

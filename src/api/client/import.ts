@@ -15,7 +15,7 @@ interface ImportInput {
   readonly messages: readonly Message[];
 }
 
-/** Messages in one append. Redis serves no other client while it runs an append, which takes less than a second. */
+/** Redis serves no other client while it runs an append, so an append of this size takes less than a second. */
 const MAX_BATCH_MESSAGES = 500;
 const MAX_BATCH_CHARACTERS = 2_000_000;
 
@@ -63,10 +63,7 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
   return fieldError('conflict', 'id', why, { details, cause });
 }
 
-/**
- * Derives the operation id from the messages. A repeated import is then the same operation, and an import of other
- * messages is a conflict.
- */
+/** Derives the id from the messages, so that a repeated import is the same operation. */
 function nameOperation(start: number, batch: readonly Message[]): string {
   const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
   return `import-${start}-${hash}`;

@@ -63,15 +63,7 @@ export type { ServedAgent } from '../../store/presence.ts';
 export type { RedisTls } from '../../store/redis/address.ts';
 export type { TurnClaim } from '../../store/turns.ts';
 export type { HistoryNote } from '../../wire/histories/notes.ts';
-export type {
-  AgentName,
-  AgentType,
-  AnyAgents,
-  EnqueueFor,
-  NameAgent,
-  TurnOf,
-  ViewFor,
-} from '../contract/agent-types.ts';
+export type * from '../contract/agent-types.ts';
 export type { AnswerOptions, CallAnswer } from '../contract/call-answers.ts';
 export type { TurnfoldClient } from '../contract/client.ts';
 export type { AgentSnapshot, ContextMethods, ContextView } from '../contract/contexts.ts';
@@ -120,16 +112,7 @@ export type {
   RejectionInput,
 } from '../contract/proposals.ts';
 export type { EventOptions, EventOrLoss, StreamMethods, StreamOptions } from '../contract/streams.ts';
-export type {
-  CallPart,
-  CallPreviewPart,
-  Part,
-  PiecePart,
-  ResultPart,
-  SteeringPart,
-  StepPart,
-  TurnPart,
-} from '../contract/turn-parts.ts';
+export type * from '../contract/turn-parts.ts';
 export type { TurnStep, TurnSteps } from '../contract/turn-steps.ts';
 export type {
   FailedInput,

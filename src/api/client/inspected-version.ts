@@ -7,16 +7,10 @@ import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { addWeights, type LogEntry, type Message, type ToolCall, type Weight } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
-import {
-  type ContextItem,
-  START_VERSION,
-  type Summary,
-  type SummarySegment,
-  type Version,
-} from '../../domain/version.ts';
+import type { ContextItem, Summary, SummarySegment, Version } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type ConversationName, readConversationName, versionNumberSchema } from '../contract/names.ts';
-import { missingVersion, readConversationState } from './contexts.ts';
+import { readConversationState, readKeptVersion } from './contexts.ts';
 import type { ClientPorts } from './ports.ts';
 
 export interface ReportSource {
@@ -31,7 +25,7 @@ export interface InspectionPorts extends ClientPorts {
   readonly recentReports: RecentValues<CompactionReport>;
   readonly recentFrames: RecentValues<ReportSource>;
   readonly recentCounts: WeakMap<ToolCall, number>;
-  /** Undefined for a message without thinking. */
+  /** Value undefined: the message has no thinking. */
   readonly recentThinking: WeakMap<Message, SizedThinking | undefined>;
   readonly readEvidence: ReturnType<typeof keepLastEvidence>;
 }
@@ -58,10 +52,7 @@ export interface InspectedVersion {
   readonly key: string;
 }
 
-/**
- * Reads a version. Without a number, reads the live version.
- * @throws not_found, version_gone
- */
+/** @param number of a kept version. Undefined: the live version @throws not_found, version_gone */
 export async function readInspected(
   ports: ClientPorts,
   name: ConversationName,
@@ -71,13 +62,11 @@ export async function readInspected(
   if (number !== undefined) parseInput(versionNumberSchema, number, 'version');
   const state = await readConversationState(ports, conversation);
   const wanted = number ?? state.size.version;
-  const version =
-    wanted === START_VERSION.number ? START_VERSION : await ports.contexts.readVersion(conversation, wanted);
-  if (version === undefined) throw missingVersion(conversation, state.size, wanted);
+  const version = await readKeptVersion(ports, { conversation, size: state.size }, wanted);
   return { conversation, state, version, key: `${prefixOf(conversation)}${state.incarnation}/${wanted}` };
 }
 
-/** Keeps the values that were computed last. Callers who ask during a computation share its result. */
+/** Keeps the values that were used last. Callers share a computation in progress. */
 class RecentValues<Value> {
   readonly #most: number;
   readonly #kept = new Map<string, Promise<Value>>();
@@ -117,16 +106,13 @@ interface RecentContext {
 type Position = Pick<ConversationState, 'incarnation' | 'head' | 'size'>;
 
 const MAX_CONTEXTS = 16;
-/** Bytes of all kept contexts. A context of 10,000 messages has about 15 MB. */
+/** A context of 10,000 messages has about 15 MB. */
 const MAX_BYTES = 64_000_000;
 
-/**
- * Keeps contexts that were read. If the log has grown since, only its new entries are read. Contexts never change, so
- * caches use them as keys.
- */
+/** Keeps contexts that were read. If the log has grown since, only its new entries are read. */
 class RecentContexts {
   readonly #ports: Pick<ClientPorts, 'contexts'>;
-  /** The context that was read last is at the end. */
+  /** The context that was read last comes last. */
   readonly #kept = new Map<string, RecentContext>();
   readonly #reading = new Map<string, Promise<RecentContext | undefined>>();
   #bytes = 0;

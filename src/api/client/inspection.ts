@@ -22,25 +22,19 @@ import {
 } from '../../compaction/inspection/report.ts';
 import { readThinking } from '../../compaction/inspection/thinking.ts';
 import { findLeft } from '../../domain/conversation.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import { FRAMING_TOKENS } from '../../domain/limits.ts';
 import type { LogEntry, Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { listThresholds } from '../../domain/request-facts.ts';
+import { listThresholds, type RequestFacts } from '../../domain/request-facts.ts';
 import type { SizeRecord } from '../../domain/size.ts';
 import { NO_USAGE } from '../../domain/usage.ts';
-import {
-  type ContextItem,
-  type SeqRange,
-  START_VERSION,
-  type Summary,
-  type SummarySegment,
-  type Version,
-} from '../../domain/version.ts';
+import { type ContextItem, type SeqRange, START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import type { TokenCounter } from '../../wire/tokens/token-counter.ts';
 import type { Methods } from '../contract/client.ts';
-import { breakdownInputSchema, outlineInputSchema, reportInputSchema } from '../contract/inspection.ts';
+import { type Breakdown, breakdownInputSchema, outlineInputSchema, reportInputSchema } from '../contract/inspection.ts';
 import { noConversation } from './client-errors.ts';
 import { readAgentSnapshot } from './contexts.ts';
 import { type InspectedVersion, type InspectionPorts, type ReportSource, readInspected } from './inspected-version.ts';
@@ -64,28 +58,21 @@ export const inspectionMethods = {
   breakdown: async (ports, name, input = {}) => {
     const inspected = await readInspected(ports, name, parseInput(breakdownInputSchema, input).version);
     const { state, version } = inspected;
-    const isLive = version.number === state.size.version;
-    const isWhole = isLive || version.number === START_VERSION.number;
-    const head = isWhole ? state.head : version.base;
-    const headTotal = isWhole ? state.size.headTotal : version.baseTotal;
-    const { requestFacts: facts } = state;
+    const { requestFacts: facts, size } = state;
+    const isLive = version.number === size.version;
+    const end =
+      isLive || version.number === START_VERSION.number
+        ? { head: state.head, headTotal: size.headTotal }
+        : { head: version.base, headTotal: version.baseTotal };
+    const { head, headTotal } = end;
     const key = [inspected.key, head, headTotal.tokens, headTotal.bytes, JSON.stringify(facts)].join('/');
-    const point = { ...inspected, state: { ...state, head, size: { ...state.size, headTotal } } };
+    const point = { ...inspected, state: { ...state, head, size: { ...size, headTotal } } };
     const categories = await ports.recentCategories.get(key, () => sumCategories(ports, point));
     const usedTokens = categories.reduce((sum, { tokens }) => sum + tokens, FRAMING_TOKENS);
-    const providerTokens = isLive ? readProviderTokens(state.size) : undefined;
-    const { windowTokens, reservedTokens = 0 } = facts ?? {};
     return {
       version: version.number,
       head,
-      window: {
-        ...(windowTokens !== undefined && { maxTokens: windowTokens, reservedTokens }),
-        usedTokens,
-        ...(providerTokens !== undefined && { providerTokens }),
-        ...(windowTokens !== undefined && {
-          freeTokens: Math.max(0, windowTokens - reservedTokens - (providerTokens ?? usedTokens)),
-        }),
-      },
+      window: sizeWindow(facts, usedTokens, isLive ? readProviderTokens(size) : undefined),
       thresholds: facts === undefined ? [] : listThresholds(facts),
       ...(facts && { policy: facts.policy ?? {} }),
       categories,
@@ -100,6 +87,18 @@ export const inspectionMethods = {
   },
 } satisfies Methods<InspectionPorts>;
 
+function sizeWindow(
+  facts: RequestFacts | undefined,
+  usedTokens: number,
+  providerTokens: number | undefined,
+): Breakdown['window'] {
+  const used = { usedTokens, ...(providerTokens !== undefined && { providerTokens }) };
+  const { windowTokens: maxTokens, reservedTokens = 0 } = facts ?? {};
+  if (maxTokens === undefined) return used;
+  const freeTokens = Math.max(0, maxTokens - reservedTokens - (providerTokens ?? usedTokens));
+  return { maxTokens, reservedTokens, ...used, freeTokens };
+}
+
 async function readFates(
   ports: InspectionPorts,
   { conversation, version, key }: InspectedVersion,
@@ -111,7 +110,7 @@ async function readFates(
   });
 }
 
-/** Entries of the first read. A message may have 1 MiB, so the next read is doubled only after a small reply. */
+/** Entries of the first read. A message may have 1 MiB, so reads grow only after a small reply. */
 const FIRST_ENTRIES = 25;
 const SMALL_BYTES = 1_000_000;
 const PAGE_BYTES = 8_000_000;
@@ -161,13 +160,10 @@ async function sumCategories(ports: InspectionPorts, inspected: InspectedVersion
   return sums.list();
 }
 
-/** Texts with more characters are counted asynchronously, so that they do not block the event loop. */
+/** Longer texts are counted asynchronously, so that they do not block the event loop. */
 const LONG_CHARS = 20_000;
 
-/**
- * Returns a function that counts tokens and keeps the counts. Long texts are counted in advance, because the sum cannot
- * pause inside a message.
- */
+/** Counts long texts in advance, because the sum cannot pause inside a message. */
 async function createCount(
   ports: InspectionPorts,
   counter: TokenCounter,
@@ -188,7 +184,7 @@ interface LongText {
   readonly keep: (tokens: number) => void;
 }
 
-/** Returns the calls and thinking with more than `LONG_CHARS` characters, which the caller counts. */
+/** Sizes thinking, and returns the calls and thinking that are too long to be counted here. */
 function* sizeThinkingInSlices(
   { recentCounts, recentThinking }: InspectionPorts,
   counter: TokenCounter,
@@ -215,7 +211,10 @@ function* sizeThinkingInSlices(
 }
 
 async function readSource(ports: InspectionPorts, { conversation, version }: InspectedVersion): Promise<ReportSource> {
-  const frame = await eventLoopShare.run(frameReport(version, await readParent(ports, { conversation, version })));
+  const { parent } = version;
+  const isOverLog = parent === null || parent === START_VERSION.number;
+  const before = isOverLog ? START_VERSION : await ports.contexts.readVersion(conversation, parent);
+  const frame = await eventLoopShare.run(frameReport(version, before));
   const segments = findNewSummaries(version);
   const known = segments.length > 0 && (await ports.contexts.readShownSummaries(conversation, version));
   const summaries = segments.flatMap((segment) => {
@@ -230,28 +229,25 @@ async function makeReport(
   inspected: InspectedVersion,
   find: string | undefined,
 ): Promise<CompactionReport> {
-  const { conversation, version, key } = inspected;
+  const { conversation, key } = inspected;
   const { frame, summaries } = await ports.recentFrames.get(key, () => readSource(ports, inspected));
-  const ranges = {
-    evicted: await searchRanges(ports, { conversation, version, find }, frame.evicted),
-    shortened: await searchRanges(ports, { conversation, version, find }, frame.shortened),
+  const ranges = find !== undefined && {
+    evicted: await searchRanges(ports, inspected, frame.evicted, find),
+    shortened: await searchRanges(ports, inspected, frame.shortened, find),
   };
   const parts: ReportedSummary[] = [];
-  for (const one of summaries) parts.push(await reportSummary(ports, conversation, { ...one, find }));
+  for (const one of summaries) parts.push(await reportSummary(ports, conversation, one, find));
   const cost = sumCost(summaries.map(({ summary }) => summary));
   return { ...frame, ...ranges, ...(cost && { cost }), parts };
 }
 
-interface RangeSearch extends Pick<InspectedVersion, 'conversation' | 'version'> {
-  readonly find: string | undefined;
-}
-
+/** Finds words in ranges that have no summary. */
 async function searchRanges(
   { contexts }: InspectionPorts,
-  { conversation, version, find }: RangeSearch,
+  { conversation, version }: InspectedVersion,
   ranges: readonly SeqRange[],
+  find: string,
 ): Promise<readonly ReportedRange[]> {
-  if (find === undefined) return ranges;
   const found: ReportedRange[] = [];
   for (const range of ranges) {
     const entries = await contexts.readLog(conversation, [range]);
@@ -263,24 +259,11 @@ async function searchRanges(
   return found;
 }
 
-async function readParent(
-  { contexts }: InspectionPorts,
-  { conversation, version: { parent } }: Pick<InspectedVersion, 'conversation' | 'version'>,
-): Promise<Version | undefined> {
-  if (parent === null || parent === START_VERSION.number) return START_VERSION;
-  return await contexts.readVersion(conversation, parent);
-}
-
-interface SummaryParts {
-  readonly segment: SummarySegment;
-  readonly summary: Summary;
-  readonly find: string | undefined;
-}
-
 async function reportSummary(
   { contexts }: InspectionPorts,
-  conversation: InspectedVersion['conversation'],
-  { segment: { from, to, weight }, summary: { text, model }, find }: SummaryParts,
+  conversation: ConversationRef,
+  { segment: { from, to, weight }, summary: { text, model } }: ReportSource['summaries'][number],
+  find: string | undefined,
 ): Promise<ReportedSummary> {
   const entries = await contexts.readLog(conversation, [{ from, to }]);
   const messages = entries.map(({ message }) => message);

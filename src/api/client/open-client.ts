@@ -31,7 +31,7 @@ import { createWebhooks, type Webhooks } from './webhooks.ts';
  * reads.
  */
 
-/** Time limit to open a connection with `failFast`, so that a caller gets an error within a second. */
+/** Limit of one attempt to connect, so that with `failFast` a caller gets an error within a second. */
 const OPEN_MS = 900;
 
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
@@ -81,8 +81,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, prefix, shards: queueShards, failsFast: true, onError });
   const ids = createIdSource();
-  // A lost wake job must not fail the call: the turn is stored, and the sweeper adds a wake within seconds. A caller
-  // that saw an error might enqueue the turn again under another id.
+  // A lost wake job must not fail the call: the turn is stored, and the sweeper adds a wake within seconds.
   const client = createClient({
     ...storePorts(store),
     streams: shareReads(store),
@@ -107,10 +106,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   };
 }
 
-/**
- * Limits the time to open a connection: a server may accept a connection and never answer. A connection that opens too
- * late is closed.
- */
+/** A server may accept a connection and never answer. A connection that opens too late is closed. */
 async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -131,11 +127,7 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
 const COMMAND_MS = 900;
 
-/**
- * Retries a call while Redis is unreachable.
- * @throws redis_unavailable after the deadline. Refusals and other errors are thrown at once, because waiting does not
- * cure them
- */
+/** @throws redis_unavailable after the deadline, any other error at once */
 async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise<T> {
   let until: number | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
@@ -145,7 +137,7 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
     } catch (error) {
       if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
       const failedAt = performance.now();
-      // The deadline counts from the start of the outage: a call with many batches may have run for minutes before.
+      // The deadline counts from the start of the outage, not of the call, which may have run for minutes before.
       until ??= Math.max(startedAt, failedAt - COMMAND_MS) + deadlineMs;
       // Jitter spreads the retries, because all calls of a service see the outage at the same time.
       const waitMs = pauseMs * (0.5 + Math.random() / 2);
@@ -160,7 +152,7 @@ export function retryStore<Store extends object>(store: Store, deadlineMs: numbe
     if (!isOperation(member)) return [name, member];
     return [name, (...input: unknown[]) => callUntil(deadlineMs, () => member(...input))];
   });
-  return Object.fromEntries(members) as Store; // The wrapper has the same method names and types as the store.
+  return Object.fromEntries(members) as Store; // each member has its name and type
 }
 
 function isOperation(member: unknown): member is (...input: unknown[]) => Promise<unknown> {
@@ -170,8 +162,8 @@ function isOperation(member: unknown): member is (...input: unknown[]) => Promis
 const CHECK_EVERY_MS = 5_000;
 
 /**
- * Reports `database_lost` if Redis holds another or an older database than before, and `incompatible_store` if the
- * client cannot use it. Each is reported once.
+ * Reports once `database_lost` if Redis has another or an older database than before, or `incompatible_store` if this
+ * release cannot use it.
  * @returns a function that ends the checks
  */
 function reportLosses(database: DatabaseWatch, onError: (error: unknown) => void): () => void {
@@ -194,7 +186,7 @@ function reportLosses(database: DatabaseWatch, onError: (error: unknown) => void
 
 const MAX_READS = 50;
 
-/** A call shares a read that is not sent yet, so it never gets a page that was read before the call. */
+/** A call shares only a read that was not sent yet, so it never gets a page from before the call. */
 function shareReads(streams: StreamReader): StreamReader {
   const waiting = new Map<string, Promise<StreamPage | undefined>>();
   const places = new Places(MAX_READS);

@@ -95,13 +95,12 @@ export class PartAssembler {
       this.#entry = entry.id;
     }
     this.#entry = position;
-    // If the log has the message, its pieces are skipped. The stream may have only the first pieces, or pieces of a
-    // failed model call.
+    // Pieces of a message that the log has are skipped: they may be incomplete, or of a failed model call.
     if (left.length === 0 && !hasMoreLog) this.#addLive(!hasMoreEntries);
     if (!hasMoreEntries) sealTo(Number.POSITIVE_INFINITY);
   }
 
-  /** Adds pieces to the open message. A reader that comes late sees no pieces of an earlier model call. */
+  /** Adds pieces to the open message, but none of an earlier model call than the last one on the page. */
   #addBatch(batch: PieceBatch, lastCalls: ReadonlyMap<number, ModelCallKey>): void {
     const last = lastCalls.get(batch.seq) ?? batch;
     const isVoid = isEarlierCall(batch, last) || (this.#live !== undefined && isEarlierCall(batch, this.#live.key));
@@ -145,8 +144,8 @@ export class PartAssembler {
   }
 
   /**
-   * Returns true if the pieces continue what the reader has. Pieces of another model call make the reader's parts void.
-   * After a resume, the hash in the reader's position is compared with the pieces.
+   * Voids what the reader has if the pieces are of another model call. After a resume, a hash in the position decides.
+   * @returns false if too few pieces are here to compare
    */
   #continues(live: LiveMessage, isAll: boolean): boolean {
     const delivered = this.#delivered;
@@ -189,7 +188,7 @@ export class PartAssembler {
     if (hadParts) this.#add({ type: 'restart', step: this.#step + 1 });
   }
 
-  /** Starts the turn again, because a failover lost log entries that the reader has. */
+  /** A failover lost log entries that the reader has, so the reader gets the turn from its start. */
   #startAgain(): void {
     this.#seq = 0;
     this.#step = 0;
@@ -225,9 +224,7 @@ class LiveMessage implements KnownMessage {
     return `${this.key.epoch}.${this.key.attempt}`;
   }
 
-  /**
-   * Returns true if the recorded message begins with these pieces. Pieces of a failed model call may differ from it.
-   */
+  /** False if these are pieces of a failed model call, from which the recorded message differs. */
   isStartOf({ content, toolCalls = [] }: Pick<Message, 'content' | 'toolCalls'>): boolean {
     const continues = ({ name, arguments: written }: KnownMessage['calls'][number], index: number): boolean =>
       toolCalls[index]?.name === name && toolCalls[index].arguments.startsWith(written);

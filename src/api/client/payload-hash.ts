@@ -4,13 +4,10 @@ import { nameOperation, operationId } from '../../domain/ids.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** Length of a hash: 22 characters hold 132 bits. Each stored turn has one hash. */
+/** 132 bits. Each stored turn has a hash, so it is short. */
 const HASH_CHARACTERS = 22;
 
-/**
- * Hashes the input of a call, by which the store recognizes a repeated call. The order of keys in objects does not
- * count.
- */
+/** Hashes the input of a call, by which the store recognizes a repeated call. The order of keys does not count. */
 export function hashPayload(payload: unknown): string {
   const json = JSON.stringify(payload, (_, value: unknown) => (isMapping(value) ? sortKeys(value) : value));
   return hash('sha256', json, 'base64url').slice(0, HASH_CHARACTERS);
@@ -20,7 +17,7 @@ function sortKeys(value: Readonly<Record<string, unknown>>): Record<string, unkn
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** @param id the caller's id. If absent, the call gets a new id, under which the caller can repeat the call */
+/** @param id the caller's id. Without one, the call gets a new id, which an error names */
 export function nameClientCall(
   { ids }: Pick<ClientPorts, 'ids'>,
   id: string | undefined,

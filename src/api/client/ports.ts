@@ -2,7 +2,7 @@ import type { IdSource } from '../../domain/clock.ts';
 import type { TraceParent } from '../../domain/ids.ts';
 import type { WakeQueue } from '../../jobs/ports.ts';
 import type { ContextStore } from '../../store/contexts.ts';
-import type { EventStore } from '../../store/events.ts';
+import type { EventNotices, EventStore } from '../../store/events.ts';
 import type { ListingStore } from '../../store/listings.ts';
 import type { PassIntake } from '../../store/passes.ts';
 import type { ProposalStore } from '../../store/proposals.ts';
@@ -59,8 +59,5 @@ export interface ClientPorts extends ClientStores {
   readonly now: () => number;
 }
 
-/** A notification may be lost, so waiting callers also poll. */
-export interface EventNotifications {
-  /** Resolves at the next notification, after `ms`, or when the signal aborts. */
-  wait(conversation: { readonly tenant: string; readonly id: string }, ms: number, signal?: AbortSignal): Promise<void>;
-}
+/** A notification may be lost, so callers that wait also poll. */
+export type EventNotifications = Pick<EventNotices, 'wait'>;

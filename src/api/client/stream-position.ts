@@ -11,7 +11,7 @@ interface OpenMessage {
   hash: string;
 }
 
-/** Position of a reader. It counts the log, because pieces of the stream may be gone, and the log never changes. */
+/** Counts the log, not the stream: pieces of the stream may be gone, and the log never changes. */
 export interface StreamPosition {
   readonly seq: number;
   readonly step: number;
@@ -53,7 +53,7 @@ export const positionSchema = z
 
 const EMPTY_TEXT_HASH = 0x81_1c_9d_c5;
 
-/** Computes FNV-1a over the UTF-16 code units, continued from the hash of the text before. */
+/** FNV-1a over UTF-16 code units, continued from the hash of the text before. */
 function hashText(text: string, before = EMPTY_TEXT_HASH): number {
   let hash = before;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93);
@@ -73,10 +73,7 @@ interface Hashes {
 
 const NOTHING = { text: 0, reasoning: 0, calls: 0, arguments: 0, complete: 0 };
 
-/**
- * The part of a message that a reader already has. Each `take` returns what the reader lacks, and counts it as
- * delivered.
- */
+/** Counts what a reader has of a message. Each `take` returns what the reader lacks, and counts it as delivered. */
 export class DeliveredMessage {
   call: string | undefined;
   readonly #counts: Omit<OpenMessage, 'hash'>;

@@ -16,8 +16,7 @@ import { POLL_MS } from './turns.ts';
 
 export const streamMethods = {
   /**
-   * Redis is read at each notice and once a second. Each read returns what the caller lacks, so a slow caller costs no
-   * memory beyond one answer.
+   * Reads Redis at each notice and once a second, and only once the caller has taken the last parts.
    * @throws invalid_input, not_found, redis_unavailable, the signal's reason
    */
   stream: (ports, name, turn, options = {}) => {
@@ -41,13 +40,11 @@ async function* followParts(
   const conversation = readConversationName(name);
   const turn = readTurnId(id);
   const { after, waitMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
-  const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
   const assembler = new PartAssembler(after);
+  const waits = new WaitReports(ports, conversation, turn);
   const until = ports.now() + waitMs;
-  let reportedWait: number | undefined;
-  let reportedBlock: StreamPage['behind'];
   signal?.throwIfAborted();
-  const news = new News(ended);
+  const news = new News(signal === undefined ? left : AbortSignal.any([signal, left]));
   const stop = ports.streamNotices.listen(conversation, turn, news.announce);
   try {
     await askForPieces(ports, conversation, turn);
@@ -63,34 +60,22 @@ async function* followParts(
       signal?.throwIfAborted();
       if (left.aborted) return;
       if (isBehind) continue;
-      const { behind } = page;
-      if (behind !== undefined && (behind.turn !== reportedBlock?.turn || behind.since !== reportedBlock.since)) {
-        reportedBlock = behind;
-        yield* describeBlock(ports, conversation, behind.turn, assembler.id);
-      }
+      yield* waits.reportBlock(page, assembler.id);
       const leftMs = until - ports.now();
       if (isSettled(page.state)) yield* assembler.end();
       if (isSettled(page.state) || leftMs <= 0) {
         yield { type: 'end', id: assembler.id, view: await readView(ports, conversation, turn) };
         return;
       }
-      if (page.waitingSince !== undefined && page.waitingSince !== reportedWait) {
-        reportedWait = page.waitingSince;
-        const { waiting } = await readView(ports, conversation, turn);
-        if (waiting !== undefined) yield { type: 'wait', id: assembler.id, waiting };
-        continue;
-      }
-      await news.wait(Math.min(leftMs, POLL_MS));
+      const hasBegun = yield* waits.reportWait(page, assembler.id);
+      if (!hasBegun) await news.wait(Math.min(leftMs, POLL_MS));
     }
   } finally {
     stop();
   }
 }
 
-/**
- * Asks workers for the pieces of a turn. If a full Redis refuses this write, the reader follows the turn by its log
- * alone.
- */
+/** Asks workers for the pieces of a turn. If a full Redis refuses this write, the reader gets complete messages. */
 async function askForPieces(ports: ClientPorts, conversation: ConversationRef, turn: string): Promise<void> {
   try {
     await ports.streams.followTurn(conversation, turn);
@@ -99,24 +84,45 @@ async function askForPieces(ports: ClientPorts, conversation: ConversationRef, t
   }
 }
 
-/** Yields the wait of the first turn in the mailbox, if a service or a person must answer it. */
-async function* describeBlock(
-  { turns }: ClientPorts,
-  conversation: ConversationRef,
-  turn: string,
-  id: string,
-): AsyncGenerator<TurnPart, void, void> {
-  const { waiting } = (await turns.readTurn(conversation, turn)) ?? {};
-  if (waiting !== undefined && isAnswerKind(waiting.for)) yield { type: 'behind', id, turn, waiting };
-}
-
 async function readView({ turns }: ClientPorts, conversation: ConversationRef, turn: string): Promise<TurnView> {
   const view = await turns.readTurn(conversation, turn);
   if (view === undefined) throw noTurn(conversation, turn);
   return view;
 }
 
-/** Remembers a notice until the reader looks again, so that no notice is lost between a read and a wait. */
+/** Reports once each wait of a turn, and each wait for answers of the turn in front of it. */
+class WaitReports {
+  readonly #ports: ClientPorts;
+  readonly #conversation: ConversationRef;
+  readonly #turn: string;
+  #wait: number | undefined;
+  #block: StreamPage['behind'];
+
+  constructor(ports: ClientPorts, conversation: ConversationRef, turn: string) {
+    this.#ports = ports;
+    this.#conversation = conversation;
+    this.#turn = turn;
+  }
+
+  async *reportBlock({ behind }: StreamPage, id: string): AsyncGenerator<TurnPart, void, void> {
+    if (behind === undefined || (behind.turn === this.#block?.turn && behind.since === this.#block.since)) return;
+    this.#block = behind;
+    const { turn } = behind;
+    const { waiting } = (await this.#ports.turns.readTurn(this.#conversation, turn)) ?? {};
+    if (waiting !== undefined && isAnswerKind(waiting.for)) yield { type: 'behind', id, turn, waiting };
+  }
+
+  /** @returns true if the turn began to wait since the last call */
+  async *reportWait({ waitingSince }: StreamPage, id: string): AsyncGenerator<TurnPart, boolean, void> {
+    if (waitingSince === undefined || waitingSince === this.#wait) return false;
+    this.#wait = waitingSince;
+    const { waiting } = await readView(this.#ports, this.#conversation, this.#turn);
+    if (waiting !== undefined) yield { type: 'wait', id, waiting };
+    return true;
+  }
+}
+
+/** Remembers a notice that comes between a read and the next wait. */
 class News {
   readonly #ended: AbortSignal;
   #isNew = false;

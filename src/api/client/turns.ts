@@ -41,8 +41,8 @@ export const turnMethods = {
     ]);
     if (view === undefined || recorded === undefined) throw noTurn(conversation, turn);
     const { inputSeq } = view;
-    const range = inputSeq === undefined ? [] : [{ from: inputSeq, to: inputSeq }];
-    const [input] = range.length === 0 ? [] : await ports.contexts.readLog(conversation, range);
+    const range = inputSeq !== undefined && { from: inputSeq, to: inputSeq };
+    const [input] = range ? await ports.contexts.readLog(conversation, [range]) : [];
     return {
       ...(input !== undefined && { begunAt: input.at }),
       steps: orderSteps(recorded.steps, input?.at),
@@ -93,8 +93,7 @@ export const turnMethods = {
     const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
     if (failed === undefined) throw noTurn(conversation, turn);
     const { state, agent, inputSeq: seq } = failed;
-    // The script checks the state again. The log has the input of every failed turn, because each of them has
-    // started.
+    // The script checks the state again. Every failed turn has started, so the log has its input.
     if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
     const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
     if (entry === undefined)
@@ -115,33 +114,27 @@ export const turnMethods = {
   },
 } satisfies Methods<ClientPorts>;
 
-/** Pause between two reads. A waiting caller polls Redis, because a notification may be lost. */
+/** A caller that waits also polls, because a notification may be lost. */
 export const POLL_MS = 1_000;
 
 const MODEL = 'model-';
 const TOOL = 'tool-';
 
-interface ModelCall {
-  readonly number: number;
-  readonly record: StepRecord;
-}
-
 function orderSteps(records: RecordedSteps['steps'], begunAt: number | undefined): TurnStep[] {
-  const calls: { readonly id: string; readonly record: StepRecord }[] = [];
-  const models: ModelCall[] = [];
-  for (const [key, record] of records) {
-    if (key.startsWith(TOOL)) calls.push({ id: key.slice(TOOL.length), record });
-    else if (key.startsWith(MODEL)) models.push({ number: Number(key.slice(MODEL.length)), record });
-  }
-  models.sort((one, other) => one.number - other.number);
+  const all = [...records];
+  const under = (prefix: string) =>
+    all.flatMap(([key, record]) => (key.startsWith(prefix) ? [{ id: key.slice(prefix.length), record }] : []));
+  const calls = under(TOOL);
+  const models = under(MODEL).toSorted((one, other) => Number(one.id) - Number(other.id));
   const steps: TurnStep[] = [];
   let before = begunAt;
-  for (const { number, record } of models) {
-    steps.push(describeStep({ step: number }, record, before));
+  for (const { id: number, record } of models) {
+    const step = Number(number);
+    steps.push(describeStep({ step }, record, before));
     before = record.at;
     const made = calls.filter(({ id }) => makes(record, id)).toSorted((one, other) => one.record.at - other.record.at);
     for (const { id, record: result } of made) {
-      steps.push(describeStep({ step: number, call: id }, result, record.at));
+      steps.push(describeStep({ step, call: id }, result, record.at));
       before = Math.max(before, result.at);
     }
   }
@@ -169,6 +162,7 @@ function describeStep(name: Pick<TurnStep, 'step' | 'call'>, record: StepRecord,
 function writeWaitingCursor({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
   return [tenant, kind, id, turn].join('/');
 }
+
 const waitingCursor = z.tuple([idSchema, z.enum(ANSWER_KINDS), idSchema, idSchema]);
 
 function readWaitingCursor(after: string): WaitingPosition {

@@ -31,7 +31,7 @@ import {
   noVersion,
   versionGone,
 } from './client-errors.ts';
-import { readConversationState } from './contexts.ts';
+import { missingVersion, readConversationState } from './contexts.ts';
 import { nameClientCall, operationConflict } from './payload-hash.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -134,8 +134,7 @@ async function tryReplace(
   const log = { head: state.head, total: state.size.headTotal };
   const changes = await change({ conversation, state, versions, live });
   const made = restoreVersion({ ...changes, live, log, outside, now: ports.now() });
-  // If another version is live than expected, the store refuses the replacement. An operation that was already done is
-  // not refused.
+  // The store refuses the replacement if another version is live, unless the operation was done before.
   const expected = expectedVersion ?? state.size.version;
   const version = { ...made, number: expected + 1 };
   if (hardTokens !== undefined) checkHardLimit(version, outside, hardTokens);
@@ -159,7 +158,7 @@ function findKept({ conversation, state, versions }: Readings, number: number): 
   if (number === START_VERSION.number) return START_VERSION;
   const found = versions.find((version) => version.number === number);
   if (found !== undefined) return found;
-  throw number > state.size.version ? noVersion(conversation, number) : versionGone(conversation, number);
+  throw missingVersion(conversation, state.size, number);
 }
 
 async function newerThan(
@@ -181,11 +180,8 @@ async function findFirstSeq(ports: ClientPorts, conversation: ConversationRef, t
     throw fieldError('turn_running', 'turn', `${turn} is ${view.state}. Wait until it has settled, or cancel it`);
   }
   if (view.inputSeq !== undefined) return view.inputSeq;
-  throw fieldError(
-    'conflict',
-    'turn',
-    `${turn} was ${view.state} before it began, so it changed nothing that could be rolled back`,
-  );
+  const why = `${turn} was ${view.state} before it began, so it changed nothing that could be rolled back`;
+  throw fieldError('conflict', 'turn', why);
 }
 
 function otherVersion(live: number): TurnfoldError {
@@ -206,12 +202,10 @@ function refusalOf(conversation: ConversationRef, operation: string, refusal: Re
       const why = `conversation ${conversation.id} kept changing during the call. Try again`;
       return fieldError('conflict', 'conversation', why, { details: { version, head } });
     }
-    case 'text_gone':
-      return fieldError(
-        'version_gone',
-        'version',
-        'a summary or another text of this version is no longer kept. Restore another version',
-      );
+    case 'text_gone': {
+      const why = 'a summary or another text of this version is no longer kept. Restore another version';
+      return fieldError('version_gone', 'version', why);
+    }
     case 'other_payload':
       return operationConflict(operation);
     case 'forking':

@@ -51,39 +51,45 @@ interface WebhookPorts {
   readonly now: () => number;
 }
 
-export function createWebhooks(ports: WebhookPorts): Webhooks {
+export function createWebhooks({ webhooks, ids, now }: WebhookPorts): Webhooks {
+  const list: Webhooks['list'] = async ({ tenant } = {}) => {
+    const only = parseInput(idSchema.optional(), tenant, 'tenant');
+    const found = await webhooks.listWebhooks();
+    return found
+      .map(viewWebhook)
+      .filter((webhook) => only === undefined || webhook.tenant === only)
+      .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  };
   return {
-    add: (input) => addWebhook(ports, input),
-    list: (input) => listWebhooks(ports, input),
-    remove: async (name) => {
-      const id = parseInput(idSchema, name, 'id');
-      if (!(await ports.webhooks.removeWebhook(id))) throw noWebhook(id);
+    list,
+    async add(input) {
+      const read = parseInput(webhookInputSchema, input);
+      const url = readUrl(read.url);
+      const { tenant } = read;
+      if ((await list({ tenant })).length >= WEBHOOK_LIMITS.perTenant) {
+        const why = `has ${WEBHOOK_LIMITS.perTenant} webhooks already, which is the limit. Remove one.`;
+        throw fieldError('invalid_input', 'tenant', why);
+      }
+      const secret = `whsec_${randomBytes(32).toString('base64')}`;
+      const webhook = { ...read, url, id: ids.next(), createdAt: now(), secret };
+      await webhooks.addWebhook(webhook);
+      return { webhook: viewWebhook({ webhook, health: {} }), secret };
     },
-    retry: async (name) => {
+    async remove(name) {
       const id = parseInput(idSchema, name, 'id');
-      await ports.webhooks.clearFailures(id);
-      const found = (await ports.webhooks.listWebhooks()).find(({ webhook }) => webhook.id === id);
+      if (!(await webhooks.removeWebhook(id))) throw noWebhook(id);
+    },
+    async retry(name) {
+      const id = parseInput(idSchema, name, 'id');
+      await webhooks.clearFailures(id);
+      const found = (await webhooks.listWebhooks()).find(({ webhook }) => webhook.id === id);
       if (found === undefined) throw noWebhook(id);
       return viewWebhook(found);
     },
   };
 }
 
-async function addWebhook(ports: WebhookPorts, input: WebhookInput): Promise<AddedWebhook> {
-  const read = parseInput(webhookInputSchema, input);
-  const url = readUrl(read.url);
-  const { tenant } = read;
-  if ((await listWebhooks(ports, { tenant })).length >= WEBHOOK_LIMITS.perTenant) {
-    const why = `has ${WEBHOOK_LIMITS.perTenant} webhooks already, which is the limit. Remove one.`;
-    throw fieldError('invalid_input', 'tenant', why);
-  }
-  const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  const webhook = { ...read, url, id: ports.ids.next(), createdAt: ports.now() };
-  await ports.webhooks.addWebhook({ ...webhook, secret });
-  return { webhook: viewWebhook({ webhook: { ...webhook, secret }, health: {} }), secret };
-}
-
-/** Workers check the address again at each request, because a name may lead elsewhere later. */
+/** Checks only the form. Workers check at each request where the name leads. */
 function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -94,18 +100,6 @@ function readUrl(text: string): string {
   }
   url.hash = '';
   return url.href;
-}
-
-async function listWebhooks(
-  { webhooks }: WebhookPorts,
-  { tenant }: { readonly tenant?: string | undefined } = {},
-): Promise<WebhookView[]> {
-  const only = parseInput(idSchema.optional(), tenant, 'tenant');
-  const found = await webhooks.listWebhooks();
-  return found
-    .map(viewWebhook)
-    .filter((webhook) => only === undefined || webhook.tenant === only)
-    .toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 function viewWebhook({ webhook: { secret: _, ...webhook }, health }: WebhookStatus): WebhookView {

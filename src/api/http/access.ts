@@ -33,7 +33,7 @@ export interface Access {
   readonly cors: readonly string[];
 }
 
-/** Every web page can take on the origin `null`, so it stands for all origins. */
+/** Any web page can send the origin `null`, so it stands for all origins. */
 const ALL_ORIGINS = ['*', 'null'];
 
 export function openAccess({ authenticate, allowedHosts = [], cors = [] }: AccessOptions): Access {
@@ -49,7 +49,7 @@ export function openAccess({ authenticate, allowedHosts = [], cors = [] }: Acces
 
 const OPTIONS = { allowedHosts: 'allowedHosts', cors: 'cors', remedy: 'set authenticate' };
 
-/** Refuses settings that open a server without access control to unknown web pages. */
+/** Refuses settings with which unknown web pages could call a server without access control. */
 export function checkOpenAccess(
   { allowedHosts, cors }: Required<Pick<AccessOptions, 'allowedHosts' | 'cors'>>,
   names = OPTIONS,
@@ -57,20 +57,14 @@ export function checkOpenAccess(
   const open = 'without access control, any web page could then read and change every conversation';
   const origin = cors.find((listed) => ALL_ORIGINS.includes(listed));
   if (origin !== undefined) {
-    throw fieldError(
-      'invalid_config',
-      names.cors,
-      `${origin} is refused: ${open}. List the origins, or ${names.remedy}`,
-    );
+    const why = `${origin} is refused: ${open}. List the origins, or ${names.remedy}`;
+    throw fieldError('invalid_config', names.cors, why);
   }
   if (!allowedHosts.includes(ANY_HOST)) return;
   throw fieldError('invalid_config', names.allowedHosts, `* is refused: ${open}. List the names, or ${names.remedy}`);
 }
 
-/**
- * Checks the host names of the URL and of the header `Host`. They may differ over HTTP/2, and for a URL in absolute
- * form.
- */
+/** Checks the URL and the header `Host`, which may differ over HTTP/2, and for a URL in absolute form. */
 export function checkHost(request: Request, hosts: AllowedHosts): void {
   const given = [request.headers.get('host'), new URL(request.url).host].filter((host) => host !== null);
   const foreign = given.find((host) => !isAllowedHost(host, hosts));
@@ -98,16 +92,11 @@ export function checkScopes({ scopes }: Caller, needed: readonly Scope[]): void 
   throw new HttpProblem('forbidden', `this route needs a key with the scope ${missing}`, { field: 'authorization' });
 }
 
-interface Admitted {
-  readonly caller: Caller;
-  readonly readers: Readers;
-}
-
 export async function admit(
   request: Request,
   { access, readers }: { readonly access: Access; readonly readers: ServerReaders },
   needed: readonly Scope[],
-): Promise<Admitted> {
+): Promise<{ readonly caller: Caller; readonly readers: Readers }> {
   const identify = async (asked: Request): Promise<Caller> => {
     const caller = await access.authenticate(asked);
     checkTenant(asked, caller);

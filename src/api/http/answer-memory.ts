@@ -5,10 +5,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/**
- * Memory of all large answers. An answer reserves its size before it reads. Answers that find no room wait in order of
- * arrival.
- */
+/** Memory for large answers. Each reserves its size before it reads, and waits in order of arrival. */
 export class AnswerMemory {
   readonly maxBytes: number;
   readonly #waitMs: number;
@@ -21,10 +18,7 @@ export class AnswerMemory {
     this.#waitMs = waitMs;
   }
 
-  /**
-   * Reserves memory. An answer that is larger than the whole memory gets all of it.
-   * @returns a function that gives the memory back
-   */
+  /** @returns a function that gives the memory back. An answer that is larger than all memory gets all of it */
   async reserve(bytes: number, signal: AbortSignal): Promise<() => void> {
     const needed = Math.min(bytes, this.maxBytes);
     if (this.#waiting.size > 0 || needed > this.#free) await this.#wait(needed, signal);

@@ -71,10 +71,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   };
   const protocols = options.protocols ?? [];
   const protocolRoutes = protocols.flatMap((protocol) => protocol.routes);
-  const document = describeRoutes([...routes.map(describeRoute), ...protocolRoutes], {
-    version: API_VERSION,
-    basePath,
-  });
+  const document = describeRoutes([...routes.map(describeRoute), ...protocolRoutes], API_VERSION, basePath);
   const app = new Hono().basePath(basePath === '' ? '/' : basePath);
   if (options.onRequest !== undefined) app.use(reportRequests(options.onRequest));
   app.use(async (context, next) => {
@@ -83,7 +80,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   });
   for (const middleware of allowOrigins(access, protocolRoutes)) app.use(middleware);
   for (const route of routes) {
-    // Zod compiles a schema at its first use, which takes several ms. So a schema is made once, not for each request.
+    // Zod compiles a schema at its first use, which takes several ms. So each route has one schema for all requests.
     const served = { ...route, params: pathParameters(route.path) };
     app.on(route.method.toUpperCase(), routerPath(route.path), (context) => answer(context, served, answering));
   }
@@ -166,7 +163,7 @@ async function answer(
   if (route.method !== 'get') checkReadOnly(gate, needed);
   const params = parseInput(route.params, context.req.param());
   const query = route.query === undefined ? {} : parseQuery(route.query, context.req.query());
-  const body = route.body === undefined ? undefined : await readBody(request, route.body, limits);
+  const body = route.body === undefined ? undefined : parseInput(route.body, await readJsonBody(request, limits));
   if (route.onlyReads?.(body as never) === false) {
     checkReadOnly(gate, [route.scope]);
     checkScopes(caller, [route.scope]);
@@ -192,11 +189,6 @@ function writeAnswer({ body, headers }: JsonAnswer, { status }: Route, { tenant 
     status: status ?? 200,
     headers: { 'content-type': 'application/json', ...headers, [TENANT_HEADER]: tenant },
   });
-}
-
-async function readBody(request: Request, schema: z.ZodType, limits: BodyLimits): Promise<unknown> {
-  const body = await readJsonBody(request, limits);
-  return parseInput(schema, body);
 }
 
 function checkReadOnly({ isReadOnly }: Pick<Gate, 'isReadOnly'>, needed: readonly Scope[]): void {

@@ -22,10 +22,7 @@ export function foreignTenant(reached: string): HttpProblem {
   return new HttpProblem('forbidden', why, { field: 'tenant' });
 }
 
-/**
- * Refuses a request that names another tenant than the key's. A program with the wrong key then gets an error, not
- * another tenant's conversations.
- */
+/** A program that has the wrong key gets an error, not the conversations of another tenant. */
 export function checkTenant(request: Request, { tenant }: Caller): void {
   const named = request.headers.get(TENANT_HEADER);
   if (named === null || named === tenant) return;
@@ -45,7 +42,7 @@ export const trustEveryone: Authenticate = async () => ({ tenant: DEFAULT_TENANT
 const BEARER = /^Bearer +(?<token>\S+)$/i;
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="turnfold"' };
 
-/** Identifies callers by access keys. The caller does not learn why its key is refused. */
+/** Identifies callers by access keys. A caller does not learn why its key is refused. */
 export function authenticateByKey(keys: Pick<AccessKeys, 'authenticate'>): Authenticate {
   return async ({ headers }) => {
     const token = BEARER.exec(headers.get('authorization') ?? '')?.groups?.['token'];

@@ -48,12 +48,11 @@ const RETRY_MS = 1_000;
 export const EVENT_STREAM = 'text/event-stream';
 const HEARTBEAT = ': \n\n';
 
-/** Answers with server-sent events. A browser's `EventSource` continues these events after a cut. */
 export function answerEvents({ follow, ...source }: EventSource): Response {
   return answerFrames({ ...source, frames: (signal) => writeEvents(follow(signal)) });
 }
 
-/** Reads the next frame when the connection takes it. So a client that reads nothing costs one frame of memory. */
+/** Reads a frame only when the connection takes it, so a client that reads nothing costs one frame of memory. */
 export function answerFrames(source: FrameSource): Response {
   const reader = new FrameReader(source);
   const body = new ReadableStream<Uint8Array>(
@@ -74,9 +73,7 @@ export function answerFrames(source: FrameSource): Response {
   });
 }
 
-/**
- * Refuses HEAD. The router answers HEAD with the headers of GET and drops the body, which would leave the stream open.
- */
+/** The router answers HEAD as GET and drops the body, which would leave the stream open. */
 export function refuseHead({ method }: Request): void {
   if (method !== 'HEAD') return;
   throw new HttpProblem('method_not_allowed', 'a stream has no HEAD. Use GET', { headers: { allow: 'GET' } });
@@ -87,27 +84,18 @@ type Next = IteratorResult<string, unknown>;
 
 /** One client of a stream. Owns a place among the readers and two timers. */
 class FrameReader {
+  readonly #source: FrameSource;
   readonly #frames: AsyncIterator<string>;
-  readonly #limits: StreamLimits;
   readonly #leaving = new AbortController();
   readonly #leave: () => void;
-  readonly #cutsAtFailure: boolean;
-  readonly #cut: Connection['cut'] | undefined;
-  readonly #heartbeat: string;
-  readonly #onEnd: () => void;
   readonly #encoder = new TextEncoder();
   #next: Promise<Next> | undefined;
   #stalled: NodeJS.Timeout | undefined;
 
-  constructor({ request, cut, readers, limits, frames, ...source }: FrameSource) {
-    const { cutsAtFailure = false, heartbeat = HEARTBEAT, onEnd = () => undefined } = source;
-    this.#heartbeat = heartbeat;
-    this.#onEnd = onEnd;
-    this.#cutsAtFailure = cutsAtFailure;
-    this.#cut = cut;
+  constructor(source: FrameSource) {
+    const { request, readers, frames } = source;
+    this.#source = source;
     this.#leave = readers.enter();
-    this.#limits = limits;
-    // A server that stops lets the source write its last frame. For a client that left, the source writes nothing more.
     const signal = AbortSignal.any([request.signal, readers.closing, this.#leaving.signal]);
     this.#frames = frames(signal)[Symbol.asyncIterator]();
     request.signal.addEventListener('abort', () => this.end(), { once: true });
@@ -119,10 +107,9 @@ class FrameReader {
     try {
       text = await this.#read();
     } catch (error) {
-      // The stream failed, e.g. because Redis is away or the server stops. A client that connects again continues, or
-      // gets the error as a problem.
+      // A client that connects again continues the stream, or gets the error as a problem.
       this.end();
-      if (this.#cutsAtFailure) this.#breakOff(controller, error);
+      if (this.#source.cutsAtFailure === true) this.#breakOff(controller, error);
       else controller.close();
       return;
     }
@@ -135,31 +122,32 @@ class FrameReader {
     this.#stalled = setTimeout(() => {
       this.end();
       this.#breakOff(controller, new Error('the client accepted no event in time'));
-    }, this.#limits.stalledMs);
+    }, this.#source.limits.stalledMs);
   }
 
-  /** Makes the client take the answer for cut off. A body that fails makes the adapter write to the console. */
+  /** Prefers to cut the connection, because the adapter writes the error of a failed body to the console. */
   #breakOff(controller: Controller, error: unknown): void {
-    if (this.#cut === undefined) controller.error(error);
-    else this.#cut();
+    const { cut } = this.#source;
+    if (cut === undefined) controller.error(error);
+    else cut();
   }
 
   end(): void {
     clearTimeout(this.#stalled);
     this.#leaving.abort();
     this.#leave();
-    this.#onEnd();
-    // The iteration is over, so an error at its end does not matter.
+    this.#source.onEnd?.();
     this.#frames.return?.().catch(() => undefined);
   }
 
   async #read(): Promise<string | undefined> {
     this.#next ??= this.#frames.next();
-    const heartbeat = Promise.withResolvers<'heartbeat'>();
-    const timer = setTimeout(() => heartbeat.resolve('heartbeat'), this.#limits.heartbeatMs);
+    const { limits, heartbeat = HEARTBEAT } = this.#source;
+    const quiet = Promise.withResolvers<'quiet'>();
+    const timer = setTimeout(() => quiet.resolve('quiet'), limits.heartbeatMs);
     try {
-      const next = await Promise.race([this.#next, heartbeat.promise]);
-      if (next === 'heartbeat') return this.#heartbeat;
+      const next = await Promise.race([this.#next, quiet.promise]);
+      if (next === 'quiet') return heartbeat;
       this.#next = undefined;
       return next.done ? undefined : next.value;
     } finally {

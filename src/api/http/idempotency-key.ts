@@ -18,8 +18,7 @@ export const idempotencyKeySchema = z
 type KeyedRoute = Pick<Operation, 'keyName' | 'repeatedBy'> & { readonly operation: string };
 
 /**
- * Derives the id of a write from the header and the operation. The store keeps the id with a hash of the body, so
- * every server recognizes a repeated request, also after a restart.
+ * Derives the id of a write from the header. The store keeps the id, so every server recognizes a repeated request.
  * @returns undefined if the request names no id
  */
 export function readOperation(

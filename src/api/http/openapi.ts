@@ -11,18 +11,13 @@ const lastEventIdSchema = z.string().max(256).describe('Id of the last handled e
 
 const retryAfterSchema = z.string().describe('Seconds after which the same request may succeed.');
 
-interface DocumentOptions {
-  readonly version: string;
-  readonly basePath: string;
-}
-
 interface RouteDescription extends Omit<ProtocolRoute, 'method'> {
   readonly method: ProtocolRoute['method'] | Route['method'];
   readonly isBodyOptional?: boolean | undefined;
   readonly status?: number | undefined;
 }
 
-export function describeRoutes(routes: readonly RouteDescription[], { version, basePath }: DocumentOptions): object {
+export function describeRoutes(routes: readonly RouteDescription[], version: string, basePath: string): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method]: writeOperation(route) };

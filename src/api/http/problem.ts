@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import { type ErrorCode, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
+import { type ErrorCode, isTurnfoldError } from '../../domain/errors.ts';
 
-/** Codes of errors about the request itself, with the HTTP status. */
+/** Codes of errors about the request itself, with their HTTP statuses. */
 export const HTTP_CODES = {
   unauthorized: 401,
   /** The key does not allow this route, or a web page of another origin sent the request. */
@@ -104,11 +104,7 @@ export interface Problem {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-function statusOf(code: ErrorCode): number {
-  return STATUSES[code] ?? HTTP_CODES.defect;
-}
-
-/** Hides the text of an unexpected error, which may contain a secret, and gives the error to `onDefect`. */
+/** An unexpected error goes to `onDefect`. Its text may contain a secret, so the answer does not have it. */
 export function answerProblem(error: unknown, onDefect: (error: unknown) => void): Response {
   const { problem, headers } = explainError(error, onDefect);
   return writeProblem(problem, headers);
@@ -130,13 +126,10 @@ export function explainError(error: unknown, onDefect: (error: unknown) => void)
     const detail = 'The server failed. Its log has the details.';
     return { problem: describeProblem(HTTP_CODES.defect, { code: 'defect', detail }), headers: {} };
   }
-  const status = statusOf(error.code);
+  const { code, message: detail, field, details } = error;
+  const status = STATUSES[code] ?? HTTP_CODES.defect;
   if (status === HTTP_CODES.defect) onDefect(error);
-  return explainTurnfoldError(error, status);
-}
-
-function explainTurnfoldError({ code, message, field, details }: TurnfoldError, status: number): ExplainedError {
-  const problem = describeProblem(status, { code, detail: message, field, details });
+  const problem = describeProblem(status, { code, detail, field, details });
   return { problem, headers: retryHeader(RETRY_AFTER[code]) };
 }
 
@@ -160,7 +153,7 @@ export function describeProblem(status: number, { code, detail, field, details }
 }
 
 /** @param problem may have further members, by RFC 9457 */
-export function writeProblem(problem: Problem, headers: Readonly<Record<string, string>>): Response {
+export function writeProblem(problem: Problem, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(`${JSON.stringify(problem)}\n`, {
     status: problem.status,
     headers: { 'content-type': PROBLEM_TYPE, ...headers },

@@ -48,7 +48,7 @@ async function checkCaller(
   { allowsChanges }: QueueBoardOptions,
 ): Promise<void> {
   checkHost(request, hosts);
-  // A browser sends the password with requests of every page. So only pages of this origin may send requests.
+  // A browser adds the password to requests of every page, so only pages of this origin may send requests.
   checkOrigin(request, []);
   const caller = await authenticate(withBearer(request)).catch((error: unknown) => {
     if (!(error instanceof HttpProblem) || error.code !== 'unauthorized') throw error;

@@ -1,8 +1,6 @@
 import { HttpProblem } from './problem.ts';
 
-/**
- * Requests that stay open: streams, and requests that wait. Each holds a connection and at most one answer of Redis.
- */
+/** Requests that stay open: streams, and requests that wait. Each holds at most one answer of Redis in memory. */
 export interface Readers {
   /** Aborts with an error when the server stops, or an open request has lost its access. Every reader then ends. */
   readonly closing: AbortSignal;
@@ -17,7 +15,7 @@ export interface Readers {
 interface ReaderLimits {
   readonly maxReaders: number;
   readonly accessCheckMs: number;
-  /** Receives the error of an access check that could not run, e.g. during an outage of Redis. The caller is not refused. */
+  /** Receives the error of an access check that could not run, e.g. because Redis is away. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -67,9 +65,9 @@ export class ServerReaders {
   }
 }
 
-/** Any other error means that the check itself failed. */
+/** After any other error, the caller keeps its access: the check itself failed. */
 const LOST_ACCESS: ReadonlySet<string> = new Set(['unauthorized', 'forbidden']);
-/** A reader ends after this many failed checks in a row, if the caller was not refused. */
+/** After so many failed checks in a row, the caller loses its access. */
 const MAX_FAILED_CHECKS = 15;
 
 class RequestReaders implements Readers {
@@ -109,7 +107,7 @@ class RequestReaders implements Readers {
     const refused = Promise.withResolvers<never>();
     lost.addEventListener('abort', () => refused.reject(lost.reason as Error), { once: true });
     try {
-      // A wait that ignores its signal also ends for a caller without access.
+      // A caller that lost its access gets the error at once, even if the wait ignores its signal.
       return await Promise.race([refused.promise, wait(AbortSignal.any([request.signal, this.closing]))]);
     } finally {
       leave();

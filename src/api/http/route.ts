@@ -46,10 +46,7 @@ type Parsed<Row, Part extends 'query' | 'body'> = Row extends { readonly [P in P
   ? z.output<Schema>
   : unknown;
 
-/**
- * Handlers of operations that need more than a call of the client's method: a stream, a wait, a header, or another
- * form.
- */
+/** Handlers of operations that need more than a call of the client's method. */
 export type RouteHandlers = {
   readonly [Name in OperationName]?: (
     call: Call<Parsed<(typeof operations)[Name], 'query'>, Parsed<(typeof operations)[Name], 'body'>>,

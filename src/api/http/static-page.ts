@@ -3,17 +3,14 @@ import { Hono } from 'hono';
 import type { HttpApp } from './app-options.ts';
 import type { Connection } from './event-stream.ts';
 
-/** Headers of the page. Content of other origins never runs in the page, and the page sends nothing elsewhere. */
+/** The page runs no content of other origins, and sends nothing to them. */
 export const PAGE_HEADERS = {
   'content-security-policy': "default-src 'self'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
 
-/**
- * Length of the hash that a bundler writes into the name of a file, e.g. `assets/index-DrJ-jrom.js`. Unlike a word, a
- * hash has capitals inside.
- */
+/** Length of a bundler's hash in the name of a file, e.g. `assets/index-DrJ-jrom.js`. A word has no capitals inside. */
 const HASH_CHARACTERS = 8;
 
 function keepFor(path: string): string {

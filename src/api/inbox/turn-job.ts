@@ -12,9 +12,7 @@ import { type EnqueueInput, enqueueSchema } from '../contract/enqueue-input.ts';
 
 const JOB_NAME = 'turn';
 
-/**
- * Reads a job. Without a `turn`, the id follows from the job's id, so that a job that is delivered twice is one turn.
- */
+/** Without `turn`, the turn's id follows from the job's id, so that a job that is delivered twice is one turn. */
 export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput {
   if (name !== JOB_NAME) {
     throw fieldError('invalid_input', 'job.name', `expected "${JOB_NAME}", the only kind of job in the inbox`);
@@ -31,10 +29,7 @@ export function readTurnJob({ id, name, addedAt, data }: InboxJob): EnqueueInput
 
 const LONGEST_JOB_ID = 100;
 
-/**
- * Names the turn by the job's number and time. BullMQ numbers jobs from 1 after each removal of the queue, so a number
- * alone would repeat.
- */
+/** BullMQ numbers jobs from 1 again after each removal of the queue, so a number alone would repeat. */
 function nameTurn(id: string, addedAt: number): string {
   const isNumber = /^\d+$/.test(id);
   const isName = id.length <= LONGEST_JOB_ID && idSchema.safeParse(id).success;
@@ -45,7 +40,7 @@ function nameTurn(id: string, addedAt: number): string {
 const TURN_DESCRIPTION =
   'Id of the turn. Without one, the id follows from the id of the job. Two jobs with one turn id are one turn.';
 
-/** Returns the JSON Schema (draft 2020-12) of the schema that validates a job. */
+/** JSON Schema, draft 2020-12. */
 export function describeTurnJob(): object {
   const { properties = {}, ...schema } = z.toJSONSchema(enqueueSchema, { io: 'input' });
   const described = Object.entries(properties).map(([name, property]) => [

@@ -1,10 +1,7 @@
 import { lookup as resolveHost } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/**
- * Special-purpose addresses by the IANA registries. No public receiver has such an address, but services behind our
- * firewall do.
- */
+/** Special-purpose addresses of the IANA registries. Services behind a firewall have such addresses. */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',

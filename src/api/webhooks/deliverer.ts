@@ -21,21 +21,15 @@ interface DelivererPorts {
 }
 
 const SETTINGS_MS = 5_000;
-/** How long the lease lasts. The owner renews it once a second. */
+/** The owner renews the lease once a second. */
 const LEASE_MS = 5_000;
-/**
- * Number of looks at which a process without the lease does not ask for it. The process asks at every third look, and
- * so takes over from a dead owner within 8 s.
- */
+/** A process without the lease asks for it at every third look, so it takes over from a dead owner within 8 s. */
 const SKIPPED_LOOKS = 2;
 const IN_PARALLEL = 32;
 /** Requests in parallel to one webhook. A slow receiver leaves room for others. */
 const PER_WEBHOOK = 8;
 const CLAIMED = 4;
-/**
- * A claimed delivery that waited this long is skipped, because its claim could end during the request. A later claim
- * delivers it.
- */
+/** A delivery that waited this long after its claim is left to a later claim, because its claim could end meanwhile. */
 const FRESH_MS = WEBHOOK_LIMITS.claimMs - WEBHOOK_LIMITS.requestMs;
 const BUSY_MS = 1_000;
 
@@ -45,9 +39,9 @@ interface Claimed {
 }
 
 /**
- * Delivers webhooks. One process at a time looks for due deliveries. Each delivery has a claim of its own, so two
- * processes do no harm during a takeover. The events of a conversation are sent to a webhook one by one. A failed
- * event holds back the later events of its conversation, and no other conversation.
+ * Delivers webhooks. One process at a time looks for due deliveries. Each delivery has a claim of its own, so a second
+ * process does no harm during a takeover. The events of a conversation are sent in order, so a failed event holds back
+ * the later events of its conversation, but of no other.
  */
 export class Deliverer {
   readonly #ports: DelivererPorts;
@@ -71,7 +65,6 @@ export class Deliverer {
     this.#skipsLeft = isOwner ? 0 : SKIPPED_LOOKS;
     if (!isOwner) return;
     if (clock.now() - this.#listedAt >= SETTINGS_MS) await this.#listWebhooks();
-    // Without webhooks, no shard is read.
     if (this.#statuses.size === 0 || this.#waiting.length > 0) return;
     const claimedAt = clock.now();
     const claimed = await Promise.all(store.webhookShards.map((shard) => store.claimDeliveries(shard, CLAIMED)));
@@ -139,13 +132,13 @@ export class Deliverer {
     }
   }
 
-  /** Passes over all events of a webhook that was removed. */
+  /** Skips all events of a webhook that was removed. */
   async #drop(delivery: Delivery): Promise<void> {
     let rest: Delivery | undefined = delivery;
     while (rest !== undefined) rest = await this.#ports.store.advanceDelivery(rest);
   }
 
-  /** Sends the events of a conversation one by one. Passes over events that the webhook does not want. */
+  /** Sends the events of a conversation one by one, and skips those that the webhook does not want. */
   async #sendInOrder(first: Delivery, status: WebhookStatus): Promise<void> {
     const { store } = this.#ports;
     let delivery: Delivery | undefined = first;
@@ -158,7 +151,7 @@ export class Deliverer {
     }
   }
 
-  /** Reports events that expired before they were sent. Events of an erased conversation are erased, not lost. */
+  /** Reports events that expired before they were sent. Events of an erased conversation do not count. */
   async #reportLoss({ webhook, conversation, agent, next, event }: Delivery): Promise<void> {
     if (agent === undefined || event?.id === next) return;
     await this.#ports.store.recordLoss(webhook);
@@ -216,10 +209,7 @@ function signWebhook(secret: string, { id, timestamp, body }: SignedMessage): Re
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };
 }
 
-/**
- * Names a message. Event ids are unique only within their conversation, so the name has a hash of the conversation's
- * name.
- */
+/** Event ids are unique only within their conversation, so the id of a message also has a hash of its name. */
 function webhookMessageId({ tenant, id }: ConversationRef, event: string): string {
   const hash = createHash('sha256').update(`${tenant}/${id}`).digest('hex').slice(0, 16);
   return `${event}_${hash}`;

@@ -1,4 +1,3 @@
-import { Agent, request } from 'undici';
 import { WEBHOOK_LIMITS } from '../../domain/webhook.ts';
 import { createCheckedLookup, hostOf, isPublicAddress, RefusedAddressError } from './addresses.ts';
 
@@ -10,8 +9,8 @@ interface WebhookRequest {
 }
 
 /**
- * `isFinal`: the receiver wants no more requests. `why` contains no part of the response. Otherwise a person who
- * registers webhooks could read from services that only workers reach.
+ * `isFinal`: the receiver wants no more requests. `why` has no part of the response, or a person who adds webhooks could
+ * read from services that only workers reach.
  */
 export type SendOutcome =
   | { readonly status: 'delivered' }
@@ -35,12 +34,18 @@ const GONE = 410;
 /** Follows no redirect, because a redirect could lead to a private address. */
 export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: SenderOptions): WebhookSender {
   const allows = isAllowed ?? (allowsPrivate ? () => true : isPublicAddress);
-  const dispatcher = new Agent({
-    connect: { lookup: createCheckedLookup(allows, resolve), timeout: CONNECT_MS },
-    headersTimeout: WEBHOOK_LIMITS.requestMs,
-    bodyTimeout: WEBHOOK_LIMITS.requestMs,
-    maxHeaderSize: 16_384,
-  });
+  /** Loads undici with the first webhook. It takes 0.1 s of CPU time, and most workers send none. */
+  const openHttp = async () => {
+    const { Agent, request } = await import('undici');
+    const dispatcher = new Agent({
+      connect: { lookup: createCheckedLookup(allows, resolve), timeout: CONNECT_MS },
+      headersTimeout: WEBHOOK_LIMITS.requestMs,
+      bodyTimeout: WEBHOOK_LIMITS.requestMs,
+      maxHeaderSize: 16_384,
+    });
+    return { dispatcher, request };
+  };
+  let http: ReturnType<typeof openHttp> | undefined;
   return {
     async send({ url, headers, body, signal }) {
       const target = new URL(url);
@@ -49,6 +54,8 @@ export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: Sende
       if (isLiteral(target) && !allows(hostOf(target))) return fail(describeFailure(new RefusedAddressError()));
       const limit = AbortSignal.timeout(WEBHOOK_LIMITS.requestMs);
       try {
+        http ??= openHttp();
+        const { dispatcher, request } = await http;
         const response = await request(target, {
           dispatcher,
           method: 'POST',
@@ -65,7 +72,7 @@ export function createWebhookSender({ allowsPrivate, resolve, isAllowed }: Sende
         return fail(limit.aborted ? 'timeout' : describeFailure(error));
       }
     },
-    close: () => dispatcher.destroy(),
+    close: async () => (await http)?.dispatcher.destroy(),
   };
 }
 

@@ -29,7 +29,7 @@ const stopSchema = z
   })
   .meta({ id: 'StopRun', examples: [{ threadId: 'support-42', runId: 'r1' }] });
 
-/** AG-UI names no route for a stop: a client that aborts a run ends only its own connection. */
+/** AG-UI has no route for a stop: a client that aborts a run ends only its own connection. */
 const stopRunRoute: ProtocolRoute = {
   operation: 'stopRun',
   method: 'post',
@@ -40,7 +40,7 @@ const stopRunRoute: ProtocolRoute = {
   results: { 'application/json': z.looseObject({ turn: idSchema, state: z.enum(TURN_STATES) }) },
 };
 
-/** Number of the last log entries, among which a stop looks for the turn of an ended run. */
+/** A stop looks for the turn of an ended run among so many of the last log entries. */
 const LOG_TAIL = 50;
 
 async function stopRun(
@@ -57,7 +57,7 @@ async function stopRun(
     throw fieldError('not_found', field, `the thread has no run ${name}, or its turn is no longer kept`);
   }
   const { named, resumed } = run;
-  // Messages of runs that resumed the turn wait behind the turn. They are canceled first, so that none of them begins.
+  // Messages of runs that resumed the turn wait behind it. They are canceled first, so that none of them begins.
   const others = (resumed.requests ?? []).filter((turn) => turn !== named.turn && turn !== resumed.turn);
   const behind = isSettled(resumed.state) ? [] : others.toReversed();
   for (const turn of behind) await readIfAny(client.cancel(nameOf(threadId), turn));
@@ -74,13 +74,9 @@ interface Run {
 async function findRun(backend: Backend, threadId: string, run: string): Promise<Run | undefined> {
   const own = await readTurn(backend, threadId, run);
   const open = await readOpenTurns(backend, threadId, { limit: 1 });
+  const first = open?.turns.map(({ turn }) => turn);
   const resumed =
-    (await findResumed(
-      backend,
-      threadId,
-      run,
-      open?.turns.map(({ turn }) => turn),
-    )) ??
+    (await findResumed(backend, threadId, run, first)) ??
     own ??
     (await findResumed(backend, threadId, run, await listLoggedTurns(backend, threadId)));
   return resumed && { named: own ?? resumed, resumed };
@@ -186,10 +182,7 @@ class RunStream {
     }
   }
 
-  /**
-   * Answers the wait with results in the messages, if there are any. A front-end may send results with approvals, and
-   * the turn asks for results only afterwards.
-   */
+  /** A front-end may send results with approvals, although the turn waits for the results only afterwards. */
   async #answerFromMessages(turn: string, waiting: Waiting): Promise<boolean> {
     const { threadId, runId, messages } = this.#request;
     const answers = waiting.for === 'tools' ? readAllResults(messages, waiting.calls) : undefined;
@@ -198,7 +191,7 @@ class RunStream {
     return true;
   }
 
-  /** True if the message of this run did not enter the ended turn. The turn of this run then comes next. */
+  /** True if the ended turn did not take the message of this run, so that the turn of this run comes next. */
   async #isNext(turn: string): Promise<boolean> {
     const { client, nameOf } = this.#backend;
     const { threadId, runId } = this.#request;

@@ -9,7 +9,7 @@ export function turnOf(id: string): string {
   return id.slice(0, Math.max(0, id.indexOf('/')));
 }
 
-/** Returns the name of the call of an interrupt, as `nameWaitingCall` wrote it. */
+/** Returns the name that `nameWaitingCall` gave to the call of an interrupt. */
 export function callOf(interrupt: string): string {
   return interrupt.slice(interrupt.indexOf('/') + 1);
 }

@@ -16,15 +16,13 @@ const resumeSchema = z.looseObject({
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 });
-/**
- * Refuses unknown fields. If an edit of the arguments were ignored, a call would run that the person did not approve.
- */
+/** Strict: if an edit of the arguments were ignored, a call would run that the person did not approve. */
 const decisionSchema = z.strictObject({
   approved: z.boolean(),
   why: z.string().optional(),
   reason: z.string().optional(),
 });
-/** Legacy form of a resume. It names no interrupt. */
+/** Old form of a resume, which names no interrupt. */
 const commandSchema = z.looseObject({ command: z.looseObject({ resume: z.unknown() }) });
 
 export const runInputSchema = z
@@ -48,7 +46,7 @@ export interface RunRequest {
   readonly threadId: string;
   readonly runId: string;
   readonly messages: readonly AgUiMessage[];
-  /** True if `messages` leaves out messages of this very run. */
+  /** True if the front-end sent messages of this very run, which `messages` leaves out. */
   readonly isRepeated: boolean;
   readonly resume?: Resume;
 }
@@ -65,7 +63,6 @@ export function readRunRequest(body: unknown): RunRequest {
     const why = 'this form of a resume names no interrupt. Send `resume`, a list with the id of each interrupt';
     throw fieldError('invalid_input', 'forwardedProps.command.resume', why);
   }
-  // A front-end that repeats a run may have parts of its answer already. The run begins again without these.
   const messages = input.messages.filter(({ id }) => turnOf(id) !== runId);
   const isRepeated = messages.length < input.messages.length;
   if (resume.length > 0) return { threadId, runId, messages, isRepeated: false, resume: readResume(resume) };
@@ -84,16 +81,13 @@ function readResume(resume: NonNullable<RunInput['resume']>): Resume {
     const at = `resume[${index}]`;
     const { id, hash } = readCallName(callOf(interruptId));
     if (turnOf(interruptId) !== turn) {
-      const why =
-        'this interrupt belongs to another turn than the interrupt of resume[0]. Send one request for each turn';
+      const why = 'this interrupt belongs to another turn than that of resume[0]. Send one request for each turn';
       throw fieldError('invalid_input', `${at}.interruptId`, why);
     }
-    if (answers.has(id))
-      throw fieldError(
-        'invalid_input',
-        `${at}.interruptId`,
-        'an earlier entry of `resume` answers the same call. Send one entry per call',
-      );
+    if (answers.has(id)) {
+      const why = 'an earlier entry of `resume` answers the same call. Send one entry per call';
+      throw fieldError('invalid_input', `${at}.interruptId`, why);
+    }
     answers.set(id, { ...readDecision(status, payload, `${at}.payload`), hash });
   }
   return { turn, answers: Object.fromEntries(answers) };
@@ -102,11 +96,8 @@ function readResume(resume: NonNullable<RunInput['resume']>): Resume {
 function readDecision(status: 'resolved' | 'cancelled', payload: unknown, at: string): CallAnswer {
   if (status === 'cancelled') {
     if (payload === undefined || payload === null) return { approved: false, why: 'cancelled' };
-    throw fieldError(
-      'invalid_input',
-      at,
-      'an entry with the status `cancelled` must not have a payload. Remove the payload, or use the status `resolved`',
-    );
+    const why = 'a `cancelled` entry must not have a payload. Remove the payload, or use the status `resolved`';
+    throw fieldError('invalid_input', at, why);
   }
   if (typeof payload === 'boolean') return { approved: payload };
   const { approved, reason, why = reason } = parseInput(decisionSchema, payload, at);

@@ -21,9 +21,7 @@ export function findResults(messages: readonly AgUiMessage[]): Results | undefin
   return { caller: caller?.id ?? '', calls: messages.slice(first).map(({ toolCallId }) => String(toolCallId)) };
 }
 
-/**
- * Finds the results whose answer the front-end does not have: its tool messages behind the last message of an agent.
- */
+/** Finds the tool messages behind the last message of an agent, so that the front-end lacks the answer to them. */
 export function findShownResults(
   messages: readonly AgUiMessage[],
 ): { readonly turn: string; readonly calls: ReadonlySet<string> } | undefined {
@@ -42,7 +40,7 @@ export function readToolMessage(messages: readonly AgUiMessage[], call: string):
   return { content: readMessageText(message, index), ...(isError && { isError }) };
 }
 
-/** Returns the results of all open calls. Undefined if the messages lack one of these results. */
+/** Returns results of all open calls, or undefined if one is missing. */
 export function readAllResults(
   messages: readonly AgUiMessage[],
   calls: readonly WaitingCall[],
@@ -59,10 +57,7 @@ export function readAllResults(
 
 const shownCallSchema = z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) });
 
-/**
- * Adds the hash of the call to a result. A tool message has only the id of its call. The message that made the call
- * shows which call the front-end means.
- */
+/** A tool message has only the id of its call. The message that made the call shows which call the front-end means. */
 export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, answer: CallAnswer): CallAnswer {
   const made = messages.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []));
   const shown = made.map((one) => shownCallSchema.safeParse(one).data).findLast((one) => one?.id === call.id);
@@ -72,18 +67,15 @@ export function nameResult(messages: readonly AgUiMessage[], call: WaitingCall, 
 }
 
 interface UserTexts {
-  /** Texts of the user behind the first message of a turn, oldest first. */
+  /** Oldest first. */
   readonly texts: readonly string[];
   /** Index of the first text behind the last answer. Earlier texts are not new. */
   readonly firstNew: number;
-  /** True if the front-end has messages of the turn, so that the texts are younger than its input. */
+  /** True if the front-end has messages of the turn, so that the texts are newer than the turn's input. */
   readonly isBehindTurn: boolean;
 }
 
-/**
- * Reads the user's texts behind the first message of a turn. If the front-end has no message of the turn, reads those
- * behind the last answer.
- */
+/** Reads the user's texts behind the first message of a turn, or else those behind the last answer. */
 export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string): UserTexts {
   const isOfTurn = ({ id }: AgUiMessage): boolean => turn !== undefined && turnOf(id) === turn;
   const start = messages.findIndex(isOfTurn);
@@ -97,10 +89,7 @@ export function readThreadTexts(messages: readonly AgUiMessage[], turn?: string)
   return { texts: texts.map(({ text }) => text), firstNew: before.length, isBehindTurn: start !== -1 };
 }
 
-/**
- * Returns the text of a user message. An invalid earlier message counts as empty: its own run was refused, and it must
- * not block the next run.
- */
+/** An invalid message before the last one counts as empty, because its own run was refused. */
 function readUserText(messages: readonly AgUiMessage[], index: number): string {
   const message = messages[index] as AgUiMessage;
   const isLast = messages.findLastIndex(({ role }) => role === 'user') === index;

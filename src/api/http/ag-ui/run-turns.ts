@@ -22,8 +22,8 @@ interface RunTurns {
 }
 
 /**
- * Does what a run asks: answer the open calls of a turn, begin a turn with the new message, or both. A turn has the id of
- * its run, so a repeated request finds the turn, whatever the thread has become since then.
+ * Does what a run asks: answer the open calls of a turn, begin a turn with the new message, or both. The turn of a run
+ * has the run's id, so a repeated request finds it.
  */
 export async function takeRun(backend: Backend, request: RunRequest): Promise<RunTurns> {
   const { threadId, runId, messages } = request;
@@ -44,7 +44,7 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
   if (input !== undefined) await checkInput(backend, request, input, answering.view);
   const { answers, view } = answering;
   await backend.client.answer(backend.nameOf(threadId), view.turn, answers, { request: runId });
-  // The new text joins the answered turn, so that the model reads the decision and the text together.
+  // The text joins the answered turn, so that the model reads it together with the decision.
   if (input !== undefined) await enqueue(backend, request, input, 'steer');
   const calls = new Set(Object.keys(answers));
   return { answered: { turn: view.turn, calls }, hasOwn: input !== undefined || isRepeated };
@@ -52,11 +52,8 @@ export async function takeRun(backend: Backend, request: RunRequest): Promise<Ru
 
 async function checkInput(backend: Backend, { threadId, runId }: RunRequest, input: string, view: TurnView) {
   if (runId === view.turn) {
-    throw fieldError(
-      'invalid_input',
-      'runId',
-      'this runId is the turn that waits for the answers. A run that answers calls and also adds a message needs a new runId',
-    );
+    const why = 'the turn of this runId waits for the answers. A run that also adds a message needs a new runId';
+    throw fieldError('invalid_input', 'runId', why);
   }
   const fields = { field: 'threadId', textField: 'messages' };
   await checkMessages(backend, { conversation: threadId, agent: backend.agent, texts: [input], ...fields });
@@ -70,15 +67,12 @@ async function enqueue(backend: Backend, request: RunRequest, input: string, onB
   } catch (error) {
     const own = isTurnfoldError(error, 'turn_conflict') ? await readTurn(backend, conversation, turn) : undefined;
     if (own === undefined) throw error;
-    // Two copies of this request came at the same time, and the other copy saw an earlier state of the thread.
+    // A copy of this request came at the same time, and saw an earlier state of the thread.
     await checkRepeated(backend, request, own);
   }
 }
 
-/**
- * Refuses another message under the id of an earlier run. A run may join several texts, of which the log may have some,
- * so only the last text is compared.
- */
+/** Refuses another message under the id of an earlier run. A turn may join several texts, so the last is compared. */
 async function checkRepeated(
   backend: Backend,
   { threadId, runId, messages }: RunRequest,
@@ -111,15 +105,10 @@ interface Answering {
   readonly answers: Readonly<Record<string, CallAnswer>>;
 }
 
-interface Thread {
-  readonly open: OpenTurns | undefined;
-  readonly isRepeated: boolean;
-}
-
 async function findAnswers(
   { client, nameOf }: Backend,
   { threadId, runId, messages, resume }: RunRequest,
-  { open, isRepeated }: Thread,
+  { open, isRepeated }: { readonly open: OpenTurns | undefined; readonly isRepeated: boolean },
 ): Promise<Answering | undefined> {
   if (resume !== undefined) {
     const view = await client.result(nameOf(threadId), resume.turn);
@@ -143,17 +132,14 @@ async function findAnswers(
   if (first?.waiting === undefined || !isAnswerKind(first.waiting.for) || first.turn === runId) return undefined;
   const answers = first.waiting.for === 'tools' ? readAllResults(messages, first.waiting.calls) : undefined;
   if (answers !== undefined) return { view: await client.result(nameOf(threadId), first.turn), answers };
-  // The message of a repeated run was accepted before these calls were open.
+  // The message of a repeated run was accepted before these calls were made.
   if (isRepeated) return undefined;
   const calls = undecided(first.waiting.calls).map(({ id }) => id);
   const why = `the turn ${first.turn} of the thread waits for answers to ${calls.join(', ')}. Answer them first`;
   throw fieldError('conversation_busy', 'threadId', why);
 }
 
-/**
- * Refuses a resume that answers only some of the open interrupts. A resume that answers none is allowed: when it is
- * repeated, the turn may wait for the next interrupts.
- */
+/** Refuses a resume that answers only some open interrupts. One that answers none may be a repeated one. */
 function checkAllAnswered({ waiting }: TurnView, answers: Answering['answers']): void {
   if (waiting?.for !== 'approval') return;
   const open = undecided(waiting.calls);
@@ -186,8 +172,7 @@ async function readNewInput(
   const known = findKnown(texts, await readKnownTexts(backend, request, { seen, isBehindTurn }));
   const added = texts.filter((_, index) => {
     if (index < firstNew) return false;
-    // A run without answers is sent for its last message. If an earlier message has the same text, the person asks
-    // again.
+    // A run without answers is sent for its last message. If an earlier one has the same text, the person asks again.
     return !known.has(index) || (answered === undefined && index === last);
   });
   return added.length === 0 ? undefined : added.join('\n\n');
@@ -200,20 +185,17 @@ function findSeenTurn(messages: readonly AgUiMessage[]): string | undefined {
 
 interface Seen {
   readonly seen: string | undefined;
-  /** True if the front-end has messages of the turn. The input of the turn is then not searched. */
+  /** True if the front-end has messages of the turn. The turn's input is then not among the new texts. */
   readonly isBehindTurn: boolean;
 }
 
-/**
- * Reads the user's texts that earlier runs brought: behind the input of the turn, and in turns that no worker has
- * claimed.
- */
+/** Reads the user's texts of earlier runs: in the log from the turn on, and in turns that no worker has claimed. */
 async function readKnownTexts(
   backend: Backend,
   { threadId }: RunRequest,
   { seen, isBehindTurn }: Seen,
 ): Promise<string[]> {
-  // The open turns are read before the log. A turn that begins between the two reads is then in the log.
+  // Open turns are read first, so that a turn that begins between the two reads is in the log.
   const open = await readOpenTurns(backend, threadId, { limit: LOG_TAIL, inputs: true });
   const log = await readLogTail(backend, threadId, LOG_TAIL);
   const first = seen === undefined ? 0 : log.findIndex(({ turn }) => turn === seen);
@@ -227,11 +209,7 @@ async function readKnownTexts(
   return [...users.map(({ message }) => message.content), ...queued];
 }
 
-/**
- * Finds the texts that earlier runs brought. One known message may consist of several texts in a row, which one run
- * brought.
- * @returns indexes of the known texts
- */
+/** A known message may consist of several texts in a row. @returns indexes of the texts of earlier runs */
 function findKnown(texts: readonly string[], known: readonly string[]): Set<number> {
   const left = [...known];
   const found = new Set<number>();

@@ -11,7 +11,7 @@ import { checkMessageBytes } from '../../client/weigh-message.ts';
 import { checkShownCall, readCallName } from '../front-end/call-names.ts';
 import type { KnownParts } from './chunks.ts';
 
-/** Maximum messages of a request. A page sends its whole conversation, of which only the new messages are read. */
+/** A page sends its whole conversation, of which only the new messages are read. */
 const MAX_MESSAGES = 10_000;
 const MAX_PARTS = 10_000;
 
@@ -35,7 +35,7 @@ const messageSchema = z.looseObject({
   parts: boundedList(partSchema, MAX_PARTS),
 });
 
-/** Only the messages that are read are validated, so this list documents the messages. */
+/** Messages are validated when they are read. The list only documents them. */
 const messagesSchema = boundedList(z.unknown(), MAX_MESSAGES).meta({
   description:
     'Messages of the page, oldest first. Read are the user messages behind the last answer, decisions on open calls in any message, and the message of `messageId`.',
@@ -71,22 +71,22 @@ export interface ChatRequest {
   readonly messageId: string | undefined;
   /** The last message, or the one of `messageId`: the user's, or an answer with answers to its calls. */
   readonly message: PageMessage;
-  /** User messages beside `message` behind the last answer, oldest first. Each is a turn of its own. */
+  /** Other user messages behind the last answer, oldest first. Each is a turn of its own. */
   readonly others: readonly PageMessage[];
-  /** Finds the assistant message of a turn, if the page has sent it. Throws invalid_input if the message is invalid. */
+  /** Finds the answer of a turn among the messages. Throws invalid_input if the message is invalid. */
   readonly findAnswer: (turn: string) => PageMessage | undefined;
 }
 
 export function readChatRequest(body: unknown): ChatRequest {
   const { id, trigger, messageId, messages } = parseInput(chatRequestSchema, body);
-  // An answer may belong to an earlier message than the last one (AI SDK 6 and 7).
+  // In AI SDK 6 and 7, a page may answer calls of an earlier message than the last one.
   const named = messages.findLastIndex((message) => readField(message, 'id') === messageId);
   if (messageId !== undefined && named === -1 && trigger === 'submit-message') {
     throw fieldError('invalid_input', 'messageId', 'no message of `messages` has this id');
   }
   const index = messageId !== undefined && named !== -1 ? named : messages.length - 1;
   const read = (at: number): PageMessage => parseInput(messageSchema, messages[at], `messages[${at}]`);
-  // A message that is edited or regenerated takes what stands behind it out of the context.
+  // Editing or regenerating a message removes everything behind it.
   const isReplaced = trigger === 'regenerate-message' || readField(messages[index], 'role') === 'user';
   const shown = isReplaced ? messages.slice(0, index) : messages;
   const findAnswer = (turn: string): PageMessage | undefined => {
@@ -99,7 +99,7 @@ export function readChatRequest(body: unknown): ChatRequest {
   return { id, trigger, messageId, message, others: readOthers(messages, index), findAnswer };
 }
 
-/** Returns the other new messages. An invalid one is left out, because its own request was refused. */
+/** An invalid message is left out, because its own request was refused. */
 function readOthers(messages: readonly unknown[], index: number): PageMessage[] {
   const isAnswer = readField(messages[index], 'role') === 'assistant';
   const before = isAnswer ? messages : messages.slice(0, index);
@@ -134,10 +134,7 @@ function joinText({ parts }: PageMessage): string {
   return joinPartTexts(parts.map((part) => part.text ?? ''));
 }
 
-/**
- * Returns the answers in a message. Answers to decided calls are left out: a page that was loaded again may run a call
- * again.
- */
+/** Leaves out results of calls that have one: a page that was loaded again may run a call again. */
 export function readMessageAnswers(
   { parts }: PageMessage,
   kind: 'tools' | 'approval',
@@ -164,10 +161,7 @@ export function readNamedDecisions({ parts }: PageMessage): Record<string, CallA
   return answers;
 }
 
-/**
- * Returns the hash of the call. A request for approval has the hash, but a result has none, so its name and input are
- * checked.
- */
+/** A request for approval names the hash of its call. A result does not, so its name and input are compared. */
 function nameShownCall({ approval, toolName, input }: Part, call: WaitingCall): string | undefined {
   const { hash } = readCallName(approval?.id ?? '');
   return hash ?? checkShownCall(call, { name: toolName, input }, 'messages');
@@ -189,10 +183,7 @@ function idsOf(calls: readonly Part[]): Set<string> {
   return new Set(calls.map(({ toolCallId = '' }) => toolCallId));
 }
 
-/**
- * Returns the steps that were not restarted. Data parts alone are no step, because they may stand before the first
- * step.
- */
+/** Returns the model steps that were not restarted. Data parts before the first step are none. */
 function takeValidSteps(parts: readonly Part[]): Part[][] {
   const steps: Part[][] = [[]];
   for (const part of parts) {

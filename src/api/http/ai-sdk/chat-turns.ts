@@ -18,10 +18,7 @@ import { beginTurn, type ChatPlan, type ChatTurn, findLastAttempt, nameTurn, spl
 
 const LOG_TAIL = 500;
 
-/**
- * Does what a page asks: begin a turn, answer calls, edit a message or regenerate an answer. Decisions on open calls
- * count in any message, and each user message behind the last answer is a turn.
- */
+/** Does what a page asks: begin turns, answer calls, edit a message or regenerate an answer. */
 export async function takeChatRequest(backend: Backend, request: ChatRequest): Promise<ChatTurn> {
   const { id, message } = request;
   const { turn, known, input, replaced } = await plan(backend, request);
@@ -32,7 +29,7 @@ export async function takeChatRequest(backend: Backend, request: ChatRequest): P
   await checkMessages(backend, { conversation: id, agent: backend.agent, texts, field: 'id', textField: 'messages' });
   if (message.role === 'assistant') await repeatDecisions(backend, id, message);
   await takeDecisions(backend, request);
-  if (replaced !== undefined) await takeOut(backend, id, { ...replaced, next: turn });
+  if (replaced !== undefined) await takeOut(backend, id, replaced, turn);
   for (const other of others) await beginTurn(backend, id, nameTurn(other.id, 1), readUserText(other));
   if (input !== undefined) await beginTurn(backend, id, turn, input);
   return { turn, ...(known && { known }) };
@@ -51,10 +48,7 @@ async function plan(backend: Backend, request: ChatRequest): Promise<ChatPlan> {
   return { turn };
 }
 
-/**
- * Lists messages that turnfold does not have, e.g. because their requests were lost. If a turn is no longer kept, the
- * log still has its message.
- */
+/** Lists user messages whose requests were lost. If a turn is no longer kept, the log still has its message. */
 async function listMissing(backend: Backend, { id, others }: ChatRequest): Promise<PageMessage[]> {
   const missing: PageMessage[] = [];
   for (const other of others) {
@@ -70,9 +64,7 @@ async function listLoggedMessages(backend: Backend, id: string): Promise<Set<str
   return new Set(log.map(({ turn }) => splitTurnName(turn ?? '')?.message));
 }
 
-/**
- * Plans the turn for an edited message. The message begins the next attempt, unless the last attempt has the same text.
- */
+/** An edited message begins the next attempt, unless the last attempt has the same text. */
 async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise<ChatPlan> {
   const input = readUserText(message);
   const last = await findLastAttempt(backend, id, message.id);
@@ -87,10 +79,7 @@ async function planEdit(backend: Backend, { id, message }: ChatRequest): Promise
   }
 }
 
-/**
- * With the id of the message, a repeated request finds the next attempt. Without the id, the request joins an open
- * attempt.
- */
+/** With the id of the answer, a repeated request finds the next attempt. Without it, it joins an open attempt. */
 async function planRegeneration(backend: Backend, { id, messageId, message }: ChatRequest): Promise<ChatPlan> {
   // The page has removed the answer, unless the id names the user message.
   const named = messageId === undefined ? undefined : splitTurnName(messageId);
@@ -103,40 +92,37 @@ async function planRegeneration(backend: Backend, { id, messageId, message }: Ch
   return await planNext(backend, { id, message: message.id, last, input });
 }
 
-interface Replaced {
+interface Attempt {
   readonly id: string;
   readonly message: string;
   readonly last: number;
   readonly input: string;
 }
 
-async function planNext(backend: Backend, { id, message, last, input }: Replaced): Promise<ChatPlan> {
+async function planNext(backend: Backend, { id, message, last, input }: Attempt): Promise<ChatPlan> {
   const { client, nameOf } = backend;
   const turn = nameTurn(message, last + 1);
   if ((await readTurn(backend, id, turn)) !== undefined) {
     await beginTurn(backend, id, turn, input);
     return { turn };
   }
-  const replaced = nameTurn(message, last);
+  const before = nameTurn(message, last);
   const { turns } = await client.openTurns(nameOf(id), { limit: 1_000 });
-  const from = turns.findIndex((open) => open.turn === replaced);
-  const open = turns.slice(Math.max(0, from)).map((one) => one.turn);
-  if (!includesScope(backend.scopes, 'admin')) await checkIsLast(backend, { id, message, replaced, open });
-  return { turn, input, replaced: { turn: replaced, open } };
+  const from = turns.findIndex((open) => open.turn === before);
+  const replaced = { turn: before, open: turns.slice(Math.max(0, from)).map((one) => one.turn) };
+  if (!includesScope(backend.scopes, 'admin')) await checkIsLast(backend, id, message, replaced);
+  return { turn, input, replaced };
 }
 
-interface LastMessage {
-  readonly id: string;
-  readonly message: string;
-  readonly replaced: string;
-  readonly open: readonly string[];
-}
+type Replaced = NonNullable<ChatPlan['replaced']>;
 
-/**
- * Everyone may take back their own last message. To take back an earlier one is a rollback, which needs the scope
- * `admin`.
- */
-async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced, open }: LastMessage): Promise<void> {
+/** To take back a message before the last one is a rollback, which needs the scope `admin`. */
+async function checkIsLast(
+  { client, nameOf }: Backend,
+  id: string,
+  message: string,
+  { turn: replaced, open }: Replaced,
+): Promise<void> {
   const isOther = (turn: string | undefined): boolean => splitTurnName(turn ?? '')?.message !== message;
   const { inputSeq } = await client.result(nameOf(id), replaced);
   const newer = inputSeq === undefined ? [] : await client.log(nameOf(id), { after: inputSeq });
@@ -147,15 +133,8 @@ async function checkIsLast({ client, nameOf }: Backend, { id, message, replaced,
   throw new HttpProblem('forbidden', why, { field: 'messageId' });
 }
 
-interface TakenOut {
-  readonly turn: string;
-  readonly open: readonly string[];
-  readonly next: string;
-}
-
-async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, next }: TakenOut): Promise<void> {
-  // The last turn is canceled first, so that no queued turn begins. Two copies of the request may run at the same time,
-  // so `next` may be open already.
+async function takeOut({ client, nameOf }: Backend, id: string, { turn, open }: Replaced, next: string): Promise<void> {
+  // Newest first, so that no queued turn begins. A copy of this request may have begun `next` already.
   for (const one of open.toReversed()) if (one !== next) await client.cancel(nameOf(id), one);
   await client.rollBackTurn(nameOf(id), turn, { operation: `rollback.${next}` }).catch((error: unknown) => {
     // The replaced turn never began, so there is nothing to roll back.
@@ -163,10 +142,7 @@ async function takeOut({ client, nameOf }: Backend, id: string, { turn, open, ne
   });
 }
 
-/**
- * Stores answers to open calls. A person may answer one of two calls and then ask something else, so later messages may
- * follow the answer.
- */
+/** Stores answers to open calls, from whatever message has them. */
 async function takeDecisions(backend: Backend, request: ChatRequest): Promise<void> {
   const { client, nameOf } = backend;
   const open = await readOpenTurns(backend, request.id, { limit: 1 });
@@ -175,7 +151,7 @@ async function takeDecisions(backend: Backend, request: ChatRequest): Promise<vo
   if (answers !== undefined) await client.answer(nameOf(request.id), first?.turn ?? '', answers);
 }
 
-/** Sends decisions again whose calls are no longer open. A repeated decision changes nothing. */
+/** Sends decisions on calls that are no longer open, so that a contrary decision is refused. */
 async function repeatDecisions({ client, nameOf }: Backend, id: string, message: PageMessage): Promise<void> {
   const { waiting } = await client.result(nameOf(id), message.id);
   const decided = Object.entries(readNamedDecisions(message));
@@ -183,10 +159,7 @@ async function repeatDecisions({ client, nameOf }: Backend, id: string, message:
   if (gone.length > 0) await client.answer(nameOf(id), message.id, Object.fromEntries(gone));
 }
 
-/**
- * Answers a later wait of the turn with results of the same request. A page may send results with the approval of other
- * calls, which the turn needs first.
- */
+/** A page may send results with approvals, although the turn waits for the results only afterwards. */
 export async function answerWait(
   { client, nameOf }: Backend,
   request: ChatRequest,

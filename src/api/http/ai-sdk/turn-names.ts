@@ -9,14 +9,11 @@ export interface ChatTurn {
 
 export interface ChatPlan extends ChatTurn {
   readonly input?: string;
-  /** Attempt whose place the turn takes, and the turns that are open since then. */
+  /** Attempt that the turn replaces, and the open turns from this attempt on. */
   readonly replaced?: { readonly turn: string; readonly open: readonly string[] };
 }
 
-/**
- * Names the turn that answers a user message. A repeated request finds its turn by this name. The answer's id is the id
- * of the turn.
- */
+/** A turn has the id of its user message and a number, so a repeated request finds it. Its answer has the same id. */
 export function nameTurn(message: string, attempt: number): string {
   return `${message}.${attempt}`;
 }
@@ -26,7 +23,7 @@ export function splitTurnName(turn: string): { readonly message: string; readonl
   return message === undefined ? undefined : { message, attempt: Number(attempt) };
 }
 
-/** Enqueues a turn. Changes nothing if an earlier request has begun the turn with the same text. */
+/** Changes nothing if an earlier request has begun the turn. @throws turn_conflict if its text differs */
 export async function beginTurn(
   { client, agent, tenant }: Backend,
   conversation: string,
@@ -36,7 +33,7 @@ export async function beginTurn(
   await client.enqueueTurn({ conversation, tenant, agent, turn, input });
 }
 
-/** Doubles its steps, so it finds the last of n attempts with about 2 log n reads. */
+/** Finds the last of n attempts with about 2 log n reads. */
 export async function findLastAttempt(backend: Backend, id: string, message: string): Promise<number> {
   const exists = async (attempt: number) => (await readTurn(backend, id, nameTurn(message, attempt))) !== undefined;
   let [last, missing] = [1, 2];

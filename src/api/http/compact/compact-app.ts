@@ -72,16 +72,14 @@ export function openCompact({ summarizers = {} }: CompactServices = {}): Hono {
   return app;
 }
 
-/**
- * Compacts items, but keeps instructions and users' messages. Without a model, the same request gives the same output.
- */
+/** Keeps instructions and users' messages. Without a model, the same request gives the same summary. */
 async function compact(
   request: CompactRequest,
   summarizers: Readonly<Record<string, Summarizer>>,
   signal: AbortSignal,
 ): Promise<object> {
   const { kept, open, messages } = request;
-  // Clients name the model of their agent. If this server has no summarizer of that name, the structural one is used.
+  // Clients name the model of their agent, for which this server may have no summarizer.
   const model = Object.hasOwn(summarizers, request.model) ? request.model : STRUCTURAL;
   const before = countTokens([...messages.map(textOf), ...[...kept, ...open].map(textOfItem)]);
   const text = messages.length === 0 ? '' : await writeSummary({ ...request, model }, summarizers, signal);
@@ -139,7 +137,7 @@ function writeOpen(item: CompactItem): object {
 
 const SAMPLE_CHARS = 20_000;
 
-/** Estimates the tokens from the starts of all texts. An exact count would take longer than the summary. */
+/** Estimates from the starts of all texts. An exact count would take longer than the summary. */
 function countTokens(texts: readonly string[]): number {
   const chars = texts.reduce((sum, { length }) => sum + length, 0);
   const each = Math.ceil(SAMPLE_CHARS / Math.max(1, texts.length));

@@ -1,7 +1,7 @@
 import { readJsonText } from '../../../domain/json-text.ts';
 import type { Message } from '../../../domain/message.ts';
 
-/** Characters that the structural summarizer reads. Its time grows with them: 900,000 take ten times as long. */
+/** Limit for the structural summarizer, which takes ten times as long for 900,000 characters. */
 const MAX_CHARS = 80_000;
 const HEAD_SHARE = 0.6;
 
@@ -23,7 +23,7 @@ export function shortenMessages(messages: readonly Message[], maxChars = MAX_CHA
   }));
 }
 
-/** Returns the largest limit with which all texts, each cut to this limit, have at most `most` characters together. */
+/** Returns the largest limit for each text with which all texts together have at most `most` characters. */
 function findLimit(lengths: readonly number[], most: number): number {
   let left = most;
   const sorted = lengths.toSorted((a, b) => a - b);
@@ -35,9 +35,7 @@ function findLimit(lengths: readonly number[], most: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/**
- * Shortens values inside the arguments, so that they stay JSON. A failed parse costs more than all else in a summary.
- */
+/** Shortens values inside, so that the arguments stay JSON. A failed parse costs more than all else in a summary. */
 function shortenArguments(written: string, limit: number): string {
   if (written.length <= limit) return written;
   const values = readObject(written);

@@ -3,7 +3,7 @@ import { fieldError } from '../../../domain/errors.ts';
 import { readJsonText } from '../../../domain/json-text.ts';
 import type { WaitingCall } from '../../../domain/turn.ts';
 
-/** Names a call by its id and hash. The id repeats when a conversation is erased and created again (invariant I21). */
+/** Adds the hash, because the id repeats when a conversation is erased and created again (invariant I21). */
 export function nameWaitingCall({ id, hash }: Pick<WaitingCall, 'id' | 'hash'>): string {
   return hash === undefined ? id : `${id}.${hash}`;
 }

@@ -24,7 +24,7 @@ const ALONE: Omit<ServerFacts, 'caller' | 'readers'> = {
 };
 
 /**
- * Adds access control to an app. `createHttpApp` checks the requests of the protocols that it mounts in the same way.
+ * Adds access control to an app of one protocol. `createHttpApp` does the same for the protocols that it mounts.
  * @throws invalid_config if `authenticate` is missing, or the options open a server without access control to web pages
  */
 export function guardApp(
@@ -47,9 +47,7 @@ export function guardApp(
   return app.route('/', inner);
 }
 
-/**
- * Returns the facts of the server. A server that mounts the protocol gives the facts as the environment of a request.
- */
+/** A server that mounts the protocol passes the facts as the environment of a request. */
 export function serverFactsOf(context: Context): ServerFacts {
   return (context.get(FACTS) as ServerFacts | undefined) ?? (context.env as ServerFacts);
 }
@@ -88,7 +86,6 @@ export async function streamFrames(
     try {
       yield* frames(left);
     } catch (error) {
-      // If the client left, there is no reader for a last frame, and no defect to report.
       if (writeFailure === undefined || request.signal.aborted) throw error;
       yield writeFailure(explainFailure(error, onError));
     }
@@ -102,7 +99,7 @@ function explainFailure(error: unknown, onError: ServerFacts['onError']): Stream
   return { code: 'defect', message: 'the server failed. Its log has the details' };
 }
 
-/** Creates an app whose routes are below the path of the server that mounts the app. */
+/** The routes of the app are below the path of the server that mounts it. */
 export function openApp(answerError: AnswerError = answerProblem): Hono {
   const app = new Hono({
     getPath: (request, { env } = {}) => getPath(request).slice((env as Partial<ServerFacts>)?.basePath?.length),

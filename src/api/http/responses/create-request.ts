@@ -48,14 +48,14 @@ export interface CreateRequest {
   readonly stream: boolean;
   readonly background: boolean;
   readonly conversation: string | undefined;
-  /** Without this and `conversation`, the response begins a conversation. */
+  /** Absent with `conversation`: the response begins a conversation. */
   readonly previous: ResponseName | undefined;
-  /** Items before the input, which the log does not have. */
+  /** Items before the input. A new conversation needs them in its log. */
   readonly history: readonly PlacedInput[];
   readonly input: string | undefined;
-  /** Answers by call, of which most may be a part of the history. */
+  /** Answers by call. Most of them may belong to the history. */
   readonly answers: Readonly<Record<string, CallAnswer>>;
-  /** Calls whose answers stand behind everything that an agent wrote. */
+  /** Calls whose answers come behind the last item that an agent wrote. */
   readonly newCalls: ReadonlySet<string>;
   /** True if no message follows the answers, so that a turn has to wait for each of them. */
   readonly endsWithAnswers: boolean;
@@ -95,7 +95,6 @@ type Content = Pick<CreateRequest, 'history' | 'input' | 'answers' | 'newCalls' 
 
 function readItems(items: readonly RequestItem[], continues: boolean): Content {
   const placed = items.map((item, index) => ({ item, at: `input[${index}]` }));
-  // Everything behind the last item that an agent wrote is new.
   const first = placed.findLastIndex(({ item }) => !isAnswer(item) && !isUserMessage(item)) + 1;
   const added = placed.slice(first);
   const answers = continues ? readAnswers(placed) : {};
@@ -136,7 +135,7 @@ function readAnswer({ item, at }: PlacedInput): [string, CallAnswer] {
   return [id, { approved: approve, ...(typeof reason === 'string' && { why: reason }), hash }];
 }
 
-/** Returns the message of an item. Reasoning is left out, because another model may continue. */
+/** Leaves out reasoning, because another model may continue. */
 export function readMessage({ item, at }: PlacedInput): AppendInput['messages'] {
   const { type, role, content, call_id: toolCallId = '', name = '', arguments: written = '', output } = item;
   switch (type) {

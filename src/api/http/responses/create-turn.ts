@@ -3,45 +3,65 @@ import { fieldError, TurnfoldError } from '../../../domain/errors.ts';
 import { seqOfCallId } from '../../../domain/ids.ts';
 import { omitRolledBack } from '../../../domain/rolled-back.ts';
 import { isSettled, type TurnView } from '../../../domain/turn.ts';
-import type { CallAnswer } from '../../client/index.ts';
+import type { AppendInput, CallAnswer, EnqueueInput } from '../../client/index.ts';
 import { checkMessageBytes } from '../../client/weigh-message.ts';
 import type { Backend } from '../front-end/backend.ts';
 import { checkMessages, readIfAny, readOpenTurns, readTurn } from '../front-end/reads.ts';
 import { type CreateRequest, isAnswer, type PlacedInput, readMessage } from './create-request.ts';
 import type { ResponseName } from './response-object.ts';
 
-/** Does what a request asks: answer calls, begin a turn, or both. `key` is the id of the turn. */
+/**
+ * Does what a request asks: answer calls, begin a turn, or both.
+ * @param key id of the turn. A repeated request with this id finds its turn
+ */
 export async function createTurn(
   backend: Backend,
   request: CreateRequest,
   key: string = randomUUID(),
 ): Promise<ResponseName> {
-  const { client, tenant } = backend;
-  const { history, input } = request;
   const previous = request.previous && (await readPrevious(backend, request.previous));
-  const asked = previous?.conversation ?? request.conversation;
+  const { input } = request;
   if (input === undefined) return await answerCalls(backend, request);
   checkMessageBytes({ role: 'user', content: input }, 'input');
   const agent = request.agent ?? previous?.agent ?? backend.agent;
   if (previous !== undefined) checkAgent(agent, previous);
+  const asked = previous?.conversation ?? request.conversation;
   const isKnown = asked !== undefined && (await readTurn(backend, asked, key)) !== undefined;
-  const answered = isKnown ? undefined : await findAnswered(backend, request);
-  if (answered !== undefined) {
-    checkAgent(agent, answered.view);
-    checkEcho(history);
-  }
-  const messages = answered === undefined && !isKnown ? history.flatMap(readMessage) : [];
+  const added = isKnown ? NOTHING : await readAdded(backend, request, agent);
   const conversation =
     previous === undefined ? (asked ?? nameConversationOf(key)) : await continueResponse(backend, previous, key);
-  if (answered !== undefined || messages.length > 0) {
-    await checkMessages(backend, { conversation, agent, texts: [input], ...FIELDS });
-  }
-  if (answered !== undefined) await storeAnswers(backend, answered);
-  if (messages.length > 0 && (await readTurn(backend, conversation, key)) === undefined) {
-    await client.append({ conversation, tenant, agent, messages, operation: `history.${key}` });
-  }
-  await client.enqueueTurn({ conversation, tenant, agent, turn: key, input });
+  const turn = { conversation, tenant: backend.tenant, agent, turn: key, input };
+  await storeAdded(backend, added, turn);
+  await backend.client.enqueueTurn(turn);
   return { conversation, turn: key };
+}
+
+/** Answers to open calls, or else messages for the log, which a request brings beside the message of its turn. */
+interface Added {
+  readonly answered: Answered | undefined;
+  readonly messages: AppendInput['messages'];
+}
+
+const NOTHING: Added = { answered: undefined, messages: [] };
+
+async function readAdded(backend: Backend, request: CreateRequest, agent: string): Promise<Added> {
+  const answered = await findAnswered(backend, request);
+  if (answered === undefined) return { answered, messages: request.history.flatMap(readMessage) };
+  checkAgent(agent, answered.view);
+  checkEcho(request.history);
+  return { answered, messages: [] };
+}
+
+async function storeAdded(
+  backend: Backend,
+  { answered, messages }: Added,
+  { conversation, tenant, agent, turn, input }: EnqueueInput & { readonly turn: string },
+): Promise<void> {
+  if (answered === undefined && messages.length === 0) return;
+  await checkMessages(backend, { conversation, agent, texts: [input], ...FIELDS });
+  if (answered !== undefined) return await storeAnswers(backend, answered);
+  if ((await readTurn(backend, conversation, turn)) !== undefined) return;
+  await backend.client.append({ conversation, tenant, agent, messages, operation: `history.${turn}` });
 }
 
 const FIELDS = { field: 'conversation', textField: 'input', agentField: 'model' } as const;
@@ -56,10 +76,7 @@ async function storeAnswers({ client, nameOf }: Backend, { conversation, view, a
   await client.answer(nameOf(conversation), view.turn, answers);
 }
 
-/**
- * Refuses system messages behind the agent's last item. Earlier items are in the log, and a system message has no place
- * behind open calls.
- */
+/** Refuses system messages behind the agent's last item, because none can follow open calls. */
 function checkEcho(history: readonly PlacedInput[]): void {
   const first = history.findLastIndex(({ item }) => isOfAgent(item)) + 1;
   const other = history.slice(first).find(({ item }) => item.type === 'message' && item.role !== 'user');
@@ -75,13 +92,10 @@ function isOfAgent(item: PlacedInput['item']): boolean {
 async function answerCalls(backend: Backend, request: CreateRequest): Promise<ResponseName> {
   checkEcho(request.history);
   const answered = await findAnswered(backend, request);
-  // A request without a message ends with answers, so some turn has to wait for them.
-  if (answered === undefined)
-    throw fieldError(
-      'conflict',
-      'input',
-      'no open call matches the outputs in `input`. Send `previous_response_id` of the response that made the calls',
-    );
+  if (answered === undefined) {
+    const why = 'no open call matches the outputs. Send `previous_response_id` of the response that made the calls';
+    throw fieldError('conflict', 'input', why);
+  }
   await storeAnswers(backend, answered);
   const { conversation, view } = answered;
   return { conversation, turn: view.turn, answered: Object.keys(answered.answers)[0] };
@@ -98,9 +112,8 @@ async function readPrevious(backend: Backend, { conversation, turn }: ResponseNa
 }
 
 /**
- * Returns the conversation for a new turn behind a response. It is the same conversation if the response is the newest.
- * Behind an older response, it is a fork with the messages up to there.
- * @param key id of the new turn, which also names the fork. So a repeated request finds both.
+ * Returns the conversation for a new turn behind a response. Behind an older response than the newest, it is a fork.
+ * @param key id of the new turn, which also names the fork, so that a repeated request finds both
  */
 async function continueResponse(backend: Backend, previous: Previous, key: string): Promise<string> {
   const { client, nameOf } = backend;
@@ -137,8 +150,8 @@ interface Answered {
 }
 
 /**
- * Finds the turn that waits for one of the calls, or else the turn that made one of the new calls. The latter got its
- * answer by an earlier request, so a repeated request changes nothing. Outputs of other calls belong to the history.
+ * Finds the turn that waits for one of the calls, or else the turn that made one of the new calls: an earlier request
+ * answered it. Outputs of other calls belong to the history.
  */
 async function findAnswered(backend: Backend, request: CreateRequest): Promise<Answered | undefined> {
   const { answers, newCalls, endsWithAnswers } = request;
@@ -157,14 +170,11 @@ async function findAnswered(backend: Backend, request: CreateRequest): Promise<A
   const caller = await findCaller(backend, conversation, call);
   if (caller !== undefined) return take(caller, newCalls);
   if (!endsWithAnswers) return undefined;
-  throw fieldError(
-    'conflict',
-    'input',
-    `the conversation waits for no answer to these calls: ${[...newCalls].join(', ')}`,
-  );
+  const why = `the conversation waits for no answer to these calls: ${[...newCalls].join(', ')}`;
+  throw fieldError('conflict', 'input', why);
 }
 
-/** Finds the turn that made a call. The id of a call contains the position of its message in the log. */
+/** The id of a call has the position of its message in the log. */
 async function findCaller(backend: Backend, conversation: string, call: string): Promise<TurnView | undefined> {
   const seq = seqOfCallId(call);
   if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
