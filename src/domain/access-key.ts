@@ -7,13 +7,13 @@ export const SCOPES = ['read', 'enqueue', 'answer', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export const KEY_LIMITS = {
-  /** Time for which the previous secret stays valid after a rotation, unless the caller says otherwise. */
+  /** How long the previous secret stays valid after a rotation. */
   graceMs: 86_400_000,
   maxGraceMs: 30 * 86_400_000,
   maxExpiryMs: 10 * 365 * 86_400_000,
-  /** Time for which a revoked key is still listed. */
+  /** A revoked key is still listed for this time. */
   revokedMs: 30 * 86_400_000,
-  /** A use is recorded only if the recorded last use is older than this time. */
+  /** A use is recorded only if the recorded last use is older than this. */
   useMs: 60_000,
 } as const;
 
@@ -41,7 +41,6 @@ export interface AccessKey {
 export interface StoredKey extends AccessKey {
   readonly hash: string;
   readonly previousHash?: string;
-  /** The previous secret is refused from this time on. */
   readonly previousUntil?: number;
 }
 
@@ -63,10 +62,7 @@ export const rotationSchema = z.strictObject({
 
 export const keyIdSchema = z.string().regex(/^[0-9a-f]{16}$/, 'must be the id of an access key: 16 of 0-9 and a-f');
 
-/**
- * Form of a token: `tfk_`, the id of the key, and 256 random bits in base64url. Secret scanners recognize the fixed
- * start.
- */
+/** Token: `tfk_`, key id, 256 random bits in base64url. Secret scanners recognize the fixed start. */
 const TOKEN = /^tfk_([0-9a-f]{16})_([\w-]{43})$/;
 
 export function writeToken(id: string, secret: string): string {

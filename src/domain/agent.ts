@@ -11,10 +11,7 @@ export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly turn: string;
   /** Private copy of `enqueueTurn({ context })`. `{}` if the caller passed none. */
   readonly context: Context;
-  /**
-   * Key that is unique to this call, and the same on every retry of the call. With the key, a tool can take effect only
-   * once.
-   */
+  /** Unique to this call, and the same on every retry. With it, a tool can take effect only once. */
   readonly idempotencyKey: string;
   /** Aborts when the call times out, the turn is canceled, or another worker takes over the turn. */
   readonly signal: AbortSignal;
@@ -39,8 +36,8 @@ export interface Tool<Input = unknown, Context extends TurnContext = TurnContext
   /** True if a person must approve each call before it runs (default false). */
   readonly needsApproval?: boolean;
   /**
-   * Milliseconds that a call waits for an external result or an approval (default 7 days). Then the call gets the
-   * result `timeout` or `denied`, and the turn continues. Only for tools without `run` or with `needsApproval`.
+   * Ms that a call waits for an external result or an approval (default 7 days). Then it gets the result `timeout` or
+   * `denied`, and the turn continues. Only for tools without `run` or with `needsApproval`.
    */
   readonly answerWithinMs?: number;
   /** Milliseconds that `run` may take (default 600,000). Then the call gets a `timeout` error result. */
@@ -54,7 +51,7 @@ export interface Tool<Input = unknown, Context extends TurnContext = TurnContext
 
 /** turnfold calls the function once per turn, before the first step, and uses the text for every step. */
 export type SystemFunction<Context extends TurnContext = TurnContext> = {
-  // A method, because method parameters are bivariant: a list may then hold agents with different contexts.
+  // A method, because method parameters are bivariant: one list may hold agents with different contexts.
   write(context: Context): string | Promise<string>;
 }['write'];
 
@@ -91,10 +88,7 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   readonly safetyIdentifier?: SafetyIdentifier;
   /** Maximum model and tool calls in one turn (default 50). A turn that needs more fails with `step_limit`. */
   readonly maxSteps?: number;
-  /**
-   * Milliseconds from a turn's first claim to its end, waits included (default: no limit). After that time, the turn
-   * fails with `turn_timeout`.
-   */
+  /** Ms from a turn's first claim to its end, waits included (default: no limit). Then it fails with `turn_timeout`. */
   readonly turnTimeoutMs?: number;
   /**
    * Treatment of text that a canceled turn has streamed. `keep` (default): the text enters the log as an assistant

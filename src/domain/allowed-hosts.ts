@@ -7,10 +7,7 @@ const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
 const HOST_HEADER = /^(?<name>\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i;
 const ALLOWED = /^(?:\*|\[[\da-f:.]+\]|(?:\*\.)?[a-z\d_-]+(?:\.[a-z\d_-]+)*)$/i;
 
-/**
- * Host names under which clients may reach the server, besides `localhost` and IP addresses. Without the list, a web
- * page could reach the server under a host name of its own (DNS rebinding).
- */
+/** Names besides `localhost` and IP addresses. Other names are refused, which prevents DNS rebinding. */
 export interface AllowedHosts {
   readonly names: readonly string[];
 }

@@ -16,15 +16,13 @@ type BoundedJson =
   | {
       readonly status: 'refused';
       readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
-      /** Path from the root value to the value that JSON cannot represent. */
       readonly path: readonly PropertyKey[];
       readonly why: string;
     };
 
 /**
- * Like `JSON.stringify`, but with limits within which `readJsonText` reads the text again. Cyclic values, deep values
- * and throwing getters are reported, not thrown. Values that JSON would silently drop or change are refused: functions
- * in lists, symbols, NaN, BigInt.
+ * Like `JSON.stringify`, with limits within which `readJsonText` reads the text again. Reports cycles and throwing
+ * getters, and refuses values that JSON would drop or change: functions in lists, symbols, NaN, BigInt.
  */
 export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJson {
   try {
@@ -36,8 +34,8 @@ export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJso
 }
 
 /**
- * The copy has no getters, cycles or `toJSON`, so reading the copy never throws.
- * @throws invalid_input for a value that JSON cannot represent. message_too_large above a limit. Both name the field.
+ * Copies a value, so that reading it never throws: the copy has no getters, cycles or `toJSON`.
+ * @throws invalid_input for a value that JSON cannot represent, message_too_large above a limit
  */
 export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds): unknown {
   const written = writeBoundedJson(value, bounds);
@@ -73,7 +71,7 @@ interface Frame {
 class JsonWriter {
   readonly #bounds: JsonBounds;
   readonly #frames: Frame[] = [];
-  /** Lists and objects that contain the value being written. If that value is one of them, it contains itself. */
+  /** Lists and objects around the value being written. If that value is one of them, it contains itself. */
   readonly #open = new Set<object>();
   #json = '';
   #values = 0;
@@ -90,7 +88,6 @@ class JsonWriter {
       for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) this.#step(frame);
       return this.#json;
     } catch (error) {
-      // Any other error comes from the caller's value: a getter, a proxy or `toJSON` threw it.
       if (error instanceof JsonRefusal) throw error;
       return this.#refuse(`cannot be read: reading it threw ${describeThrown(error).name}`);
     }
@@ -140,8 +137,7 @@ class JsonWriter {
     const length = isList ? source.length : (keys as string[]).length;
     this.#count(isList ? 1 : 1 + length);
     if (length === 0) return this.#put(isList ? '[]' : '{}');
-    // Each member takes at least one character. So a list of length 1,000,000,000 is refused before the loop over its
-    // members.
+    // Each member takes a character, so a list of length 1,000,000,000 is refused before the loop over its members.
     this.#reserve(length);
     this.#open.add(source);
     this.#frames.push({ source, keys, length, next: 0, hasMember: false });

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 
-/** Zod checks the length before it reads the members. It refuses a list of length 1,000,000,000 at once. */
+/** Zod checks the length first, so it refuses a list of length 1,000,000,000 at once. */
 export function boundedList<Schema extends z.ZodType>(schema: Schema, most: number): z.ZodArray<Schema> {
   return z.array(schema).max(most, `expected at most ${most} entries`);
 }
 
-/** Counts the members before it reads them. */
 export function boundedRecord<Value extends z.ZodType>(
   name: z.ZodString,
   value: Value,
@@ -19,7 +18,6 @@ export function boundedRecord<Value extends z.ZodType>(
   });
   const members = z
     .record(name, value, {
-      // zod would say only "Invalid key in record".
       error: (issue) => (issue.code === 'invalid_key' ? `name of a member: ${issue.issues[0]?.message}` : undefined),
     })
     .meta({ maxProperties: most });

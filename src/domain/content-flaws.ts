@@ -4,11 +4,10 @@ import { PICTURE_TYPES, readPicture } from './picture-size.ts';
 
 /** Longest accepted URL. Signed URLs of object stores have up to 4,000 characters. */
 const MAX_URL_CHARACTERS = 8_192;
-/** Maximum characters of a media type (RFC 6838). */
 const MAX_MEDIA_TYPE = 127;
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
-/** Number of first bytes in which PDF readers look for the header of a PDF. */
+/** PDF readers look for the header in the first bytes only. */
 const PDF_HEADER_BYTES = 1_024;
 
 /** Finds a flaw that would make every provider refuse the request. @returns the flaw as a sentence without contents */

@@ -25,7 +25,5 @@ export type ContentEvent = EventScope &
       }
   );
 
-/**
- * Receives contents of messages and tool calls. No other event carries contents, so a separate setting enables them.
- */
+/** The only events with texts of messages and tool calls, so a separate setting enables them. */
 export type ContentListener = (event: ContentEvent) => void;

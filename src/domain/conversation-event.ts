@@ -3,8 +3,7 @@ import type { TurnUsage, WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
 /**
- * `keptMs`: all events of a conversation expire together this long after the newest event. `kept`: Redis trims roughly,
- * so up to a hundred more events may remain.
+ * `keptMs` after its newest event, all events expire. Redis trims roughly: up to a hundred more than `kept` may remain.
  */
 export const EVENT_LIMITS = { keptMs: 86_400_000, kept: 500 } as const;
 
@@ -20,10 +19,7 @@ export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | '
 }
 
 export interface ReportedCall extends Omit<WaitingCall, 'decision'> {
-  /**
-   * An event holds at most 4,000 characters of `arguments`, and of `input`. The client method `result` returns the full
-   * texts.
-   */
+  /** `arguments` and `input` are cut to 4,000 characters. The client method `result` returns them in full. */
   readonly isCut?: true;
 }
 
@@ -76,10 +72,7 @@ export type EventBody =
       readonly reason?: string;
     }
   | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
-  /**
-   * Event that a newer release wrote. Readers still receive its id: without the id, they would later report lost
-   * events.
-   */
+  /** Event of a newer release. Readers get its id, because a gap would make them report lost events. */
   | {
       readonly type: 'unknown';
       readonly name: string;

@@ -57,7 +57,7 @@ export interface ConversationState {
   readonly conversationTtl?: number;
 }
 
-/** State that a worker reads for a step. The long lists are left out, because a turn may have 1,000 open calls. */
+/** State that a worker reads for a step, without the long lists: a turn may have 1,000 open calls. */
 export type StepState = Omit<
   ConversationState,
   'incarnation' | 'openCalls' | 'undo' | 'left' | 'spent' | 'requestFacts'
@@ -71,7 +71,7 @@ export interface Quarantine {
 }
 
 /**
- * Sizes in tokens below which no soft pass is requested, because the last passes gained too little. 0: no such size.
+ * No soft pass is requested below these sizes in tokens, because the last passes gained too little. 0: no such size.
  */
 export interface Backoff {
   /** Below this size, a pass would again find nothing to remove. */
@@ -81,8 +81,7 @@ export interface Backoff {
   /** Below this size, a pass would again gain too little. */
   readonly noGainBelowTokens: number;
   /**
-   * While all messages together have fewer tokens, an append requests no pass. An append knows only messages, not the
-   * system prompt and tools. Absent: every append can request a pass.
+   * An append requests no pass while all messages together have fewer tokens. Absent: every append can request a pass.
    */
   readonly appendsBelowMessageTokens?: number;
 }
@@ -98,8 +97,5 @@ export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 
 
 export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
 
-/**
- * `queued`, `running` and `waiting` are the state of the oldest unsettled turn. Scheduled turns count only after their
- * due time.
- */
+/** A scheduled turn counts after its due time. The oldest unsettled turn decides `queued`, `running` and `waiting`. */
 export type ListedState = (typeof CONVERSATION_STATES)[number];

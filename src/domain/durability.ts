@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Replication and persistence that a write must reach before the caller gets a success. If unset, the answer of the
- * Redis master is enough, and a failover may lose writes that were not replicated yet.
+ * Replicas and disks that must have a write before the caller gets a success. If unset, the answer of the Redis
+ * master is enough, and a failover may lose writes.
  */
 export const durabilitySchema = z
   .strictObject({
@@ -10,10 +10,7 @@ export const durabilitySchema = z
     replicas: z.number().int().min(0).max(100),
     /** Milliseconds to wait, including the wait of a preceding write. Not 0, because Redis takes 0 as "no limit". */
     timeoutMs: z.number().int().min(1).max(600_000),
-    /**
-     * Disks that must hold the write: the master's (`local`), or also the replicas' (`replica`). Needs Redis 7.2 or
-     * later.
-     */
+    /** Disks that must hold the write: the master's, or also those of replicas. Needs Redis 7.2. */
     fsync: z.enum(['local', 'replica']).exactOptional(),
   })
   .refine(({ replicas, fsync }) => replicas > 0 || fsync === 'local', {
@@ -28,11 +25,10 @@ export type Acknowledged<Answer> = Answer & { readonly shortfall?: Shortfall };
 
 export interface Shortfall {
   readonly wanted: Barriers;
-  /** Absent if Redis did not answer. */
   readonly reached?: Barriers;
 }
 
-/** Replicas and disks that have the write. `fsynced` counts the master's disk as one. */
+/** Replicas and disks that have the write. The master's disk counts as one. */
 export interface Barriers {
   readonly replicas: number;
   readonly fsynced?: number;

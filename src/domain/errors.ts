@@ -1,28 +1,20 @@
 import { brandErrors, hasBrand } from './thrown.ts';
 
-/**
- * Code of every error that leaves turnfold, with who must act: caller, worker, agent of a turn, or operator of the
- * service.
- */
+/** Codes of all errors that leave turnfold, each with who must act. */
 export const ERROR_CODES = {
   /** `field` is the path of the wrong value. */
   invalid_input: 'caller',
-  /**
-   * The policy can never work, e.g. its budget is smaller than the system prompt and tools. `details` holds the
-   * calculation.
-   */
+  /** The policy can never work, e.g. its budget is below the system prompt. `details` holds the calculation. */
   invalid_policy: 'caller',
   /** A tool result names a call that no earlier message made. */
   orphan_result: 'caller',
   /** Two calls have the same id, or one call has two results. */
   duplicate_call: 'caller',
-  /** A message is larger than 1 MiB. */
   message_too_large: 'caller',
   /** This turn id was accepted before with another payload. Use a new id for a new turn. */
   turn_conflict: 'caller',
   /** This operation id was used before for another payload. Use a new id for a new call. */
   operation_conflict: 'caller',
-  /** The conversation belongs to another agent. */
   agent_conflict: 'caller',
   /** `maxQueuedTurns` turns are queued, running or waiting. Try again when some have settled. */
   mailbox_full: 'caller',
@@ -53,9 +45,7 @@ export const ERROR_CODES = {
   unknown_agent: 'turn',
   /** At least three claims of the turn ended without an outcome. In the last claim, the worker ran nothing else. */
   poison: 'turn',
-  /** More model and tool calls than the agent's `maxSteps`. */
   step_limit: 'turn',
-  /** The next model call would exceed the turn's `maxTurnTokens`. */
   token_limit: 'turn',
   /** One step was suspended more often than the limit. */
   retries_exhausted: 'turn',
@@ -70,34 +60,28 @@ export const ERROR_CODES = {
   system_failed: 'turn',
   /** Longer than the agent's `turnTimeoutMs`, waits included, or than the turn's `deadlineMs`. */
   turn_timeout: 'turn',
-  /** A model call, a tool call or a wait exceeded its time limit. */
   timeout: 'turn',
   /** A defect of turnfold. The worker reports the error in its log. Redrive the turn after an upgrade. */
   internal_error: 'turn',
   /**
-   * The write may be lost by a failover. Repeat the call with the same id. `details` has the required and the reached
-   * durability.
+   * A failover may lose the write. Repeat the call with the same id. `details` has the required and reached durability.
    */
   accepted_unsure: 'service',
   /** Redis does not answer, or cannot accept writes now: its disk is full, or replicas are missing. */
   redis_unavailable: 'service',
-  /**
-   * The HTTP server does not answer, or it fails. Repeat the call with the id in `details`: a write may have succeeded.
-   */
+  /** The HTTP server fails or does not answer. Repeat the call with the id in `details`: a write may have succeeded. */
   server_unavailable: 'service',
   /** Redis refuses the login, or its ACL forbids a command that turnfold needs. */
   redis_denied: 'service',
   /**
-   * Redis holds another, an older or an empty database. Reported to `onError` and never thrown, because calls continue.
+   * Redis holds another, an older or an empty database. Reported to `onError`, never thrown, because calls continue.
    */
   database_lost: 'service',
-  /** Redis refuses writes because it has reached `maxmemory`. */
   redis_full: 'service',
   /** A record in Redis cannot be read. `details` names its key and field. Repair or erase the record. */
   corrupt_record: 'service',
   /** The database has other settings or a newer schema, or the server is too old or may evict keys. */
   incompatible_store: 'service',
-  /** An environment variable, or an option of `startWorkers`, a client or an agent, is invalid. */
   invalid_config: 'service',
 } as const;
 
@@ -153,7 +137,6 @@ export class TurnfoldError extends Error {
   }
 }
 
-/** Makes an error about a field. Its message starts with the name of the field. */
 export function fieldError(
   code: ErrorCode,
   field: string,
@@ -168,14 +151,14 @@ export function isTurnfoldError(error: unknown, code?: ErrorCode): error is Turn
   return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }
 
-/** Redis answers reads but refuses writes: nothing was written. The Redis adapter sets the detail `takesNoWrites`. */
+/** Redis answers reads but refuses writes, so nothing was written. */
 export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
   const takesNoWrites = isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;
   return takesNoWrites ? 'redis_unavailable' : undefined;
 }
 
-/** True for a failure of the service. Such an error does not describe the interrupted work, and a retry may succeed. */
+/** Such an error says nothing about the interrupted work, and a retry may succeed. */
 export function isServiceError(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && ERROR_CODES[error.code] === 'service';
 }

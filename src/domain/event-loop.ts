@@ -1,4 +1,3 @@
-/** A time in which one piece of code held the event loop. */
 export interface LoopBlock {
   readonly ms: number;
   /** E.g. `by the tool "scan"`. Empty if no tool ran. */

@@ -21,7 +21,7 @@ const json = z.string().transform((text, context): unknown => {
   return z.NEVER;
 });
 
-// An object, so that the compiler requires every outcome. An event with a missing outcome would be read as unknown.
+// Mapped over the type, so that the compiler requires every outcome. A missing one would be read as unknown.
 const OUTCOMES = {
   committed: 'committed',
   approved: 'approved',
@@ -130,7 +130,6 @@ const SCHEMAS = {
 
 const bodySchema = z.union(Object.values(SCHEMAS));
 
-/** Never throws: an event that this release cannot decode gets the type `unknown`. */
 export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
   const at = Number(id.split('-', 1)[0]);
   const body = bodySchema.safeParse(kept);
@@ -139,7 +138,6 @@ export function decodeEvent(id: string, kept: Readonly<Record<string, string>>):
   return { id, at, type: 'unknown', name, fields };
 }
 
-/** Stored fields, as Redis scripts expect them. */
 export function versionEvent(version: Version): Readonly<Record<string, string>> {
   const { number, cause, durationMs, model } = version;
   return {
@@ -165,13 +163,13 @@ function encodeReport({ reasons, strategy, archived, tokensBefore, tokensAfter }
   };
 }
 
-/** Makes the event of a person's decision. The reason for a rejection is stored only in this event. */
+/** A reason for a rejection is stored only in this event. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };
 }
 
-/** Maximum characters of all arguments in an event, and again of all inputs. A conversation keeps about 500 events. */
+/** Maximum characters of all arguments in an event, and of all inputs. About 500 events are kept. */
 const MAX_CALL_CHARACTERS = 4_000;
 
 export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {

@@ -30,7 +30,7 @@ export const MODEL_OUTCOMES = [
 ] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
-/** Outcomes of a tool call. The model sees every outcome except `done` as an error result. */
+/** The model sees every outcome except `done` as an error result. */
 export const TOOL_OUTCOMES = [
   'done',
   'failed',
@@ -124,7 +124,7 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'unclaimed' | 'expired';
 };
 
-/** Writes that a worker keeps in memory while Redis refuses writes, and repeats until Redis accepts them. */
+/** Writes that a worker keeps in memory and repeats while Redis refuses writes. */
 export const DEFERRED_WRITES = [
   'start',
   'step',
@@ -160,7 +160,7 @@ type ReturnEvent = {
 /** Reported by the process that finds the abandoned job. */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
-/** A worker died, hangs, or lost Redis. One other worker reports this event. */
+/** A worker died, hangs, or lost Redis. One other worker reports it. */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
@@ -174,7 +174,7 @@ type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys
 
 type PackEvent = { readonly type: 'log_packed' } & PackedLog;
 
-/** How a child process for a suspect can end. A suspect is a turn during which two workers died. */
+/** Ends of a child process for a suspect: a turn during which two workers died. */
 export const SUSPECT_OUTCOMES = ['ended', 'died', 'blocked', 'stopped', 'not_started'] as const;
 /**
  * - `ended`: the turn was settled, suspended, handed back or lost.
@@ -199,7 +199,7 @@ export type SuspectEvent = {
 /** One piece of code blocked the event loop for 5 s or more. `cause` names the tool, if a tool ran. */
 type BlockedLoopEvent = { readonly type: 'event_loop_blocked'; readonly ms: number; readonly cause: string };
 
-/** Reported when a worker starts: Redis may soon refuse writes, or writes no append-only file. */
+/** Reported when a worker starts. */
 type RedisEvent =
   | { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number }
   | { readonly type: 'redis_not_persistent' };
@@ -219,7 +219,6 @@ type RetirementEvent = {
 /** A record that was moved aside. The event holds ids but no contents. */
 type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry;
 
-/** A job was dropped, because its data cannot be read. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
   readonly queue: string;
@@ -227,12 +226,6 @@ type DroppedJobEvent = {
   readonly error: unknown;
 };
 
-/**
- * - `moved`: the job's turn is now in the mailbox.
- * - `repeated`: the job's turn was in the mailbox before.
- * - `refused`: the producer must correct the job.
- * - `postponed`: Redis or this worker cannot accept the turn now. The job is delivered again.
- */
 type InboxOutcome = 'moved' | 'repeated' | 'refused' | 'postponed';
 
 export interface InboxDelivery {

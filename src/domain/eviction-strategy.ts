@@ -7,8 +7,7 @@ const count = z.number().int().min(0);
 export type EvictionStrategy =
   | {
       /**
-       * Share of the removable tokens to evict. Messages of least use to the agent go first, and the oldest first among
-       * equals.
+       * Share of the removable tokens to evict, the least useful messages first. Among equals, the oldest goes first.
        */
       readonly evict: number;
     }
@@ -26,7 +25,7 @@ export type EvictionStrategy =
     };
 
 const MAX_MEMBERS = 20;
-/** Maximum depth of a strategy, because a YAML reference (anchor) can make a strategy contain itself. */
+/** A YAML anchor can make a strategy contain itself. */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
 

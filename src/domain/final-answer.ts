@@ -12,11 +12,11 @@ type CheckedAnswer =
       readonly status: 'invalid';
       /** Explanation for the model. It may quote names from the model's answer. */
       readonly why: string;
-      /** Paths of the wrong fields. Empty if the answer is no JSON. */
+      /** Empty if the answer is no JSON. */
       readonly fields: readonly string[];
     };
 
-/** A JSON answer in one block of code, as many models write it. */
+/** JSON in one block of code, as many models write it. */
 const FENCED = /^```(?:json)?[ \t]{0,8}\r?\n([^]*)```$/;
 
 export function readJsonAnswer(content: string): unknown {
@@ -39,7 +39,7 @@ export function checkFinalAnswer(schema: AnswerSchema, content: string): Checked
   };
 }
 
-/** Start of the request for a correction. A worker recognizes by these words that it has already asked. */
+/** A worker recognizes by these words that it has already asked. */
 const REPAIR = 'Your last answer does not match the required JSON Schema: ';
 
 export function askForRepair(why: string): Message {

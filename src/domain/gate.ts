@@ -1,11 +1,8 @@
 import { z } from 'zod';
 
-/** Settings of a gate: the pause and the rate of one model, which all workers share. */
+/** The pause and the rate of one model, which all workers share. */
 export const gateSettingsSchema = z.strictObject({
-  /**
-   * Name of the gate. Models under one provider limit must use the same name. Default: the model's id, with a hash of
-   * its API key if turnfold has the key.
-   */
+  /** Models under one provider limit must use the same name. Default: the model's id, with a hash of its API key. */
   name: z.string().min(1).max(200).optional(),
   /** Maximum requests per minute of all workers together. */
   requestsPerMinute: z.number().gt(0).max(1e9).optional(),
@@ -36,9 +33,8 @@ export interface GatedAnswer {
 
 export interface ModelGate {
   /**
-   * Makes the call when the gate lets the call through.
-   * @throws HeldCall if the call has to wait for seconds, or was refused because of a limit. If the signal aborts, the
-   * signal's reason.
+   * Makes the call when the gate lets it through.
+   * @throws HeldCall if the call must wait for seconds, or was refused because of a limit
    */
   pass<Answer extends GatedAnswer>(
     model: GatedModel,

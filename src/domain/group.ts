@@ -20,7 +20,7 @@ interface GroupInProgress {
 }
 
 /**
- * Results may arrive late, so a call and its result belong together at any distance.
+ * A result may arrive late, so it belongs to its call at any distance.
  * @throws orphan_result or duplicate_call, with the field `messages[i].…`
  */
 export function groupMessages(messages: readonly GroupedMessage[]): readonly Group[] {
@@ -35,7 +35,7 @@ export function* groupInSlices(messages: readonly GroupedMessage[]): Interruptib
 
 export interface Grouping {
   readonly groups: readonly Group[];
-  /** Index of each message's group, by index of the message. */
+  /** Index of the group, by index of the message. */
   readonly groupOf: readonly number[];
   /** The call that a result answers, by index of the message. */
   readonly callOf: readonly (ToolCall | undefined)[];

@@ -2,7 +2,7 @@ import type { GatedAnswer } from './gate.ts';
 import { type Model, ModelError, type ModelRequest } from './model.ts';
 import { brandErrors, hasBrand } from './thrown.ts';
 
-/** Mark of a held call. `Symbol.for` is not used, so that no other module can forge this mark. */
+/** Not `Symbol.for`, so that no other module can forge a held call. */
 const BRAND = Symbol('turnfold.HeldCall');
 
 export class HeldCall extends ModelError {
@@ -22,7 +22,6 @@ export class HeldCall extends ModelError {
   }
 }
 
-/** Never throws, not even on a proxy that a model threw. */
 export function isHeldCall(error: unknown): error is HeldCall {
   return hasBrand(error, BRAND);
 }
@@ -31,7 +30,7 @@ export function isHeldBack(error: unknown): boolean {
   return isHeldCall(error) && !error.wasCalled;
 }
 
-/** Calls a model through its gate. A list of fallback models has no gate: each of its models has a gate of its own. */
+/** A list of fallback models has no gate: each of its models has one. */
 export async function throughGate<Answer extends GatedAnswer>(
   request: Pick<ModelRequest, 'gate' | 'tokens' | 'signal'>,
   model: Model,

@@ -15,15 +15,14 @@ interface NamedCall extends OpenCall {
 
 export interface AdoptedMessages {
   readonly messages: Message[];
-  /** Unanswered calls, oldest first. */
   readonly openCalls: readonly OpenCall[];
 }
 
 /**
- * Renames tool calls to the ids of the log, `c<seq>_<index>`, because providers repeat ids from one response to the
- * next. A result belongs to the nearest earlier unanswered call with its id.
- * @param at path of the messages in the caller's input, for errors
- * @throws orphan_result if a result has no open call. duplicate_call if a call id repeats or a call has two results.
+ * Renames calls to `c<seq>_<index>`, because providers repeat ids from one response to the next. A result belongs to
+ * the nearest earlier unanswered call with its id.
+ * @param at path of the messages in the caller's input
+ * @throws orphan_result without an open call, duplicate_call if a call id repeats or a call has two results
  */
 export function adoptMessages(
   messages: readonly Message[],
@@ -48,11 +47,11 @@ export function adoptMessages(
   return { messages: adopted, openCalls: open.list() };
 }
 
-/** Unanswered calls by all their ids. Searching a list for each result took 0.6 s for 10,000 calls. */
+/** Unanswered calls by all their ids. Searching a list took 0.6 s for 10,000 calls. */
 class OpenCalls {
-  /** Unanswered calls, oldest first. */
+  /** Oldest first. */
   readonly #open = new Set<NamedCall>();
-  /** Calls by each of their ids, oldest first. Answered calls are removed lazily, when a search finds them. */
+  /** By each id, oldest first. An answered call leaves when a search finds it. */
   readonly #byName = new Map<string, NamedCall[]>();
 
   constructor(calls: readonly OpenCall[]) {

@@ -8,7 +8,6 @@ export const idSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'must match 
 export interface ConversationRef {
   /** Default `_`. */
   readonly tenant: string;
-  /** Unique within its tenant. */
   readonly id: string;
 }
 
@@ -37,17 +36,17 @@ export function indexOfCallId(callId: string): number {
   return Number(callId.slice(callId.indexOf('_') + 1));
 }
 
-/** A W3C `traceparent`, stored with turns and jobs, so that a worker's spans join the caller's trace. */
+/** A W3C `traceparent`, stored with turns and jobs, so that worker spans join the caller's trace. */
 export const traceParentSchema = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/);
 
 export type TraceParent = z.infer<typeof traceParentSchema>;
 
-/** Prefix of the ids under which a worker owns turns, passes and summaries. A ULID contains no `-`. */
+/** Ids under which a worker owns turns, passes and summaries begin with this. A ULID contains no `-`. */
 export function ownerPrefix(worker: string): string {
   return `${worker}-`;
 }
 
-/** Name of an operation for the store. The store refuses the id with another hash. Ids contain no slash. */
+/** Operation in the store, which refuses the id with another hash. Ids contain no slash. */
 export function nameOperation(id: string, payloadHash: string): string {
   return `${id}/${payloadHash}`;
 }

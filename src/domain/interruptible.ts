@@ -1,13 +1,10 @@
 /**
- * A long computation that yields at safe points, so that a conversation of 100,000 messages does not block the event
- * loop. The result does not depend on where it was interrupted.
- *
- * A worker thread would first have to copy contexts of 10 MB. Callers that may block use `runToEnd`. A bare `yield`
- * marks a safe point between two loops.
+ * Yields at safe points, so that a conversation of 100,000 messages does not block the event loop. The result does not
+ * depend on the interruptions. A worker thread would first have to copy contexts of 10 MB.
  */
 export type Interruptible<Result> = Generator<void, Result>;
 
-/** Items between two yields. With the slowest work, parsing and checking messages, they take about 10 ms. */
+/** The slowest work, parsing and checking messages, takes about 10 ms for this many items. */
 const SLICE_ITEMS = 512;
 
 export function runToEnd<Result>(work: Interruptible<Result>): Result {

@@ -1,30 +1,24 @@
 import { type ErrorCode, fieldError } from './errors.ts';
 
-/** Bounds of JSON from outside, checked on the text before the parser makes an object of it. */
+/** Checked on the text, before the parser makes an object of it. */
 export interface JsonTextBounds {
   readonly maxDepth: number;
   /** Values and names. A list or an object counts twice. */
   readonly maxValues: number;
-  /**
-   * Maximum number of different short strings, names included. Entering each in a table is the parser's slowest work.
-   */
+  /** Maximum different short strings, names included. Entering each in a table is the parser's slowest work. */
   readonly maxTexts?: number;
 }
 
-/**
- * The parser takes 20 ms for this many different names. Without bounds, a text of 4 MB could hold 1,400,000 objects.
- */
+/** Parsing this many different names takes 20 ms. Without bounds, 4 MB could hold 1,400,000 objects. */
 export const JSON_TEXT_BOUNDS: JsonTextBounds = { maxDepth: 200, maxValues: 60_000 };
 
-/**
- * Bounds of one Redis field. A stored message combines several values within `JSON_TEXT_BOUNDS` and some more fields.
- */
+/** Bounds of one Redis field, which combines several values within `JSON_TEXT_BOUNDS`. */
 export const STORED_JSON_BOUNDS: JsonTextBounds = { maxDepth: 220, maxValues: 150_000 };
 
-/** Stored JSON that grows with a conversation. Enough for 25,000 segments, which share a few names. */
+/** JSON that grows with a conversation. Enough for 25,000 segments, which share a few names. */
 export const GROWN_JSON_BOUNDS: JsonTextBounds = { maxDepth: 20, maxValues: 400_000, maxTexts: 20_000 };
 
-/** V8 enters strings of at most ten characters in its table. JSON may need sixty characters for such a string. */
+/** V8 enters strings of up to ten characters in its table. As JSON, one may have sixty. */
 const SHORT_TEXT = 60;
 
 interface JsonRefusal {
@@ -43,7 +37,6 @@ export function parseJsonText(text: string, at: string, bounds = JSON_TEXT_BOUND
   }
 }
 
-/** Returns undefined for a text that is not JSON or exceeds a bound. */
 export function readJsonText(text: string, bounds = JSON_TEXT_BOUNDS): unknown {
   if (refuseJsonText(text, bounds) !== undefined) return undefined;
   try {
@@ -63,10 +56,7 @@ const CLOSE_BRACE = 0x7d;
 /** Searching for structural characters is ten times as fast as a loop over all characters. */
 const STRUCTURE = /["[\]{},:]/g;
 
-/**
- * Checks the bounds in one pass that creates no objects, in at most 10 ms for 4 MB. Counting commas, colons and
- * brackets limits the values even if the text is not JSON.
- */
+/** Checks the bounds in one pass that creates no objects, in at most 10 ms for 4 MB, even if the text is not JSON. */
 export function refuseJsonText(
   text: string,
   { maxDepth, maxValues, maxTexts }: JsonTextBounds = JSON_TEXT_BOUNDS,
@@ -91,7 +81,6 @@ export function refuseJsonText(
       case CLOSE_BRACKET:
       case CLOSE_BRACE:
         depth -= 1;
-        // The text is not JSON. The parser stops here, too.
         if (depth < 0) return undefined;
         break;
       default:

@@ -12,7 +12,7 @@ export interface TurnLease {
   readonly epoch: number;
 }
 
-/** Answers to a write after which the worker must not write any more. `gone`: erased. `unclaimed`: Redis lost data. */
+/** Answers after which the worker must not write any more. `gone`: erased. `unclaimed`: Redis lost data. */
 const LOSSES = ['fenced', 'gone', 'canceled', 'unclaimed'] as const;
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 

@@ -23,9 +23,9 @@ export interface FixedWeight {
   readonly pinTokens: number;
 }
 
-/** Tokens that a provider's message format adds to each request. */
+/** A provider's message format adds these tokens to each request. */
 export const FRAMING_TOKENS = 3;
-/** Maximum tokens of the window that are reserved for an answer. */
+/** Most tokens of the window that are reserved for an answer. */
 export const MAX_RESERVE_TOKENS = 8192;
 
 /** Limits in tokens. An absent threshold is off. */
@@ -41,7 +41,7 @@ export interface Limits {
   readonly maxBytes?: number;
 }
 
-/** Share of the provider's byte limit for plain texts. The rest is for JSON syntax and escapes. */
+/** Share of the provider's byte limit. The rest is for JSON syntax and escapes. */
 const TEXT_BYTES_SHARE = 0.8;
 
 /** @param model absent when planning without a model. Thresholds that are a share of the window are then off */
@@ -64,13 +64,12 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
 
 interface SoftLimit {
   readonly tokens: number;
-  /** The calculation of `tokens`, for error messages. */
   readonly sum: string;
 }
 
 /**
- * A soft pass must come before the hard limit. With an imprecise count, the hard limit comes earlier: at three quarters
- * of the window for an upper-bound factor of 1.33. The soft limit then shrinks in proportion.
+ * A soft pass must come before the hard limit, which comes earlier with an imprecise count. An upper-bound factor of
+ * 1.33 puts the hard limit at three quarters of the window, and the soft limit shrinks in proportion.
  */
 function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor: number): SoftLimit {
   const ratioTokens = scaleTokens(usable, thresholdRatio);
@@ -90,9 +89,8 @@ function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor
 }
 
 /**
- * Limits after a provider refused a request as too long. Its window is smaller than configured, or it counts more
- * tokens. The target is half of the refused size.
- * @param refusedTokens upper bound of the refused request's size
+ * Limits after a refused request: the window is smaller than configured, or the provider counts more tokens. The
+ * target is half of the refused size.
  */
 export function limitsAfterOverflow(limits: Limits, refusedTokens: number): Limits {
   const half = Math.floor(refusedTokens / 2);
@@ -103,17 +101,12 @@ function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
   return maxRequestBytes === undefined ? undefined : Math.floor(maxRequestBytes * TEXT_BYTES_SHARE);
 }
 
-/**
- * Rounds off binary errors. In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold.
- */
+/** In binary, 100 × 0.55 is 55.00000000000001, and 55 tokens would not reach that threshold. */
 export function scaleTokens(tokens: number, factor: number): number {
   return Number((tokens * factor).toPrecision(12));
 }
 
-/**
- * Refuses a policy under which each pass would trigger the next. @throws invalid_policy with the calculation in its
- * message
- */
+/** Refuses a policy under which each pass would trigger the next. @throws invalid_policy with the calculation */
 export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight): void {
   const { maxTokens, usable, tokenThreshold } = limits;
   if (maxTokens === undefined) return;

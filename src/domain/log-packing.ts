@@ -2,14 +2,14 @@ import { rangesToRead } from './context-source.ts';
 import { subtractRanges } from './seq-ranges.ts';
 import type { SeqRange, Version } from './version.ts';
 
-/** A log without a new entry for this long counts as idle, and is packed up to its last entry. */
+/** A log is idle, and is packed up to its last entry, after this time without a new entry. */
 export const PACK_AFTER_MS = 3_600_000;
 
 /** `has_enough_to_pack` of `lua/shared/conversation.lua` has the same limits. */
 const LEAST_ENTRIES = 8;
 const LEAST_BYTES = 4_096;
 
-/** True if packing saves enough. A pack of few small entries would save next to nothing. */
+/** A pack of few small entries would save next to nothing. */
 export function isWorthPacking(size: { readonly entries: number; readonly bytes: number }): boolean {
   return size.entries >= LEAST_ENTRIES || size.bytes >= LEAST_BYTES;
 }
@@ -17,18 +17,16 @@ export function isWorthPacking(size: { readonly entries: number; readonly bytes:
 export interface PackableLog {
   readonly version: Version;
   readonly head: number;
-  /** True if no turn, pass or fork is open, and the last entry is older than `PACK_AFTER_MS`. */
+  /** No turn, pass or fork is open, and the last entry is older than `PACK_AFTER_MS`. */
   readonly isIdle: boolean;
-  /** Seq of the present turn's user message, which scripts read. 0 if there is none. */
+  /** Seq of the present turn's user message, or 0. Scripts read it. */
   readonly inputSeq: number;
-  /** Ranges that are already packed, in any order. */
   readonly packed: readonly SeqRange[];
 }
 
 /**
- * Chooses the entries up to `version.base` that the context no longer shows. If the log is idle, later entries are
- * chosen too. The last entry is never packed, because its time shows since when the log is idle.
- * @returns ascending ranges that do not overlap
+ * Chooses entries that the context no longer shows, and later ones if the log is idle. The last entry is never packed,
+ * because its time shows since when the log is idle.
  */
 export function choosePackable({ version, head, isIdle, inputSeq, packed }: PackableLog): SeqRange[] {
   const base = Math.min(version.base, head);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 import { boundedList } from './bounded-schemas.ts';
 
-/** Maximum size of a message: 1 MiB of UTF-8. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 export const toolCallSchema = z.object({
@@ -15,7 +14,7 @@ export const toolCallSchema = z.object({
   providerId: z.string().optional(),
 });
 
-/** Any JSON value, copied so that reading it never throws. The size limits of a whole message apply. */
+/** Any JSON value, copied so that reading it never throws. */
 export const jsonSchema = z.unknown().transform((value, context): unknown => {
   if (value === undefined) return undefined;
   const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
@@ -30,10 +29,7 @@ const partsSchema = z
   .custom<unknown[]>(Array.isArray, 'expected a list')
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
 
-/**
- * Maximum tool calls of one message. Each result rewrites the list of open calls in Redis: 16 s in total for 4,000
- * calls.
- */
+/** Each result rewrites the list of open calls in Redis: 16 s in total for 4,000 calls. */
 export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
@@ -71,7 +67,7 @@ export const LEAVE_CAUSES = ['refused', 'too_large', 'rolled_back'] as const;
 /** `refused`: a provider refused what the messages say or hold. `too_large`: the messages alone exceed the window. */
 export type LeaveCause = (typeof LEAVE_CAUSES)[number];
 
-/** Messages that leave the context: from this seq to the last message of the turn. */
+/** The messages from this seq to the end of the turn leave the context. */
 export interface Leaving {
   readonly from: number;
   readonly why: LeaveCause;
@@ -116,7 +112,7 @@ export interface LogEntry extends WeighedMessage {
   readonly left?: LeaveCause;
 }
 
-/** Numbers messages as a log does, for logs that are not in Redis. */
+/** Numbers messages as a log does. */
 export function buildLog(
   messages: readonly WeighedMessage[],
   firstSeq = 1,
@@ -130,7 +126,7 @@ export function buildLog(
   });
 }
 
-/** Answers a call whose turn ended. Its tokens are counted here, because a Redis script cannot count tokens. */
+/** Answer to a call whose turn ended. Redis scripts cannot count tokens, so the count is here. */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. The call may have taken effect.',
   tokens: 24,

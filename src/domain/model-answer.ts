@@ -32,7 +32,7 @@ const answerSchema = z
   });
 
 /**
- * Copies a model's answer into plain data of limited size. A user's model adapter may be written without TypeScript.
+ * Copies an answer of a model adapter, which may be untyped JavaScript, into plain data of limited size.
  * @throws ModelError of kind `fatal`, which names the invalid field but never its content
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
@@ -53,8 +53,8 @@ export function checkAnswer(answer: unknown): ModelAnswer {
 export const EMPTY_ANSWER = 'empty_answer';
 
 /**
- * Refuses an answer without text and calls, which a reader would take for the end of the work. A retry may help.
- * @throws ModelError with the code `empty_answer`
+ * Refuses an answer without text and calls: readers would take it for the end of the work.
+ * @throws ModelError with the code `empty_answer`. A retry may help
  */
 export function refuseEmptyAnswer({ content, toolCalls, end, usage }: ModelAnswer): void {
   if (toolCalls.length > 0 || content.trim() !== '' || end === 'refusal') return;
@@ -77,7 +77,7 @@ export function checkModelCompaction(compaction: unknown): ModelCompaction {
   return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), ...(nextCallAt && { nextCallAt }), raw };
 }
 
-/** Usage is read separately, because the provider bills invalid answers too. */
+/** Separate, because the provider bills invalid answers too. */
 function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
   const usage = readModelUsage(readSafely(value, 'usage'));
   const read = safeParse(schema, value, at, 'invalid_input');
@@ -86,16 +86,12 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 }
 
 const ERROR_CODE_CHARACTERS = 200;
-/** Maximum characters of `form`: the structure, without contents, of the entries that the provider's error names. */
+/** Outline of the entries that the provider's error names. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
 /** Ten years in ms. A longer retry delay is the provider's mistake. */
 const MAX_RETRY_MS = 315_360_000_000;
 
-/**
- * Converts any thrown value into a ModelError that can be stored. Any other error keeps only its name, because its
- * message could quote the request.
- * @param now ms since epoch
- */
+/** Any error but a ModelError keeps only its name, because its message could quote the request. */
 export function readModelError(thrown: unknown, now: number): ModelError {
   if (isHeldCall(thrown)) return thrown;
   const { name, message, code } = describeThrown(thrown);
@@ -118,7 +114,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   });
 }
 
-/** Model name and kind of failure become metric labels, so their length is limited. */
+/** Both become metric labels, so their length is limited. */
 export function readPassedOver(
   model: unknown,
   kind: unknown,
@@ -147,12 +143,11 @@ export function readToolCallPiece(piece: unknown): ToolCallPiece | undefined {
 
 const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept'] as const;
 
-/** Reads a report of any shape. `checkUsage` decides whether its counts are valid. */
 export function readModelUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
   const numbers = counts.filter(([, count]) => typeof count === 'number');
-  // A missing count stays missing, and `checkUsage` then ignores the whole report.
+  // `checkUsage` ignores the whole report if a count is missing.
   return Object.fromEntries(numbers) as unknown as ModelUsage;
 }
 

@@ -3,14 +3,14 @@ import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import { gateSettingsSchema } from './gate.ts';
 import { jsonSchema } from './message.ts';
 
-/** Levels of effort, from least to most. Each model accepts some of these levels. */
+/** From least to most. Each model accepts some. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
 export const THINKING_TYPES = ['off', 'adaptive', 'budget', 'between_tools'] as const;
 export type ThinkingType = (typeof THINKING_TYPES)[number];
 
-/** Form of the thinking in an answer. `summarized`: readable. `omitted`: only what a later request has to repeat. */
+/** `summarized`: readable. `omitted`: only what a later request has to repeat. */
 const display = z.enum(['summarized', 'omitted']).optional();
 
 const thinkingSchema = z.discriminatedUnion('type', [
@@ -47,9 +47,9 @@ const toolChoiceSchema = z.union(
 
 export type ToolChoice = z.infer<typeof toolChoiceSchema>;
 
-/** Fields of the body that turnfold sets. Other values of these fields would break the turn. */
+/** turnfold sets these fields of the body. Other values would break the turn. */
 const OWN_FIELDS = ['model', 'messages', 'input', 'instructions', 'system', 'tools', 'stream', 'store'];
-/** Headers that turnfold derives from the key and the body. */
+/** turnfold derives these headers from the key and the body. */
 const OWN_HEADERS = ['host', 'content-length', 'content-type', 'transfer-encoding', 'idempotency-key'];
 
 const isFree = (own: readonly string[]) => (fields: object) =>
@@ -62,7 +62,7 @@ const headerValue = z
 
 const MAX_EXTRAS = 100;
 
-/** Options of a model, the same for all providers. An absent option leaves the choice to the provider. */
+/** An absent option leaves the choice to the provider. */
 export const modelOptionsSchema = z.strictObject({
   /** How the model thinks before and between its answers. */
   thinking: thinkingSchema.optional(),
@@ -76,10 +76,7 @@ export const modelOptionsSchema = z.strictObject({
   stop: boundedList(z.string().min(1), 8).min(1).optional(),
   /** Maximum tokens of an answer, thinking included. Default: the model's own maximum. */
   maxOutputTokens: z.number().int().min(1).optional(),
-  /**
-   * `required` and `{tool}` apply only to the first answer to a message. If every answer had to call a tool, the turn
-   * would never end.
-   */
+  /** `required` and `{tool}` hold for the first answer to a message. Otherwise, the turn would never end. */
   toolChoice: toolChoiceSchema.optional(),
   /** The provider's name of the tier. */
   serviceTier: z.string().min(1).optional(),

@@ -39,7 +39,6 @@ export interface PictureFormula {
   readonly maxPixels?: number;
 }
 
-/** Encodings that turnfold counts exactly. */
 export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
@@ -174,10 +173,7 @@ export interface Model {
   readonly gate?: GateSettings;
   /** Models that this model tries in order. Each has a gate of its own. */
   readonly fallbacks?: readonly Model[];
-  /**
-   * Sends a request and returns the answer.
-   * @throws ModelError if the call fails
-   */
+  /** @throws ModelError if the call fails */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   /** Absent if the provider cannot compact a request by itself. @throws ModelError if the call fails */
   compact?(request: ModelRequest): Promise<ModelCompaction>;
@@ -185,7 +181,7 @@ export interface Model {
 
 /**
  * - `overflow`: the request was too long. The turn requests compaction.
- * - `retry`: the turn is suspended until `retryAt`. Rate limits belong here, even if their text says "too many tokens".
+ * - `retry`: the turn waits until `retryAt`. Rate limits belong here, even if their text says "too many tokens".
  * - `invalid`: the provider refused the form of the request. The worker goes back to the version before.
  * - `fatal`: the turn fails.
  */
@@ -197,24 +193,17 @@ export interface ModelErrorOptions {
   readonly retryAt?: number;
   /** Code of the provider, or the broken message-format rule. */
   readonly code?: string;
-  /**
-   * Outline of the refused request as JSON, without contents. It shows only the entries that the provider's error
-   * names.
-   */
+  /** Outline of the refused request as JSON, without contents, with only the entries that the error names. */
   readonly form?: string;
   /** Tokens billed for an answer that cannot be used. */
   readonly usage?: ModelUsage;
   /** The provider refused what the messages hold, such as a picture. The turn's messages then leave the context. */
   readonly refusesContents?: boolean;
   /**
-   * True if an `invalid` error names a size or a limit, not a message. A new version is then not replaced by its larger
-   * parent.
+   * True if an `invalid` error names a size or a limit, not a message. The larger parent version would not help then.
    */
   readonly mayBeTooLong?: boolean;
-  /**
-   * True if the provider limits calls or is overloaded, so that calls of all workers wait. Default: true for an error
-   * with `retryAt`.
-   */
+  /** True if the provider limits calls or is overloaded, so all workers wait. Default: true with `retryAt`. */
   readonly isLimit?: boolean;
   readonly cause?: unknown;
 }
@@ -242,7 +231,6 @@ export class ModelError extends Error {
   /** True if the provider limits the rate of calls, or is overloaded. */
   readonly isLimit: boolean;
 
-  /** @param message error text without contents of the conversation */
   constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ModelError';

@@ -1,4 +1,4 @@
-/** Prefix of an application that sets no prefix. Its keys have the same names as in releases without prefixes. */
+/** An application without a prefix has the same key names as in releases without prefixes. */
 export const DEFAULT_PREFIX = 'tf';
 
 export const PREFIX_FORM =
@@ -12,16 +12,14 @@ export function isPrefix(text: string): boolean {
 type Root = 'tf' | 'tq';
 
 /**
- * Only the text in braces decides the Cluster slot. The slash ends the prefix, so no tag of one prefix can begin like a
- * tag of another.
+ * The text in braces decides the Cluster slot. No tag of one prefix begins like a tag of another, because of the slash.
  */
 export function hashTag(prefix: string, root: Root, shard: number | '' = ''): string {
   return `{${spaceOf(prefix)}${root}${shard}}`;
 }
 
-/** ACL rules of Redis for one application. */
 export interface NamespaceRules {
-  /** Rule for the keys of each root. With a prefix, both roots have the same rule. */
+  /** With a prefix, both roots have the same rule. */
   readonly keys: Readonly<Record<Root, string>>;
   readonly channels: string;
 }
@@ -32,7 +30,7 @@ export function rulesOf(prefix: string): NamespaceRules {
   return { keys: { tf: `~${pattern('tf')}`, tq: `~${pattern('tq')}` }, channels: `&${pattern('tf')}` };
 }
 
-/** Rules of the application that owns the first turnfold name in the list. */
+/** Rules for the owner of the first turnfold name in the list. */
 export function rulesFor(names: readonly unknown[]): NamespaceRules {
   const prefixes = names.flatMap((name) => {
     const [, prefix = DEFAULT_PREFIX, isOurs] = /^\{(?:([^{}/]+)\/)?(t[fq])\d*\}/.exec(String(name)) ?? [];

@@ -2,15 +2,15 @@ import type { z } from 'zod';
 import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
 import { clipText, describeThrown } from './thrown.ts';
 
-/** Maximum characters of a field path in an error, because a caller's keys can be of any length. */
+/** A caller's keys can be of any length. */
 const FIELD_CHARACTERS = 300;
 const ISSUE_CHARACTERS = 1_000;
-/** Maximum number of reported problems, because one input may have a million. */
+/** One input may have a million problems. */
 const MAX_ISSUES = 100;
 
 /**
- * Throws only a TurnfoldError that names the field, even if the value has throwing getters or is a proxy.
- * @param at path of the value in the caller's input, put before the path of the field
+ * Throws only a TurnfoldError that names the field, even for a value with throwing getters or a proxy.
+ * @param at path of the value in the caller's input
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
   const result = readValue(schema, value, { at, code }, FIRST_PROBLEM);
@@ -25,7 +25,6 @@ type SafelyParsed<T> =
 /** Stops at the first problem. Collecting a million problems would take seconds and gigabytes. */
 const FIRST_PROBLEM: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
-/** Returns all problems instead of throwing the first. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
   return readValue(schema, value, { at, code });
 }
@@ -61,7 +60,6 @@ export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): Turn
   );
 }
 
-/** Code that a schema of turnfold attached to its issue. */
 function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
   const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   return isErrorCode(code) ? code : undefined;
@@ -71,10 +69,7 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * Zod reports all unknown keys of an object as one issue. Each key gets its own path, so that a caller can find the
- * key.
- */
+/** Zod reports all unknown keys of an object as one issue. Here each key gets its own path. */
 function listPaths(issue: z.core.$ZodIssue): (readonly PropertyKey[])[] {
   return issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, key])
@@ -90,7 +85,7 @@ export function joinPath(at: string, path: readonly PropertyKey[]): string {
   return clipText(joined, FIELD_CHARACTERS);
 }
 
-/** Maximum number of objects that are searched. A caller's mistake is usually near the top of the input. */
+/** Objects that are searched. A mistake is usually near the top of the input. */
 const MAX_OBJECTS = 10_000;
 
 interface Place {
@@ -98,7 +93,7 @@ interface Place {
   readonly path: readonly PropertyKey[];
 }
 
-/** Path of the first property that throws when it is read, or an empty path. Never throws. */
+/** Path of the first property that throws when it is read, or an empty path. */
 export function findUnreadable(value: unknown): readonly PropertyKey[] {
   const seen = new Set<object>();
   const places: Place[] = isObject(value) ? [{ value, path: [] }] : [];
@@ -112,7 +107,6 @@ export function findUnreadable(value: unknown): readonly PropertyKey[] {
   return [];
 }
 
-/** @returns the path of a property that throws when it is read, if there is one */
 function addMembers({ value, path }: Place, places: Place[]): readonly PropertyKey[] | undefined {
   let at = path;
   try {

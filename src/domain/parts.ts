@@ -20,7 +20,6 @@ export type ContentPart =
   | { readonly kind: 'file_url'; readonly mediaType: string; readonly url: string; readonly name?: string }
   /** `loadContent` of the workers returns its bytes. */
   | (ContentReference & { readonly kind: 'reference' })
-  /** A part of an unknown type, unchanged. */
   | { readonly kind: 'other'; readonly type: string; readonly given: unknown };
 
 /** Parameters between media type and encoding are ignored. */
@@ -33,7 +32,6 @@ export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'pa
   return hasText || content === '' ? read : [textPart(content), ...read];
 }
 
-/** Two texts that would run into each other are joined by a line break. */
 export function joinPartTexts(texts: readonly string[]): string {
   return texts.reduce((before, after) => {
     // A provider may split a text before a full stop. A word such as `.env` also begins with a full stop.
@@ -42,10 +40,7 @@ export function joinPartTexts(texts: readonly string[]): string {
   }, '');
 }
 
-/**
- * Parsed without a schema, because a message of 1 MB may have 300,000 parts. A union of schemas for all formats would
- * take a second.
- */
+/** Without a schema, because a message of 1 MB may have 300,000 parts. A union of schemas would take a second. */
 export function readPart(given: unknown): ContentPart {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };
   const { type, text } = given;
@@ -79,7 +74,7 @@ function readReference({ type, reference, mediaType, bytes, name }: Mapping): Co
   return { kind: 'reference', reference, mediaType: media, bytes: size, ...nameOf(name) };
 }
 
-/** `{type, url}` or `{type, data, mediaType}`, in turnfold's own format. */
+/** `{type, url}` or `{type, data, mediaType}`. */
 function readOwn({ type, url, data, mediaType, name }: Mapping, usual: string): ContentPart | undefined {
   const media = typeof mediaType === 'string' ? mediaType : usual;
   if (typeof url === 'string') return type === 'image' ? imagePart(url) : filePart(url, media, name);
@@ -142,10 +137,10 @@ function nameOf(name: unknown): { readonly name?: string } {
   return typeof name === 'string' && name !== '' ? { name } : {};
 }
 
-/** Bytes per call of `fromCharCode`, which accepts a limited number of arguments. */
+/** `fromCharCode` accepts a limited number of arguments. */
 const CHUNK_BYTES = 32_768;
 
-/** Writes bytes as base64, as they are stored. Also runs in browsers. */
+/** Also runs in browsers. */
 export function encodeBytes(part: unknown): unknown {
   if (typeof part !== 'object' || part === null || !('data' in part) || !(part.data instanceof Uint8Array)) return part;
   const { data } = part;

@@ -5,16 +5,14 @@ export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'super
 export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
 
 /**
- * Why a turn requested no soft pass at a threshold. `nothing_to_do`: the last pass found nothing to remove. `no_gain`:
- * the last three passes gained too little. `thinking`: compaction would discard the model's reasoning between tool
- * calls.
+ * Why a turn requested no soft pass at a threshold: the last pass found nothing to remove, the last three gained too
+ * little, or compaction would discard the model's reasoning between tool calls.
  */
 export const BACKOFF_CAUSES = ['nothing_to_do', 'no_gain', 'thinking'] as const;
 export type BackoffCause = (typeof BACKOFF_CAUSES)[number];
 
 /**
- * How a pass achieved less than planned.
- * - `summaries_missing`: some ranges keep their messages, because their summaries were not written.
+ * - `summaries_missing`: ranges keep their messages, because their summaries were not written.
  * - `evicted`: messages were removed without a summary.
  * - `floor_relaxed`: fewer messages than `retentionWindow` remain.
  * - `taken_over`: a turn ended the pass itself, because it could not wait longer.
@@ -120,8 +118,8 @@ export type PassEvent =
     };
 
 /**
- * A message format was refused. `check`: turnfold refused it before the commit. `provider`: a provider refused it after
- * the commit, and the previous version came back.
+ * `check`: turnfold refused the format before the commit. `provider`: a provider refused it later, and the previous
+ * version came back.
  */
 type RefusalEvent = {
   readonly type: 'version_refused';

@@ -4,23 +4,21 @@ import { REASONS } from './pass.ts';
 
 const tokens = z.number().int().nonnegative();
 
-/** Division of a budget in tokens. The parts besides `fixed` sum up to at most `budget` minus `fixed`. */
+/** In tokens. The parts besides `fixed` sum up to at most `budget` minus `fixed`. */
 export const budgetDivisionSchema = z.object({
   budget: tokens,
   /** System messages, pins, open rounds, unread results, and the inputs of the running turn. */
   fixed: tokens,
-  /** Words of users before the tail. */
   users: tokens,
   summaries: tokens,
-  /** Newest messages, which stay verbatim. */
   tail: tokens,
 });
 
 export type BudgetDivision = Readonly<z.infer<typeof budgetDivisionSchema>>;
 
 /**
- * Proof that no context fits into `max` tokens: upper bounds of the parts that stay when everything removable is gone.
- * Their sum exceeds `max`, or the bytes exceed their limit (I14).
+ * Proof that no context fits: upper bounds of what stays when everything removable is gone. Their sum exceeds `max`,
+ * or the bytes exceed their limit (I14).
  */
 const budgetInfeasibleSchema = z.object({
   /** System prompt, tools, framing and the placeholder of a first user message. */
@@ -40,7 +38,7 @@ export type BudgetInfeasible = z.infer<typeof budgetInfeasibleSchema>;
 
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
-/** Plan that is recorded with its pass. Its ranges are inclusive, and refer to this version and head. */
+/** Recorded with its pass. Ranges are inclusive, and refer to this version and head. */
 export const passPlanSchema = z.object({
   kind: z.enum(['none', 'trim', 'summarize', 'evict', 'infeasible']),
   reasons: boundedList(z.enum(REASONS), MAX_GROWN_ENTRIES),
@@ -53,14 +51,13 @@ export const passPlanSchema = z.object({
       tokens: z.number(),
       /** Maximum tokens of the summary, including the copied words of users. */
       maxTokens: z.number(),
-      /** Part of `maxTokens` for the words of users, if the range has any. */
+      /** Part of `maxTokens` for the words of users. */
       userTokens: z.number(),
     }),
     MAX_GROWN_ENTRIES,
   ),
-  /** Expected, for reports and for the check of a later version. The settlement chooses its ranges again. */
+  /** Expected. The settlement chooses its ranges again. */
   evict: boundedList(rangeSchema, MAX_GROWN_ENTRIES),
-  /** Messages that are expected to be masked or clipped. */
   shorten: boundedList(rangeSchema, MAX_GROWN_ENTRIES).optional(),
   explained: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** Absent if no budget is a target, or if drops and masks are enough. */

@@ -16,28 +16,25 @@ export type PassOutcome =
   | { readonly kind: 'infeasible' }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** True if this end of a pass restarts the counts of `turnThreshold` and `messageThreshold`. */
+/** The end of such a pass restarts the counts of `turnThreshold` and `messageThreshold`. */
 export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return kind !== 'no_reason' && kind !== 'thinking';
 }
 
 /**
- * True if another pass would not change the size of the context. Only then may a waiting turn continue (invariant I13).
+ * Another pass would not change the size of the context, so a waiting turn may continue (invariant I13).
  * Must match `SETTLES_SIZE` in lua/shared/pass-end.lua.
  */
 export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return ['committed', 'approved', 'none', 'no_gain', 'infeasible'].includes(kind);
 }
 
-/** Times are in ms. */
 export const PASS_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
-  /**
-   * Claims before the first plan, and again after the plan. The last claim commits with the summaries that are ready.
-   */
+  /** Claims before the first plan, and again after it. The last claim commits with the summaries that are ready. */
   maxAttempts: 3,
-  /** While a pass waits for its summaries, only its own queue job may claim it for this long. */
+  /** A pass that waits for its summaries can be claimed only by its own queue job for this long. */
   parkMs: 60_000,
   /** Passes in a row without enough gain that start a backoff. */
   backoffPasses: 3,

@@ -1,10 +1,9 @@
-/** Size in pixels. */
 interface PictureSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Characters of a file that are read. A JPEG file may have a preview of some kilobytes before its size. */
+/** A JPEG file may have a preview of some kilobytes before its size. */
 const READ_CHARACTERS = 131_072;
 
 const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined>> = {
@@ -14,10 +13,9 @@ const READERS: Readonly<Record<string, (file: Buffer) => PictureSize | undefined
   'image/webp': readWebp,
 };
 
-/** Media types of pictures that providers accept. */
 export const PICTURE_TYPES: ReadonlySet<string> = new Set(Object.keys(READERS));
 
-/** Reads only the start of the file. @returns undefined if it is no PNG, JPEG, GIF or WebP file */
+/** Reads only the start of the file. Undefined for other files than PNG, JPEG, GIF and WebP. */
 export function readPictureSize(base64: string): PictureSize | undefined {
   return readPicture(Buffer.from(base64.slice(0, READ_CHARACTERS), 'base64'));
 }

@@ -11,8 +11,8 @@ export interface ReadPolicy {
 }
 
 /**
- * Settings may be at the top level or under `compact`, with keys in camelCase or snake_case.
- * @param at path of the value in its file, for errors
+ * Reads settings at the top level or under `compact`, in camelCase or snake_case.
+ * @param at path of the value in its file
  * @throws invalid_policy for the first problem, with its field
  */
 export function readPolicy(value: unknown, at = ''): ReadPolicy {
@@ -22,17 +22,17 @@ export function readPolicy(value: unknown, at = ''): ReadPolicy {
 }
 
 export interface PolicyExamination extends ReadPolicy {
-  /** Problems of the policy. If there are any, `policy` is empty. */
+  /** If there are any, `policy` is empty. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Far more characters and values than any policy needs. */
+/** Far more than any policy needs. */
 const POLICY_BOUNDS = { maxCharacters: 10_000_000, maxValues: 5_000 };
 export const MAX_POLICY_SETTINGS = 100;
 
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {
   try {
-    // Only the size is checked here. Later checks report other problems with the name of the setting.
+    // Later checks report other problems with the name of the setting.
     const written = writeBoundedJson(value, POLICY_BOUNDS);
     if (written.status === 'refused' && written.code === 'message_too_large') {
       return refusePolicy(joinPath(at, written.path) || 'policy', written.why);
@@ -95,7 +95,7 @@ function camelCaseKeys(
   readonly problems: readonly TurnfoldError[];
   readonly spellings: Spellings;
 } {
-  // A map is used, because in an object, the key `__proto__` would silently lose its value.
+  // A map, because an object would silently lose a value of the key `__proto__`.
   const keyed = new Map<string, unknown>();
   const problems: TurnfoldError[] = [];
   const spellings = new Map<string, string>();
@@ -125,7 +125,6 @@ function camelCaseKeys(
 
 type Spellings = ReadonlyMap<string, string>;
 
-/** Names the field as the user wrote it, for example in snake_case. */
 function spellAs(problem: TurnfoldError, spellings: Spellings): TurnfoldError {
   const { field = '', message } = problem;
   const path = [...spellings.keys()].find(

@@ -9,10 +9,7 @@ export type CacheTtl = (typeof CACHE_TTLS)[number];
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
-/**
- * Text that is pinned. Half of a surrogate pair is refused, because it has no UTF-8 form and could not be sent
- * unchanged.
- */
+/** Half of a surrogate pair has no UTF-8 form, and could not be sent unchanged. */
 const pin = z
   .string()
   .refine((text) => text.trim() !== '', 'must contain more than blanks')
@@ -21,7 +18,7 @@ const pin = z
     'contains half of a surrogate pair, which cannot be sent. Use whole characters',
   );
 
-/** Model of a summarizer. Its API key stays in the environment, because policies are stored and shown. */
+/** The API key stays in the environment, because policies are stored and shown. */
 const policyModelSchema = modelOptionsSchema.extend({
   /** `provider/model`. */
   model: z.string().min(1),
@@ -50,8 +47,7 @@ const summarizerSchema = z.union([
     /** Maximum tokens of a summary, without the copied words of users. */
     maxTokens: z.number().int().min(16).optional(),
     /**
-     * Milliseconds to wait for a sign of the model. A model that keeps sending also gets the time that its output limit
-     * needs.
+     * Ms to wait for a sign of the model. A model that keeps sending also gets the time that its output limit needs.
      */
     callTimeout: z.number().int().min(1_000).max(3_600_000).optional(),
   }),
@@ -98,9 +94,7 @@ export const policyInputSchema = z.strictObject({
   onTurnEnd: z.boolean().optional().describe('Requests compaction after each turn.'),
   /** Latest messages that compaction leaves unchanged. */
   retentionWindow: count.optional().describe('Number of latest messages that compaction leaves unchanged.'),
-  /**
-   * `sequences` summarizes between user messages, which stay. `prefix` summarizes everything before `retentionWindow`.
-   */
+  /** `sequences` summarizes between user messages, which stay, and `prefix` everything before `retentionWindow`. */
   scope: z
     .enum(['sequences', 'prefix'])
     .optional()
@@ -116,10 +110,7 @@ export const policyInputSchema = z.strictObject({
     .describe(
       'Share of the budget for the start of the context, which compaction then leaves unchanged, so that the provider reads it from its cache. A larger share makes requests cheaper, and leaves less for what the agent needs next.',
     ),
-  /**
-   * Shares of the budget beside fixed messages. The latest messages get the rest and what the other shares leave
-   * unused.
-   */
+  /** Shares of the budget beside fixed messages. The latest messages get what these shares leave. */
   budgetShares: budgetSharesSchema
     .optional()
     .describe(
@@ -192,9 +183,8 @@ export const policyInputSchema = z.strictObject({
   // Sweeps look for idle conversations every four seconds, so a shorter TTL has no use. Below 7 d, it also shortens how
   // long turn ids are known.
   /**
-   * Milliseconds without activity after which a conversation is erased, as by `erase`. Open turns, passes and writes
-   * keep a conversation from being idle. A change takes effect with the next write. An erase also forgets turn ids, so
-   * a repeated id runs again. Without an erase, a repeated id returns its result for 7 d.
+   * Ms without activity until a conversation is erased, as by `erase`. Open turns, passes and writes are activity. A
+   * change takes effect with the next write. After an erase, a repeated turn id runs again.
    */
   conversationTtl: z
     .number()
@@ -206,7 +196,7 @@ export const policyInputSchema = z.strictObject({
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
-/** Without `maxTokens`, a pass aims at half of the usable window. Each other absent setting is off. */
+/** Without `maxTokens`, a pass aims at half of the usable window. */
 type SettingWithoutDefault = 'maxTokens' | 'tokenThreshold' | 'turnThreshold' | 'messageThreshold' | 'conversationTtl';
 
 type Present<Settings> = { readonly [Name in keyof Settings]-?: NonNullable<Settings[Name]> };
@@ -235,7 +225,7 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
 
 export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
-/** Merges policies. An absent setting of an override keeps the base's value. */
+/** An absent setting of an override keeps the base's value. */
 export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {
   return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
 }
@@ -248,9 +238,9 @@ function withoutAbsent(input: PolicyInput): PolicyInput {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }
 
-/** Idle TTL, carried by a write. A conversation that stays idle this long is erased. */
+/** A conversation that stays idle this long is erased. Carried by writes. */
 export interface IdleTtl {
-  /** Idle TTL in ms. 0: no limit. Absent if the writer has no policy: the last value stays. */
+  /** In ms. 0: no limit. Absent if the writer has no policy: the last value stays. */
   readonly conversationTtl?: number | undefined;
 }
 

@@ -6,7 +6,6 @@ export interface WholeRange {
   readonly most: number;
 }
 
-/** Ranges of the settings of a process. The settings come from the environment or from code. */
 export const PROCESS_RANGES = {
   shards: { least: 1, most: 4_096 },
   queueShards: { least: 1, most: 64 },
@@ -41,7 +40,7 @@ export function wholeNumber(range: WholeRange): z.ZodNumber {
 
 export const prefixSchema = z.string({ error: PREFIX_FORM }).refine(isPrefix, { error: PREFIX_FORM });
 
-/** Schema for a function. The parsed value is the same function, not a copy. */
+/** The parsed value is the same function, not a copy. */
 export const functionSchema = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === 'function',
   'expected a function',

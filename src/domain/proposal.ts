@@ -4,17 +4,17 @@ import { type Summary, summarySchema, versionSchema } from './version.ts';
 
 /** Version that a soft pass would commit under `mode: review`. Its texts outlive the stored summaries. */
 const proposalSchema = z.object({
-  /** Id of exactly this content, so that an approval holds only for what the person saw. */
+  /** Hash of the content, so that an approval holds only for what the person saw. */
   id: z.string(),
   /** Committed only if its parent is still the current version. */
   version: versionSchema,
-  /** Texts of the summaries, by the keys that the version uses. */
+  /** By the keys that the version uses. */
   summaries: boundedRecord(z.string(), summarySchema, MAX_GROWN_ENTRIES),
 });
 
 export type Proposal = z.infer<typeof proposalSchema>;
 
-/** New texts for summaries of a proposal, by range, e.g. `5-9`. */
+/** New texts for summaries, by range, e.g. `5-9`. */
 export type Edits = Readonly<Record<string, string>>;
 
 export type Verdict =
@@ -29,7 +29,6 @@ export interface ApprovalRefusal {
   readonly message: string;
 }
 
-/** E.g. `5-9`, as in `Edits`. */
 export function rangeName({ covers: { from, to } }: Pick<Summary, 'covers'>): string {
   return `${from}-${to}`;
 }

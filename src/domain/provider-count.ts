@@ -1,12 +1,11 @@
 import { contextSize, isWholeCount, type RequestOverhead, type SizeAnchor, type SizeRecord } from './size.ts';
 
 /**
- * Why turnfold does not use a provider's token count of a request:
- * - `part`: the provider counted only a part of the request, e.g. the part that its cache did not have.
+ * Why a provider's token count is not used:
+ * - `part`: it covers only a part of the request, e.g. what its cache did not have.
  * - `excess`: no tokenizer needs so many tokens.
- * - `stale`: the count has not grown, although the request has, but by too little to decide.
- * - `truncated`: the count has not grown, although the request has grown by much. The provider cuts requests without an
- *   error.
+ * - `stale`: it has not grown, although the request has, but by too little to decide.
+ * - `truncated`: it has not grown, although the request has by much. The provider cuts requests without an error.
  */
 export type CountFault = 'part' | 'excess' | 'stale' | 'truncated';
 
@@ -21,24 +20,23 @@ export interface IgnoredCount {
   readonly countedTokens: number;
 }
 
-/** Maximum of reported tokens per token of turnfold's calibrated count. Two tokenizers never differ by so much. */
+/** Most reported tokens per token of turnfold's calibrated count. Two tokenizers never differ by more. */
 const MOST_RATIO = 2;
-/** Tokens that a provider or a gateway may add, e.g. a system prompt of its own. */
+/** A provider or a gateway may add a system prompt of its own. */
 const MOST_ADDED = 2_000;
 
-/** A request has grown by much if it grew by at least this share of its former size and this many tokens. */
+/** Growth by this share of the former size, and by this many tokens, counts as much. */
 const GROWN = { share: 0.2, tokens: 512 };
-/** From this many tokens on, no provider counts growth as less than this share of the tokens. */
+/** From so many tokens on, no provider counts growth as less than this share. */
 const COUNTED_GROWTH = { tokens: 128, share: 0.25 };
 
-/** Counts of turnfold before any correction. */
+/** Without any correction. */
 export interface CountedRequest {
   readonly countedTokens: number;
-  /** Tokens of pictures, part of `countedTokens`. A provider may count only a twentieth of these tokens. */
+  /** Part of `countedTokens`. A provider may count only a twentieth of these. */
   readonly pictureTokens: number;
 }
 
-/** @returns undefined if the count can be used */
 export function findCountFault(
   reported: number,
   { countedTokens, pictureTokens }: CountedRequest,

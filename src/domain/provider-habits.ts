@@ -1,11 +1,10 @@
 /**
- * Rules of a provider beyond the wire format. Without a catalogue row, turnfold derives habits from the model's
- * name and learns from a refusal.
+ * Rules of a provider beyond the wire format. Without a catalogue row, they follow from the model's name and refusals.
  */
 export interface ProviderHabits {
   /**
-   * Answers whose reasoning is sent back (Chat Completions). `none`, only the current tool `loop`, also earlier answers
-   * with `calls`, or `all`. Default `loop`.
+   * Answers whose reasoning is sent back: `none`, those of the current tool `loop` (default), also earlier ones with
+   * `calls`, or `all`.
    */
   readonly reasoning?: 'none' | 'loop' | 'calls' | 'all';
   /** Every answer with calls must have reasoning. An answer without recorded reasoning gets a placeholder. */

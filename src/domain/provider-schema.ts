@@ -8,7 +8,7 @@ export interface ProviderSchema {
 }
 
 const KEPT: ReadonlySet<string> = new Set(['type', 'description', 'title', 'enum', 'const', 'required']);
-/** Keywords that only narrow a value. They are not sent. The worker checks the answer by them. */
+/** Not sent, because these keywords only narrow a value. The worker checks the answer by them. */
 const LOOSENED: ReadonlySet<string> = new Set(
   (
     '$schema $id $comment id default examples readOnly writeOnly deprecated format pattern minimum maximum ' +
@@ -20,9 +20,8 @@ const LOOSENED: ReadonlySet<string> = new Set(
 class UnsupportedSchema extends Error {}
 
 /**
- * Rewrites a JSON Schema so that Anthropic and OpenAI take it for structured answers.
- * @returns undefined if the schema needs a keyword that one of them does not take: records with free keys, tuples,
- * recursion
+ * Rewrites a JSON Schema to one that Anthropic and OpenAI take for structured answers. Undefined if that needs a
+ * keyword that one of them does not take: records with free keys, tuples, recursion.
  */
 export function toProviderSchema(schema: Readonly<Record<string, unknown>>): ProviderSchema | undefined {
   const found = { isStrict: true };

@@ -2,19 +2,18 @@ import { z } from 'zod';
 import { boundedList, boundedRecord } from './bounded-schemas.ts';
 import type { Message } from './message.ts';
 
-/** Maximum items of an answer, and fields of an item. No provider's answer has so many. */
+/** No provider's answer has so many items, or fields of an item. */
 const [MAX_ITEMS, MAX_FIELDS] = [10_000, 1_000];
 
 export const WIRE_FORMATS = ['anthropic', 'openai-chat', 'openai-responses'] as const;
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
-/** Formats of raw items: the wire formats, and the content parts of AI SDK models. */
 const RAW_FORMATS = [...WIRE_FORMATS, 'ai-sdk'] as const;
 export type RawFormat = (typeof RAW_FORMATS)[number];
 
 /**
- * Original items of a provider. Only they hold signed thinking, encrypted reasoning and the provider's own compaction.
- * Another format or model cannot use the items.
+ * Only the original items hold signed thinking, encrypted reasoning and the provider's own compaction. Another format
+ * or model cannot use them.
  */
 export const rawItemsSchema = z.object({
   /** Format of the items. */
@@ -36,7 +35,6 @@ export const rawItemsSchema = z.object({
 export type RawItems = z.infer<typeof rawItemsSchema>;
 export type RawItem = RawItems['items'][number];
 
-/** @returns undefined without raw items, or if they do not match `rawItemsSchema` */
 export function readRawItems(message: Pick<Message, 'raw'>): RawItems | undefined {
   if (message.raw === undefined) return undefined;
   const read = rawItemsSchema.safeParse(message.raw);
@@ -49,7 +47,7 @@ export function isThinking(item: { readonly type?: unknown }): boolean {
   return THINKING_TYPES.has(item.type);
 }
 
-/** Recorded thinking may be sent only to the model that wrote the last answer. */
+/** Recorded thinking may go only to the model that wrote the last answer. */
 export function findLastModel(messages: readonly Pick<Message, 'raw'>[], format: WireFormat): string | undefined {
   return messages.map(readRawItems).findLast((raw) => raw?.format === format)?.model;
 }

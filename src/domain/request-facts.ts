@@ -23,7 +23,7 @@ export interface RequestFacts extends FixedWeight {
   readonly policy?: PlanningPolicy;
 }
 
-/** Settings that decide a plan. A plan needs only the sizes of pins. */
+/** A plan needs only the sizes of pins. */
 export const planningPolicySchema = policyInputSchema.omit({
   pins: true,
   summarizer: true,
@@ -36,7 +36,6 @@ export const planningPolicySchema = policyInputSchema.omit({
 
 export type PlanningPolicy = z.infer<typeof planningPolicySchema>;
 
-/** @returns undefined if all settings have their defaults */
 function planningSettings(policy: Policy): PlanningPolicy | undefined {
   const defaults: PolicyInput = POLICY_DEFAULTS;
   const own = Object.entries(policy).filter(([name, value]) => {
@@ -65,7 +64,7 @@ export function readFacts(
   };
 }
 
-/** Rounds sizes up. A size is a whole number, so it reaches a threshold of 0.85 × 1,001 tokens at 851. */
+/** A size is a whole number, so it reaches a threshold of 0.85 × 1,001 tokens at 851. */
 function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | undefined>>): { [K in Name]?: number } {
   const known = Object.entries<number | undefined>(sizes).flatMap(([name, size = -1]) =>
     size < 0 ? [] : [[name, Math.ceil(size)] as const],
@@ -73,7 +72,7 @@ function wholeTokens<Name extends string>(sizes: Readonly<Record<Name, number | 
   return Object.fromEntries(known) as { [K in Name]?: number };
 }
 
-/** Limits from recorded facts. A reader with these limits plans a compaction as a worker would. */
+/** A reader with these limits plans a compaction as a worker would. */
 export function limitsOf({ windowTokens, reservedTokens, upperBoundFactor }: RequestFacts): ModelWindow {
   return { windowTokens, outputCapTokens: reservedTokens, upperBoundFactor };
 }

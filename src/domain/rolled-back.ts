@@ -6,15 +6,12 @@ export function omitRolledBack(log: readonly LogEntry[], versions: readonly Vers
   return log.filter(({ seq }) => !isWithin(dropped, seq));
 }
 
-/**
- * Ranges that rollbacks took out of the context. Messages that a provider refused are not included, because a person
- * still sees them.
- */
+/** Ranges that rollbacks removed. Messages that a provider refused are not included: a person still sees them. */
 export function findRolledBack(versions: readonly Version[]): SeqRange[] {
   return versions.flatMap(rangeOf);
 }
 
-/** Rolled-back ranges that are still out of the context. A restore may have brought other ranges back. */
+/** Rolled-back ranges that no restore has brought back. */
 export function findHidden(versions: readonly Version[], segments: readonly Segment[]): SeqRange[] {
   const gone = segments.filter(({ kind }) => kind === 'evicted');
   return findRolledBack(versions).flatMap(({ from, to }) =>

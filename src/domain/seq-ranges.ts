@@ -1,6 +1,5 @@
 import type { SeqRange } from './version.ts';
 
-/** Joins adjacent ranges into one range. */
 export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of ranges) {
@@ -11,7 +10,7 @@ export function joinRanges(ranges: Iterable<SeqRange>): SeqRange[] {
   return joined;
 }
 
-/** Removes ranges from a range. @param others in any order @returns the rest of the range, ascending */
+/** @param others in any order. @returns the rest of the range, ascending */
 export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
   const left: SeqRange[] = [];
   let next = from;
@@ -24,10 +23,7 @@ export function subtractRanges({ from, to }: SeqRange, others: readonly SeqRange
   return left;
 }
 
-/**
- * Finds the first of ascending ranges that ends at or after a seq. Uses binary search, because a plan may describe
- * 10,000 ranges.
- */
+/** Finds the first range that ends at or after a seq, by binary search: a plan may have 10,000 ranges. */
 export function findFirst(ranges: readonly SeqRange[], seq: number): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {

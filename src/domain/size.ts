@@ -29,7 +29,6 @@ export interface SizeRecord {
   readonly anchor?: SizeAnchor;
 }
 
-/** Parts of a request that are not messages. */
 export interface RequestOverhead extends Weight {
   /** System prompt, pinned texts and tool schemas. */
   readonly tokens: number;
@@ -45,15 +44,15 @@ export interface RequestOverhead extends Weight {
 export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 1 };
 
 /**
- * Expected size of the next request. Threshold checks, compaction and turn workers all use it, so that a plan aims at
- * the size by which a turn asked for it.
+ * Expected size of the next request. Threshold checks, passes and turns all use it, so a plan aims at the size by
+ * which a turn asked for it.
  *
  * Nothing is counted again. Each log entry has the size of the log up to it, so a range weighs the difference of two
- * totals. A version records the size of its segments.
+ * totals.
  *
  * A provider's count is more exact than turnfold's. So an anchor, the count of an earlier request, is extended by the
- * entries since then. It holds only for the same version, model, system prompt and tools. Without a valid anchor,
- * turnfold's own count of the whole request is calibrated instead.
+ * entries since then, under the same version, model, system prompt and tools. Without one, turnfold's own count of the
+ * whole request is calibrated.
  */
 export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weight {
   const { anchor, headTotal } = record;
@@ -65,28 +64,24 @@ export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weig
   return { tokens: Math.round(countUpTo(headTotal, record, overhead) * overhead.calibration), bytes };
 }
 
-/** turnfold's own count of a request whose messages end at this point of the log. */
 function countUpTo(total: Weight, { weight, baseTotal }: SizeRecord, overhead: RequestOverhead): number {
   return weight.tokens + total.tokens - baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
 }
 
-/**
- * True if the count of the anchor can be used. An unchecked provider count below half of turnfold's own count is
- * ignored.
- */
+/** An unchecked provider count below half of turnfold's own is ignored. */
 function isValid(anchor: SizeAnchor, record: SizeRecord, overhead: RequestOverhead): boolean {
   if (anchor.version !== record.version || !hasSameFingerprint(anchor, overhead)) return false;
   return anchor.isWhole === true || isWholeCount(anchor.tokens, countUpTo(anchor.total, record, overhead));
 }
 
-/** True if the anchor belongs to the same request parts. An absent hash matches any hash. */
+/** An absent hash matches any hash. */
 function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhead): boolean {
   return fingerprint === undefined || overhead.fingerprint === undefined || fingerprint === overhead.fingerprint;
 }
 
 /**
- * Calibration factor: the larger of the model's own and that of the latest count. A plan and the turn that requested
- * the pass then use the same size.
+ * The larger of the model's own factor and that of the latest count, so that a plan and the turn that requested it use
+ * the same size.
  */
 export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): number {
   const { anchor } = record;
@@ -94,31 +89,25 @@ export function calibrationOf(record: SizeRecord, overhead: RequestOverhead): nu
   return Math.max(overhead.calibration, anchor.tokens / countUpTo(anchor.total, record, overhead));
 }
 
-/** Never below the provider's count. Hard limits use it. */
+/** Hard limits use it. Never below the provider's count. */
 export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
 }
 
-/**
- * Smallest and largest trusted factor between both counts. Otherwise, the provider counted something else or only a
- * part.
- */
+/** Outside these factors, the provider counted something else or only a part. */
 const LEAST = 0.5;
 const MOST = 2;
-/** Smallest request whose counts are compared. In smaller requests, the message format dominates the count. */
+/** In smaller requests, the message format dominates the count. */
 const MIN_COUNTED_TOKENS = 256;
 
-/**
- * False for an incomplete count, which would prevent compaction. Some providers report 0 or leave out cached tokens.
- */
+/** Some providers report 0 or leave out cached tokens. Such a count would prevent compaction. */
 export function isWholeCount(providerTokens: number, countedTokens: number): boolean {
   return providerTokens > 0 && providerTokens >= countedTokens * LEAST;
 }
 
 /**
- * Provider's count divided by turnfold's uncorrected count. Limited, because one odd count must not change every
- * threshold.
- * @returns undefined if the provider did not count the whole request, or if the request is too small
+ * Limited, because one odd count must not change every threshold. Undefined if the provider did not count the whole
+ * request, or the request is too small.
  */
 export function calibrationRatio(providerTokens: number, countedTokens: number): number | undefined {
   if (countedTokens < MIN_COUNTED_TOKENS || !isWholeCount(providerTokens, countedTokens)) return undefined;

@@ -93,9 +93,6 @@ export type SummaryAnswer =
 export interface Summarizer {
   /** Id of the model, or `structural` for code without a model. */
   readonly id: string;
-  /**
-   * Summarizes one range.
-   * @throws any error that a retry may avoid, e.g. a rate limit or an overloaded provider
-   */
+  /** @throws any error that a retry may avoid, e.g. a rate limit */
   summarize(request: SummaryRequest): Promise<SummaryAnswer>;
 }

@@ -5,7 +5,7 @@ export interface ThrownFacts {
 }
 
 const NAME_CHARACTERS = 100;
-/** Enough characters for a provider's explanation. Megabytes would fill logs, traces and Redis. */
+/** Enough for a provider's explanation. Megabytes would fill logs, traces and Redis. */
 const MESSAGE_CHARACTERS = 2_000;
 
 /** Never throws: user code may throw proxies, symbols, objects without a prototype, or values with throwing getters. */
@@ -30,7 +30,6 @@ export function readSafely(value: unknown, key: PropertyKey): unknown {
   }
 }
 
-/** Never throws, even on a proxy. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -39,7 +38,6 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/** Cuts a text. A cut text ends in "…". */
 export function clipText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, Math.max(0, maxCharacters - 1)).toWellFormed()}…`;
@@ -55,12 +53,11 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Marks an error class, because `instanceof` fails across two copies of this package. The worker command and the agents
- * that it imports may each load a copy. A class name could belong to an unrelated error.
- * @param brand result of `Symbol.for`, which all copies share
+ * Marks an error class. `instanceof` fails across two copies of this package, which the worker command and the agents
+ * may load, and a class name could belong to an unrelated error. @param brand of `Symbol.for`, which the copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
-  // Defined on the prototype, so that the mark does not appear when errors are printed or compared.
+  // On the prototype, so that the mark does not appear when errors are printed or compared.
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 

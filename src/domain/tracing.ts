@@ -20,7 +20,6 @@ export type SpanSubject =
       readonly kind: 'model_call';
       readonly profile: Pick<ModelProfile, 'id' | 'format'>;
       readonly maxOutputTokens?: number | undefined;
-      /** True if the context is shorter than the log. */
       readonly isCompacted: boolean;
     }
   /** `unknown` if the agent does not have the tool. */

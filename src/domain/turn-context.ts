@@ -6,14 +6,11 @@ import { isMapping } from './parse.ts';
 /** Data that a caller attaches to a turn. Never sent to a model, never logged, and erased when the turn settles. */
 export type TurnContext = Readonly<Record<string, unknown>>;
 
-/** Maximum bytes of context data. Ids and settings fit. Keep large data in your own store. */
+/** In bytes. Ids and settings fit. Keep large data in your own store. */
 export const MAX_CONTEXT_BYTES = 16_384;
 const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
 
-/**
- * Writes context data as JSON with sorted keys, so that equal data has equal hashes. @throws invalid_input or
- * message_too_large, with the field
- */
+/** JSON with sorted keys, so that equal data has equal hashes. @throws invalid_input, message_too_large */
 export function writeTurnContext(context: unknown, field = 'context'): string {
   const copy = copyBoundedJson(context, field, CONTEXT_BOUNDS);
   if (!isMapping(copy)) throw new TurnfoldError('invalid_input', `${field}: expected a JSON object`, { field });

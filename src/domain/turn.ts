@@ -16,16 +16,16 @@ export function isSettled(state: TurnState): boolean {
   return SETTLED_STATES.some((settled) => settled === state);
 }
 
-/** Times are in ms. */
 export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Maximum claims without progress. If the process of the last claim died while it ran nothing else, the next claim
-   * settles the turn as `poison` (invariant I10).
+   * Claims without progress. If the process of the last one died while it ran nothing else, the turn settles as
+   * `poison`
+   * (invariant I10).
    */
   maxAttempts: 3,
-  /** Suspensions of one step for compaction. One more fails the turn with `retries_exhausted`. */
+  /** For compaction, of one step. One more fails the turn with `retries_exhausted`. */
   maxSuspensions: 20,
   maxSteps: 50,
   stepTimeoutMs: 600_000,
@@ -34,20 +34,20 @@ export const TURN_LIMITS = {
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
   turnRetentionMs: 604_800_000,
-  /** A claim also returns a context of at most so many messages and bytes of JSON. */
+  /** A claim returns a context of at most so many messages and bytes of JSON. */
   claimedMessages: 32,
   claimedBytes: 16_384,
 } as const;
 
 /**
- * Treatment of a turn while an earlier one is open. `enqueue`: runs after all earlier turns. `reject`: is refused.
- * `interrupt`: cancels the first earlier turn, and takes its place. `rollback`: also takes the messages of that turn
- * out of the context. `steer`: its message goes into the running turn before the next model call.
+ * Treatment of a turn while an earlier one is open. `interrupt` cancels the first earlier turn and takes its place,
+ * `rollback` also takes that turn's messages out of the context. `steer`: the message goes into the running turn before
+ * the next model call.
  */
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
 export type OnBusy = (typeof ON_BUSY)[number];
 
-/** Kinds of wait that end when a caller sends `answer`. */
+/** These waits end when a caller sends `answer`. */
 export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 
@@ -64,7 +64,6 @@ const recordedDecisionSchema = z.object({
   by: z.string().optional(),
 });
 
-/** A decision about a call, without the text of a result. */
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 
 /** @param verdict as in `StoredAnswer` */
@@ -113,24 +112,22 @@ export type Waiting = z.infer<typeof waitingSchema>;
 export type RecordedCall = Omit<WaitingCall, 'until' | 'decision'>;
 
 export interface CallToWaitFor extends RecordedCall {
-  /** From the suspension to the deadline. A call for which the turn already waited keeps its first deadline. */
+  /** A call for which the turn already waited keeps its first deadline. */
   readonly waitMs: number;
 }
 
-/** Redis computes the deadline by its own clock, because a worker's clock may be wrong. */
+/** Without deadlines: Redis computes them by its own clock, because a worker's may be wrong. */
 export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> {
   readonly calls: readonly CallToWaitFor[];
-  /** From the suspension to the deadline. For tool calls: the shortest among them. */
+  /** For tool calls: the shortest among them. */
   readonly waitMs: number;
-  /**
-   * Ms from the step's first suspension of this kind to the failure of the turn. Absent: `maxSuspensions` limits them.
-   */
+  /** Ms from the first suspension of this kind to the failure of the turn. Absent: `maxSuspensions` limits them. */
   readonly maxMs?: number | undefined;
-  /** True if the gate of the model chose the time. Such a wait does not count as a retry. */
+  /** True if the gate of the model chose the time. Not counted as a retry. */
   readonly isHeld?: boolean | undefined;
-  /** Span that ends with the suspension. The continuing span links to it. */
+  /** The continuing span links to this one. */
   readonly suspendedIn?: TraceParent | undefined;
-  /** Pass that the turn waits for. If this pass has already ended, the wait ends at once. */
+  /** If this pass has already ended, the wait ends at once. */
   readonly passId?: string | undefined;
 }
 
@@ -138,12 +135,11 @@ export const ANSWER_ENDS = ['cut_off', 'refusal'] as const;
 /** `cut_off`: at the maximum output. `refusal`: the model or its provider declined. */
 export type AnswerEnd = (typeof ANSWER_ENDS)[number];
 
-/** A step that is `started` without an outcome was interrupted by a crash. It may have taken effect. */
+/** A crash interrupted a step that is `started` without an outcome. It may have taken effect. */
 export const stepRecordSchema = z.discriminatedUnion('status', [
   z.object({ status: z.literal('started'), at: z.number() }),
   z.object({
     status: z.literal('done'),
-    /** Messages that the step appended, if any. */
     seqs: z.object({ from: z.number(), to: z.number() }).optional(),
     end: z.enum(ANSWER_ENDS).optional(),
     at: z.number(),
@@ -152,7 +148,6 @@ export const stepRecordSchema = z.discriminatedUnion('status', [
 
 export type StepRecord = z.infer<typeof stepRecordSchema>;
 
-/** Limits that the caller sets for one turn. */
 export interface TurnCaps {
   /** Ms from the acceptance, or from the due time of a delayed turn, to the settlement. */
   readonly deadlineMs?: number | undefined;
@@ -160,7 +155,7 @@ export interface TurnCaps {
   readonly maxTurnTokens?: number | undefined;
 }
 
-/** Bounds of OpenAI's metadata, so that a protocol that has the same field refuses nothing that turnfold takes. */
+/** The same bounds as OpenAI's metadata, so that its protocol refuses nothing that turnfold takes. */
 const METADATA = { keys: 16, keyCharacters: 64, valueCharacters: 512 } as const;
 
 export const metadataSchema = boundedRecord(
@@ -268,16 +263,14 @@ export type TurnView<Value = unknown> =
   | FailedTurnView
   | CanceledTurnView;
 
-/** Several processes died on the turn. The last process ran nothing else. */
+/** The last process ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
   message: `The turn failed: at least ${TURN_LIMITS.maxAttempts} claims of it ended without an outcome. In the last one, the process ran nothing else. Read the logs of those workers.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };
 
-/**
- * Views a wait. Once the last call of a turn has an answer, the turn waits only for a worker. @param state as recorded
- */
+/** Once the last call has an answer, the turn waits only for a worker. @param state as recorded */
 export function viewWait<State extends TurnState>(
   state: State,
   waiting: Waiting | undefined,

@@ -8,8 +8,7 @@ const HALF_BYTES = 5;
 const DRAWN_BYTES = 4_000;
 
 /**
- * Makes ids that ascend within the process. In the same millisecond, or after the clock went back, an id is the
- * previous id plus one.
+ * Ids ascend within the process. In the same millisecond, or after the clock went back, an id is the previous plus one.
  */
 export class UlidSource implements IdSource {
   readonly #clock: Clock;
@@ -19,7 +18,7 @@ export class UlidSource implements IdSource {
   #timeMs = -1;
   #high = 0;
   #low = 0;
-  /** Time and high half, which most ids share with the id before. */
+  /** Most ids share this with the id before. */
   #start = '';
 
   /** @param drawBytes fills an array with cryptographically random bytes */

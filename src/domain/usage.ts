@@ -3,7 +3,6 @@ import type { TurnUsage } from './turn.ts';
 
 const TOKENS_PRICED = 1_000_000;
 
-/** Figures of usage, as counted by the provider. */
 interface UsageFigures {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -13,22 +12,22 @@ interface UsageFigures {
   readonly cost?: number;
 }
 
-/** @returns undefined if a count is missing or invalid, because the other counts cannot be trusted either */
+/** Undefined if a count is missing or invalid, because the others cannot be trusted either. */
 export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
   if (!usage) return undefined; // some adapters return null
   const { inputTotal, output, outputKept, cachedInput = 0, cacheWrite = 0 } = usage;
   return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
 }
 
-/** Largest accepted count. The sum of a thousand such counts is still an exact number. */
+/** The sum of a thousand such counts is still an exact number. */
 const MAX_COUNT = 1e12;
 
-/** True for a valid count, because a model adapter may pass on a provider's value unchecked. */
+/** A model adapter may pass on a provider's value unchecked. */
 function isCount(count: number): boolean {
   return Number.isInteger(count) && count >= 0 && count <= MAX_COUNT;
 }
 
-/** Describes usage as fields of an event. An invalid report adds no fields. */
+/** An invalid report adds no fields. */
 export function describeUsage(
   { prices }: Pick<ModelProfile, 'prices'>,
   reported: ModelUsage | undefined,
@@ -46,7 +45,7 @@ export function describeUsage(
 
 const MICROS_A_DOLLAR = 1_000_000;
 
-/** Price in whole millionths of a US dollar, so that sums are exact. */
+/** In whole millionths of a US dollar, so that sums are exact. */
 export function priceOf(usage: ModelUsage, prices: ModelPrices): number {
   return toMicros(priceUsage(prices, usage));
 }
@@ -55,7 +54,6 @@ export function toMicros(dollars: number): number {
   return Math.round(dollars * MICROS_A_DOLLAR);
 }
 
-/** @returns undefined if the report is missing or invalid */
 export function toTurnUsage(
   reported: ModelUsage | undefined,
   { prices }: Pick<ModelProfile, 'prices'>,
@@ -74,7 +72,7 @@ export function toTurnUsage(
 
 export const NO_USAGE: TurnUsage = { inputTokens: 0, outputTokens: 0 };
 
-/** Adds two usages. Cached tokens or costs of 0 are left out. */
+/** Cached tokens or costs of 0 are left out. */
 export function joinUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
   const cachedTokens = (a.cachedTokens ?? 0) + (b.cachedTokens ?? 0);
   const costMicros = (a.costMicros ?? 0) + (b.costMicros ?? 0);

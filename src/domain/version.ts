@@ -27,7 +27,6 @@ const keptRangesSchema = boundedList(keptRangeSchema, MAX_GROWN_ENTRIES).refine(
   'expected ranges in ascending order that do not overlap',
 );
 
-/** True if each range has a length and starts at or after the end of the previous range. */
 export function areAscending(ranges: readonly KeptRange[]): boolean {
   return ranges.every(([start, end], index) => start < end && start >= (ranges[index - 1]?.[1] ?? 0));
 }
@@ -44,7 +43,7 @@ export const segmentSchema = z.discriminatedUnion('kind', [
     /** 1 for a summary of messages, one more for each level of summaries that it merges. */
     depth: z.number().int().min(1),
   }),
-  /** Each tool result is replaced by a placeholder, unless the result is shorter. A range with a note is one result. */
+  /** A placeholder replaces each tool result, unless the result is shorter. A range with a note is one result. */
   stretchSchema.extend({
     kind: z.literal('masked'),
     /** Absent if the placeholder names only the message. */
@@ -52,7 +51,6 @@ export const segmentSchema = z.discriminatedUnion('kind', [
   }),
   /** One message, cut to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
-  /** One message of which some parts stay. */
   stretchSchema.extend({
     kind: z.literal('excerpt'),
     /** Start and end of each part of the text that stays, in UTF-16 units. */
@@ -66,7 +64,6 @@ export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
 export type MaskedSegment = Extract<Segment, { kind: 'masked' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
 export type ExcerptSegment = Extract<Segment, { kind: 'excerpt' }>;
-/** Item that differs from the log. */
 export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' | 'excerpt' }>;
 
 export const versionSchema = z.object({
@@ -84,8 +81,7 @@ export const versionSchema = z.object({
   /** Sum of the items of the context. */
   weight: weightSchema,
   /**
-   * Rendering puts this user message before a context that starts with another role. Older records count it in
-   * `weight`.
+   * User message that rendering puts first if the context starts with another role. Older records count it in `weight`.
    */
   placeholder: weightSchema.optional(),
   /** Size of the log up to `base`. The size of all later entries is the difference to the whole log. */
@@ -120,12 +116,12 @@ export const versionSchema = z.object({
 
 export type Version = z.infer<typeof versionSchema>;
 
-/** Weight of the version as sent, with the placeholder that rendering adds. */
+/** As sent, with the placeholder that rendering adds. */
 export function weighVersion({ weight, placeholder = NO_WEIGHT }: Pick<Version, 'weight' | 'placeholder'>): Weight {
   return addWeights(weight, placeholder);
 }
 
-/** Version 0, the whole log. Never stored. */
+/** Never stored. */
 export const START_VERSION: Version = {
   number: 0,
   parent: null,
@@ -151,17 +147,17 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** Stored by its key as long as a stored version uses that key. */
+/** Stored as long as a stored version uses its key. */
 export const summarySchema = z.object({
   text: z.string().min(1),
   covers: rangeSchema,
-  /** Keys of the older summaries that were merged into this summary. */
+  /** Keys of the summaries that were merged into this one. */
   sources: boundedList(z.string(), MAX_GROWN_ENTRIES),
   /** 1 if made only from messages of the log. */
   depth: z.number().int().min(1),
   /** `structural` for turnfold's own code. */
   model: z.string(),
-  /** Items of the provider that wrote the summary. They replace its text at the start of a request to that model. */
+  /** At the start of a request to the provider that wrote them, these items replace the text. */
   raw: rawItemsSchema.optional(),
   /** As providers counted it. Absent if no model wrote the summary. */
   usage: z
@@ -177,12 +173,12 @@ export const summarySchema = z.object({
 
 export type Summary = z.infer<typeof summarySchema>;
 
-/** A log message (`from` equals `to`) or a summary of `from…to`. Compaction plans are lists of items. */
+/** A log message (`from` equals `to`) or a summary of `from…to`. */
 export interface ContextItem extends Weight {
   readonly from: number;
   readonly to: number;
   readonly message: Message;
-  /** How the item differs from the log. Absent if it does not. */
+  /** Absent if the item is as in the log. */
   readonly segment?: ItemSegment;
   /** Written by the present pass, which never evicts it. */
   readonly isFresh?: boolean;
@@ -190,12 +186,11 @@ export interface ContextItem extends Weight {
   readonly logged?: Message;
 }
 
-/** Summaries that appear in the version, in order. */
 export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
   return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.summaryKey] : []));
 }
 
-/** @throws invalid_input if `head` is no log entry that the version's segments end at or before */
+/** @throws invalid_input if no version can end at this head */
 export function checkHead(
   head: number,
   { head: last, version }: { readonly head: number; readonly version: Version },
@@ -208,10 +203,7 @@ export function checkHead(
   );
 }
 
-/**
- * Checks that version numbers have no gaps, so that each version's predecessor is known. @throws conflict if a number
- * is missing
- */
+/** Numbers have no gaps, so that each version's predecessor is known. @throws conflict if one is missing */
 export function checkNumber({
   expectedVersion,
   version,

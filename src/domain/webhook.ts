@@ -3,7 +3,7 @@ import { boundedList } from './bounded-schemas.ts';
 import type { ConversationEvent } from './conversation-event.ts';
 import { type ConversationRef, idSchema, nameConversation } from './ids.ts';
 
-/** Events of webhooks, by the names that receivers see. */
+/** By the names that receivers see. */
 export const WEBHOOK_EVENTS = {
   'turn.settled': 'turn_settled',
   'turn.waiting': 'turn_waiting',
@@ -17,13 +17,15 @@ const NAMES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventName, ...WebhookEventN
 export const WEBHOOK_LIMITS = {
   perTenant: 16,
   urlCharacters: 2_048,
-  /** A claimed delivery belongs to its worker for this long, which is longer than one request may take. */
+  /** A delivery belongs to its worker for this long, longer than one request may take. */
   claimMs: 30_000,
   requestMs: 15_000,
   responseBytes: 65_536,
-  /** A webhook without a success for this long is set aside. Events are kept for 24 h, so 12 h are left for a retry. */
+  /**
+   * After this time without a success, a webhook is set aside. Events are kept for 24 h, so 12 h are left for a retry.
+   */
   deadAfterMs: 12 * 3_600_000,
-  /** Between two checks whether an operator has retried a webhook that was set aside. */
+  /** Between two checks whether an operator has retried the webhook. */
   deadPauseMs: 60_000,
   firstRetryMs: 5_000,
   longestRetryMs: 600_000,
@@ -81,7 +83,6 @@ export const storedWebhookSchema = z.object({
   secret: z.string(),
 });
 
-/** @returns undefined if the webhook does not want the event */
 export function nameForWebhook(
   { events, agent }: Webhook,
   event: ConversationEvent,
@@ -91,7 +92,7 @@ export function nameForWebhook(
   return events.find((name) => WEBHOOK_EVENTS[name] === event.type);
 }
 
-/** Writes the body of a webhook request, as Standard Webhooks recommends. */
+/** As Standard Webhooks recommends. */
 export function writeWebhookBody(
   name: WebhookEventName,
   event: ConversationEvent,
@@ -102,7 +103,7 @@ export function writeWebhookBody(
   return JSON.stringify({ type: name, timestamp: new Date(at).toISOString(), data });
 }
 
-/** Delay in ms: 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
+/** 5 s, 10 s, 20 s … 10 min. @param attempts failed attempts so far, at least 1 */
 export function retryDelay(attempts: number): number {
   return Math.min(WEBHOOK_LIMITS.firstRetryMs * 2 ** (attempts - 1), WEBHOOK_LIMITS.longestRetryMs);
 }
