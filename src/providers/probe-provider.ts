@@ -1,7 +1,3 @@
-import { openAnthropicClient as openAnthropic } from './anthropic/client.ts';
-import { openOpenAiClient as openOpenAi } from './openai/client.ts';
-import { openAgent } from './provider-call.ts';
-
 interface ProbedProvider {
   readonly maker: 'anthropic' | 'openai';
   readonly apiKey: string;
@@ -15,22 +11,25 @@ export type ProbeOutcome =
 
 const ANSWER_MS = 10_000;
 
-/**
- * Probes a provider by listing its models, which needs the key and costs no tokens. Never throws, and never quotes the
- * provider.
- */
-export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
-  const dispatcher = openAgent();
-  const connection = { apiKey, ...(baseUrl !== undefined && { baseUrl }) };
-  const options = { signal: AbortSignal.timeout(ANSWER_MS) };
+/** Lists a provider's models, which needs the key and costs no tokens. Never throws, and never quotes the provider. */
+export async function probeProvider(provider: ProbedProvider): Promise<ProbeOutcome> {
   try {
-    if (maker === 'anthropic') await openAnthropic(connection, dispatcher).models.list({ limit: 1 }, options);
-    else await openOpenAi(connection, dispatcher).models.list(options);
+    await listModels(provider);
     return { kind: 'answered' };
   } catch (error) {
     const status = error instanceof Error && 'status' in error ? error.status : undefined;
     return typeof status === 'number' ? { kind: 'refused', status } : { kind: 'unreachable' };
-  } finally {
-    await dispatcher.destroy();
   }
+}
+
+async function listModels({ maker, ...connection }: ProbedProvider): Promise<unknown> {
+  const options = { signal: AbortSignal.timeout(ANSWER_MS) };
+  if (maker === 'anthropic') {
+    const { openAnthropic } = await import('./anthropic/client.ts');
+    const { client, dispatcher } = openAnthropic(connection);
+    return client.models.list({ limit: 1 }, options).finally(() => dispatcher.destroy());
+  }
+  const { openOpenAi } = await import('./openai/client.ts');
+  const { client, dispatcher } = openOpenAi(connection);
+  return client.models.list(options).finally(() => dispatcher.destroy());
 }

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
 import type { GateSettings } from '../domain/gate.ts';
 import type { Interruptible } from '../domain/interruptible.ts';
-import { readJsonText } from '../domain/json-text.ts';
 import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
 import {
   type ModelAnswer,
@@ -12,7 +10,6 @@ import {
   type ModelUsage,
 } from '../domain/model.ts';
 import type { ModelOptions } from '../domain/model-options.ts';
-import { isMapping } from '../domain/parse.ts';
 import { upperBoundTokens } from '../domain/size.ts';
 import { outlineRequest } from '../wire/request-outline.ts';
 import type { RuleContext } from '../wire/rules/rule.ts';
@@ -89,6 +86,17 @@ export function gateOf({ gate }: ModelOptions, { id }: ModelProfile, apiKey: str
   return { ...gate, name: gate?.name ?? `${id}@${account}` };
 }
 
+/**
+ * Opens a provider once its SDK is loaded. An SDK takes about 0.15 s of CPU time, so it is loaded for a model that a
+ * process creates, not at each start of a process.
+ */
+export function loadSdk<Module, Access>(module: Promise<Module>, open: (module: Module) => Access): Promise<Access> {
+  const access = module.then(open);
+  // Each request awaits it, and reports why it failed.
+  access.catch(() => undefined);
+  return access;
+}
+
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
 
 /**
@@ -122,144 +130,5 @@ function checkBody(violations: readonly Violation[], describe: (refusal: string)
   );
 }
 
-/**
- * Timeout that never ends a call, because the caller has a deadline. The SDKs' default timeout would end long answers.
- */
-const NEVER_MS = 2_147_483_647;
-
-/**
- * Opens an agent without a timeout for idle connections. Node's default agent closes a connection after five minutes
- * without data, while a model may still think.
- */
-export function openAgent(): Agent {
-  return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-}
-
-/**
- * Options for all SDKs. The SDKs do not retry, because the turn retries: it records each attempt, and frees its worker
- * slot while it waits.
- */
-export function commonOptions(dispatcher: Dispatcher) {
-  return {
-    maxRetries: 0,
-    logLevel: 'off',
-    timeout: NEVER_MS,
-    fetch: providerFetch,
-    fetchOptions: { dispatcher },
-  } as const;
-}
-
-/** Removes headers of `ANTHROPIC_CUSTOM_HEADERS` and `OPENAI_CUSTOM_HEADERS`, which would replace our API key. */
-export function dropForeignHeaders<Client extends object>(client: Client): Client {
-  const { _options: options } = client as { readonly _options?: { defaultHeaders?: unknown } };
-  if (options !== undefined) options.defaultHeaders = undefined;
-  return client;
-}
-
-/** Node bundles another undici, which refuses this agent. The cast is safe, because only iterator methods differ. */
-const fetch = undiciFetch as unknown as typeof globalThis.fetch;
-
+/** Characters of an error's body that are read. */
 export const ERROR_CHARACTERS = 1_048_576;
-
-/**
- * The `fetch` of the SDKs. Gateways and local servers differ from the provider's own API in two ways:
- * - Their error body may have another form, so that the SDK would lose the message.
- * - They may answer a stream request with status 200 and one JSON body: an error, or the whole answer.
- */
-const providerFetch: typeof globalThis.fetch = async (input, init) => {
-  const response = await fetch(input, init);
-  if (!response.ok) return readError(response);
-  if (response.body === null || !isStreamRequest(init?.body) || !isJson(response)) return response;
-  return readStream(response, response.body);
-};
-
-/** The searched text cannot occur inside a string of the body, because JSON escapes quotes. */
-function isStreamRequest(body: unknown): boolean {
-  return typeof body === 'string' && body.includes('"stream":true');
-}
-
-function isJson({ headers }: Response): boolean {
-  return (headers.get('content-type') ?? '').includes('application/json');
-}
-
-async function readError(response: Response): Promise<Response> {
-  const text = await readStart(response.body);
-  const error = readErrorBody(text);
-  const { status, statusText, headers } = response;
-  const kept = new Headers([...headers].filter(([name]) => !name.startsWith('content-')));
-  const body = error === undefined ? text : JSON.stringify({ type: 'error', error });
-  return new Response(body, { status, statusText, headers: kept });
-}
-
-/**
- * Reads the start of a body. The rest is never read, because some providers append the whole request to their error.
- */
-async function readStart(body: ReadableStream<Uint8Array> | null): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const piece of body ?? []) {
-    text += decoder.decode(piece, { stream: true });
-    if (text.length >= ERROR_CHARACTERS) break;
-  }
-  return text.slice(0, ERROR_CHARACTERS);
-}
-
-/**
- * Reads the error of a body. Gemini puts it into a list. SGLang, Mistral and FastAPI have no field `error`. Ollama and
- * LM Studio have a string in that field, and Cloudflare has a list in `errors`.
- */
-function readErrorBody(text: string): object | undefined {
-  const parsed = readJsonText(text);
-  const body: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
-  if (!isMapping(body)) return undefined;
-  const error = body['error'] ?? body['errors'] ?? body;
-  const fields = isMapping(error) ? error : {};
-  return { ...fields, message: [findMessage(error), readCause(fields)].filter((part) => part !== '').join('\n') };
-}
-
-function findMessage(error: unknown): string {
-  if (typeof error === 'string') return error;
-  if (Array.isArray(error)) return error.map(findMessage).join('\n');
-  if (!isMapping(error)) return '';
-  const { message, Message, detail, msg, status_msg } = error;
-  const found = message ?? Message ?? detail ?? msg ?? status_msg;
-  if (found === undefined) return JSON.stringify(error);
-  return typeof found === 'string' ? found : `${findMessage(found)} ${JSON.stringify(found)}`;
-}
-
-/** Reads the error of the provider behind OpenRouter, which is in `metadata.raw`. */
-function readCause({ metadata }: Record<string, unknown>): string {
-  const raw = isMapping(metadata) ? metadata['raw'] : undefined;
-  if (raw === undefined || raw === null) return '';
-  return typeof raw === 'string' ? raw : JSON.stringify(raw);
-}
-
-/**
- * Reads a response to a stream request. The first byte shows whether a body that is labeled as JSON is a stream
- * nevertheless.
- */
-async function readStream(response: Response, body: ReadableStream<Uint8Array>): Promise<Response> {
-  const reader = body.getReader();
-  const { value: first = new Uint8Array() } = await reader.read();
-  const whole = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(first),
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  const isJsonText = /^\s*[[{]/.test(new TextDecoder().decode(first.subarray(0, 64)));
-  const { status, headers } = response;
-  return isJsonText ? toStream(await new Response(whole).text()) : new Response(whole, { status, headers });
-}
-
-function toStream(text: string): Response {
-  const body = readJsonText(text);
-  const isError = isMapping(body) && (body['error'] ?? body['errors'] ?? undefined) !== undefined;
-  const data = isError ? JSON.stringify({ type: 'error', error: readErrorBody(text) }) : JSON.stringify(body ?? null);
-  const name = isError ? 'error' : isMapping(body) && typeof body['type'] === 'string' ? body['type'] : 'message';
-  const headers = { 'content-type': 'text/event-stream' };
-  return new Response(`event: ${name}\ndata: ${data}\n\ndata: [DONE]\n\n`, { headers });
-}

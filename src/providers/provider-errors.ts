@@ -1,29 +1,30 @@
 import { ModelError } from '../domain/model.ts';
+import { isMapping } from '../domain/parse.ts';
 import { ERROR_TABLE } from './error-table.ts';
 import { TeachingError } from './provider-habits.ts';
 import { type ResponseHeaders, readRetryAt } from './rate-limits.ts';
 import type { ErrorRow } from './request-errors.ts';
 
 export interface ProviderFailure {
-  /** HTTP status. Absent if there was no response, or if the stream failed. */
+  /** Absent if there was no response, or if the stream failed. */
   readonly status?: number | undefined;
-  /** Type of the error. Not validated, because OpenAI-compatible servers also send numbers and other values. */
+  /** Not validated, because compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /** Message of the error. It may quote the request, so it is matched against patterns but never shown. */
+  /** May quote the request, so it is matched against patterns but never shown. */
   readonly message: string;
   readonly headers?: ResponseHeaders | undefined;
 }
 
-/** Error codes that are safe to show. Any other code could hold message contents or a key. GLM sends four digits. */
+/** Codes that are safe to show. Others could hold message contents or a key. GLM sends four digits. */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** Types that say less than the provider's message, so that the message is matched first. */
+/** Types that say less than the message, which is matched before them. */
 const BROAD_NAMES: ReadonlySet<string> = new Set(['invalid_request_error', 'api_error', 'server_error']);
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 400, 404, 422, 500, 502, 503]);
 const STATUS = /^[45]\d\d$/;
-/** Maximum characters of a message that are searched, because some providers append the whole request to it. */
+/** Some providers append the whole request to a message. */
 const SEARCHED_CHARS = 16_384;
-/** Path in the request that a message names, such as `messages[3].content`. */
+/** A path in the request, such as `messages[3].content`. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
 const SIZE_WORD = /\btokens?\b|\b(?:length|limit|window|too (?:long|large|big))\b/i;
@@ -33,7 +34,7 @@ const ITEM_ID = /\b(?:rs|msg|fc)_\w{1,80}/g;
 /**
  * Converts a failed model request into a `ModelError`.
  * @param now ms since epoch
- * @param describe outlines the request. Called only if the provider refused the request as malformed
+ * @param describe outlines a request that the provider refused as malformed
  */
 export function classifyFailure(
   failure: ProviderFailure,
@@ -48,27 +49,35 @@ export function classifyFailure(
     findRow({ status, message }, names) ?? unknownFailure(status);
   const [code] = names;
   const place = kind === 'retry' ? undefined : PLACE.exec(message)?.[0];
-  const retryAt = kind === 'retry' ? readRetryAt({ headers, message, isRateLimit: status === 429 }, now) : undefined;
-  const form = kind === 'invalid' ? describe(message) : '';
-  const signs = [status, code].filter((sign) => sign !== undefined).join(' ');
-  const text = `${words}${signs === '' ? '' : ` (${signs})`}${place === undefined ? '' : ` at ${place}`}`;
+  const text = describeFailure(words, [status, code], place);
   const options = {
-    ...(code === undefined ? {} : { code }),
-    ...(form === '' ? {} : { form }),
-    ...(retryAt === undefined ? {} : { retryAt }),
+    ...(code !== undefined && { code }),
     ...(refusesContents && { refusesContents }),
-    mayBeTooLong: kind === 'invalid' && lesson === undefined && place === undefined && SIZE_WORD.test(message),
     ...(isLimit && { isLimit }),
   };
-  if (lesson === undefined) return new ModelError(kind, text, options);
-  return new TeachingError(kind, text, { ...options, lesson, itemIds: message.match(ITEM_ID) ?? [] });
+  if (kind === 'retry') {
+    const retryAt = readRetryAt({ headers, message, isRateLimit: status === 429 }, now);
+    return new ModelError(kind, text, { ...options, ...(retryAt !== undefined && { retryAt }) });
+  }
+  if (kind !== 'invalid') return new ModelError(kind, text, options);
+  const form = describe(message);
+  const outlined = { ...options, ...(form !== '' && { form }) };
+  if (lesson !== undefined)
+    return new TeachingError(kind, text, { ...outlined, lesson, itemIds: message.match(ITEM_ID) ?? [] });
+  const mayBeTooLong = place === undefined && SIZE_WORD.test(message);
+  return new ModelError(kind, text, { ...outlined, mayBeTooLong });
+}
+
+function describeFailure(words: string, signs: readonly unknown[], place: string | undefined): string {
+  const given = signs.filter((sign) => sign !== undefined).join(' ');
+  return `${words}${given === '' ? '' : ` (${given})`}${place === undefined ? '' : ` at ${place}`}`;
 }
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && NAME.test(value);
 }
 
-/** Reads the HTTP status from a code. OpenRouter sends the status as the error code if a stream fails. */
+/** OpenRouter sends the HTTP status as the error code if a stream fails. */
 function readStatus(code: unknown): number | undefined {
   return (typeof code === 'number' || typeof code === 'string') && STATUS.test(String(code)) ? Number(code) : undefined;
 }
@@ -95,13 +104,18 @@ function findByName(names: readonly string[]): ErrorRow | undefined {
   return names.map((name) => ERROR_TABLE.find(({ types }) => types?.includes(name))).find((row) => row !== undefined);
 }
 
-/**
- * Row for a failure that the table does not list. Without a status, the provider accepted the request, but its answer
- * was lost on the way.
- */
+/** Without a status, the provider accepted the request, but its answer was lost on the way. */
 function unknownFailure(status: number | undefined): ErrorRow {
   if (status === undefined) return { kind: 'retry', words: 'the answer did not arrive completely' };
   return status >= 400 && status < 500
     ? { kind: 'fatal', words: 'the provider refused the request' }
     : { kind: 'retry', words: 'the provider had an internal error' };
+}
+
+/** Reads an error of OpenAI and compatible servers. */
+export function readErrorFields({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
+  // OpenRouter puts the error of the provider behind it into `metadata.raw`.
+  const raw = isMapping(metadata) ? metadata['raw'] : undefined;
+  const texts = [message, raw].filter((text) => typeof text === 'string');
+  return { code, type, message: texts.join('\n') };
 }

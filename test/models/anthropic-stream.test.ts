@@ -2,7 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
-import { openAnthropicClient } from '../../src/providers/anthropic/client.ts';
+import { openAnthropic } from '../../src/providers/anthropic/client.ts';
 import { MessageReading } from '../../src/providers/anthropic/message-stream.ts';
 import { ask, connect, KEY } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
@@ -115,7 +115,7 @@ const streams: Readonly<Record<string, readonly object[]>> = {
 describe('a streamed message', () => {
   it.each(Object.entries(streams))('turnfold builds the same Anthropic message as the SDK from %s', async (_, body) => {
     await using server = await serveRaw({ body });
-    const client = openAnthropicClient({ apiKey: KEY, baseUrl: server.url });
+    const { client } = openAnthropic({ apiKey: KEY, baseUrl: server.url });
     const theirTexts: string[] = [];
     const theirs = await client.messages
       .stream(asked)

@@ -10,9 +10,9 @@ afterEach(() => {
 
 it('the provider clients ignore base URLs in environment variables', () => {
   for (const name of ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL']) vi.stubEnv(name, 'http://127.0.0.1:9');
-  const { baseURL } = anthropic.openAnthropicClient({ apiKey: 'k' });
-  expect(baseURL).toBe('https://api.anthropic.com');
-  expect(openAi.openOpenAiClient({ apiKey: 'k' }).baseURL).toBe('https://api.openai.com/v1');
+  const { client } = anthropic.openAnthropic({ apiKey: 'k' });
+  expect(client.baseURL).toBe('https://api.anthropic.com');
+  expect(openAi.openOpenAi({ apiKey: 'k' }).client.baseURL).toBe('https://api.openai.com/v1');
 });
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(

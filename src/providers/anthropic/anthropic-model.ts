@@ -1,5 +1,4 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import type { Dispatcher } from 'undici';
 import type { Message } from '../../domain/message.ts';
 import {
   type Model,
@@ -21,7 +20,7 @@ import {
   type CheckedBody,
   callOptions,
   gateOf,
-  openAgent,
+  loadSdk,
   renderChecked,
   sizeContext,
   toModelAnswer,
@@ -30,12 +29,7 @@ import {
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
-import {
-  type AnthropicConnection,
-  classifyAnthropicError,
-  decodeAnthropicEvent,
-  openAnthropicClient,
-} from './client.ts';
+import type { AnthropicAccess, AnthropicConnection } from './client.ts';
 import {
   type AnthropicUsage,
   MessageReading,
@@ -59,9 +53,8 @@ export function anthropicModel({ profile: given, apiKey, baseUrl, ...asked }: An
   const habits = new LearnedHabits(given);
   const renderOptions = (): AnthropicOptions => ({ ...habits.current, ...renderOptionsOf(options, given) });
   const profile: ModelProfile = { ...limited, format: 'anthropic', renderOptions: renderOptions() };
-  const dispatcher = openAgent();
-  const client = openAnthropicClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
-  const caller = { client, dispatcher, profile, options, renderOptions };
+  const access = loadSdk(import('./client.ts'), ({ openAnthropic }) => openAnthropic({ apiKey, baseUrl }));
+  const caller = { access, profile, options, renderOptions };
   const memory = new FormMemory(habits);
   return {
     profile,
@@ -82,7 +75,8 @@ function renderAnthropicRequest(
 }
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
-  const { client, dispatcher, profile, options } = caller;
+  const { profile, options } = caller;
+  const { client, dispatcher, decode, classify } = await caller.access;
   const { body, prefix, describe } = await renderAnthropicRequest(caller, request);
   const sent = { ...body, ...writeParameters(options, profile, body, request) };
   const { signal, headers } = callOptions(request, sent);
@@ -95,8 +89,8 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
     dispatcher,
     request,
     send: (own) => client.messages.create({ ...sent, stream: true }, { ...sending, ...own }).asResponse(),
-    decode: decodeAnthropicEvent,
-    classify: (error) => classifyAnthropicError(error, { signal, describe }),
+    decode,
+    classify: (error) => classify(error, { signal, describe }),
     take: (event) => reading.add(event),
   });
   const message = reading.finish();
@@ -121,8 +115,7 @@ const COMPACTION_BETA = 'compact-2026-09-04';
 const END = '(end of what is to be compacted)';
 
 interface AnthropicCaller {
-  readonly client: Anthropic;
-  readonly dispatcher: Dispatcher;
+  readonly access: Promise<AnthropicAccess>;
   readonly profile: ModelProfile;
   readonly options: ModelOptions;
   readonly renderOptions: () => AnthropicOptions;
@@ -151,7 +144,8 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
  * provider's prompt cache is used.
  */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
-  const { client, profile, options } = caller;
+  const { profile, options } = caller;
+  const { client, classify } = await caller.access;
   const answerable = { ...request, messages: endWithUser(request.messages) };
   const { body, describe } = await renderAnthropicRequest(caller, answerable);
   // A compaction calls no tool, so no tool may be forced.
@@ -161,7 +155,7 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
   const { signal, headers } = callOptions(request, sent);
   const stream = client.beta.messages.stream(sent, { signal, headers: { ...headers, ...headersOf(options, true) } });
   const [message, { response }] = await Promise.all([stream.finalMessage(), stream.withResponse()]).catch(
-    (error: unknown) => Promise.reject(classifyAnthropicError(error, { signal: request.signal, describe })),
+    (error: unknown) => Promise.reject(classify(error, { signal: request.signal, describe })),
   );
   return { ...readCompaction(message, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }

@@ -2,8 +2,9 @@ import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { Dispatcher } from 'undici';
 import type { ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
+import type { FailedCall } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
+import { dropForeignHeaders, openAgent, sdkOptions } from '../provider-fetch.ts';
 
 /** Default address. Without an address, the SDK would send the key to an address from an environment variable. */
 const BASE_URL = 'https://api.anthropic.com';
@@ -19,7 +20,7 @@ export interface AnthropicConnection {
  * Decodes an event as the SDK does. The SDK skips events without a name.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
-export function decodeAnthropicEvent(
+function decodeAnthropicEvent(
   data: string,
   name: string | undefined,
   headers: Headers,
@@ -45,24 +46,34 @@ function parseMapping(text: string): Record<string, unknown> {
   }
 }
 
-/** Creates a client that ignores environment variables for address, key and headers. */
-export function openAnthropicClient(
-  { apiKey, baseUrl = BASE_URL }: AnthropicConnection,
-  dispatcher: Dispatcher = openAgent(),
-): Anthropic {
+/** The SDK's client, and all else that needs the SDK. */
+export interface AnthropicAccess {
+  readonly client: Anthropic;
+  readonly dispatcher: Dispatcher;
+  readonly decode: typeof decodeAnthropicEvent;
+  readonly classify: typeof classifyAnthropicError;
+}
+
+/** Opens a client that ignores environment variables for address, key and headers. */
+export function openAnthropic({
+  apiKey,
+  baseUrl = BASE_URL,
+}: Pick<AnthropicConnection, 'apiKey'> & { readonly baseUrl?: string | undefined }): AnthropicAccess {
+  const dispatcher = openAgent();
   const client = new Anthropic({
-    ...commonOptions(dispatcher),
+    ...sdkOptions(dispatcher),
     apiKey,
     baseURL: baseUrl,
     webhookKey: null,
     // Without this setting, an environment variable could make the SDK record message contents in its spans.
     openTelemetry: { traces: { contentMode: 'metadata_only' } },
   });
-  return dropForeignHeaders(client);
+  dropForeignHeaders(client);
+  return { client, dispatcher, decode: decodeAnthropicEvent, classify: classifyAnthropicError };
 }
 
 /** @throws the signal's reason if the signal ended the call */
-export function classifyAnthropicError(error: unknown, { signal, describe }: FailedCall): ModelError {
+function classifyAnthropicError(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }

@@ -1,5 +1,4 @@
 import type OpenAI from 'openai';
-import type { Dispatcher } from 'undici';
 import {
   type Model,
   type ModelAnswer,
@@ -18,23 +17,17 @@ import { checkOptions } from '../check-options.ts';
 import {
   callOptions,
   gateOf,
-  openAgent,
+  loadSdk,
   renderChecked,
   sizeContext,
   toModelAnswer,
   toWireRequest,
 } from '../provider-call.ts';
-import { classifyFailure } from '../provider-errors.ts';
+import { classifyFailure, readErrorFields } from '../provider-errors.ts';
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { receiveEvents } from '../received-events.ts';
 import { ChatReading, type StreamedChatMessage } from './chat-stream.ts';
-import {
-  classifyOpenAiError,
-  decodeOpenAiEvent,
-  type OpenAiOptions,
-  openOpenAiClient,
-  readErrorFields,
-} from './client.ts';
+import type { OpenAiAccess, OpenAiOptions } from './client.ts';
 import { findToolRefusal, knowsHints, writeChatParameters, writeHints } from './parameters.ts';
 
 export type { ServerOptions };
@@ -62,17 +55,15 @@ export function chatModel(model: ChatModelOptions): Model {
     renderOptions: renderOptions(),
     ...(toolRefusal !== undefined && { toolRefusal }),
   };
-  const dispatcher = openAgent();
-  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
-  const caller = { client, dispatcher, profile, options, hasRequestHints, renderOptions };
+  const access = loadSdk(import('./client.ts'), ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }));
+  const caller = { access, profile, options, hasRequestHints, renderOptions };
   const memory = new FormMemory(habits);
   const gate = gateOf(options, profile, apiKey, baseUrl);
   return { profile, gate, generate: (request) => memory.send(request, (sent) => answerRequest(caller, sent)) };
 }
 
 interface ChatCaller {
-  readonly client: OpenAI;
-  readonly dispatcher: Dispatcher;
+  readonly access: Promise<OpenAiAccess>;
   readonly profile: ModelProfile;
   readonly options: ModelOptions;
   readonly hasRequestHints: boolean;
@@ -80,9 +71,10 @@ interface ChatCaller {
 }
 
 async function answerRequest(
-  { client, dispatcher, profile, options, hasRequestHints, renderOptions }: ChatCaller,
+  { access, profile, options, hasRequestHints, renderOptions }: ChatCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
+  const { client, dispatcher, decode, classify } = await access;
   const habits = renderOptions();
   const context = { ...sizeContext(profile), hasStrictTemplate: habits.isStrict === true, habits };
   const rendering = renderChatInSlices(toWireRequest(request, profile), habits);
@@ -104,8 +96,8 @@ async function answerRequest(
       client.chat.completions
         .create(streamed, { ...callOptions(request, streamed, extraHeaders), ...sending })
         .asResponse(),
-    decode: decodeOpenAiEvent,
-    classify: (failed) => classifyOpenAiError(failed, { signal, describe }),
+    decode,
+    classify: (failed) => classify(failed, { signal, describe }),
     take: (chunk) => {
       reading.add(chunk);
       return false;

@@ -2,8 +2,9 @@ import OpenAI, { APIError } from 'openai';
 import type { Dispatcher } from 'undici';
 import type { ModelError, ModelProfile } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
-import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
-import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
+import type { FailedCall } from '../provider-call.ts';
+import { classifyFailure, type ProviderFailure, readErrorFields } from '../provider-errors.ts';
+import { dropForeignHeaders, openAgent, sdkOptions } from '../provider-fetch.ts';
 import { END_MARK } from '../received-events.ts';
 
 export interface OpenAiOptions {
@@ -27,7 +28,7 @@ const BASE_URL = 'https://api.openai.com/v1';
  * Decodes an event as the SDK does. An event reports an error by its name, or in a field `error`.
  * @throws APIError for an error, and SyntaxError for data that is not JSON
  */
-export function decodeOpenAiEvent(data: string, name: string | undefined, headers: Headers): unknown {
+function decodeOpenAiEvent(data: string, name: string | undefined, headers: Headers): unknown {
   if (data === '[DONE]') return END_MARK;
   if (data === '') return undefined;
   const event: unknown = JSON.parse(data);
@@ -37,13 +38,22 @@ export function decodeOpenAiEvent(data: string, name: string | undefined, header
   throw new APIError(undefined, (error ?? event) as object, undefined, headers);
 }
 
-/** Creates a client that ignores environment variables for address, key and headers. */
-export function openOpenAiClient(
-  { apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>,
-  dispatcher: Dispatcher = openAgent(),
-): OpenAI {
+/** The SDK's client, and all else that needs the SDK. */
+export interface OpenAiAccess {
+  readonly client: OpenAI;
+  readonly dispatcher: Dispatcher;
+  readonly decode: typeof decodeOpenAiEvent;
+  readonly classify: typeof classifyOpenAiError;
+}
+
+/** Opens a client that ignores environment variables for address, key and headers. */
+export function openOpenAi({
+  apiKey,
+  baseUrl = BASE_URL,
+}: Pick<OpenAiOptions, 'apiKey'> & { readonly baseUrl?: string | undefined }): OpenAiAccess {
+  const dispatcher = openAgent();
   const client = new OpenAI({
-    ...commonOptions(dispatcher),
+    ...sdkOptions(dispatcher),
     apiKey,
     baseURL: baseUrl,
     adminAPIKey: null,
@@ -51,11 +61,12 @@ export function openOpenAiClient(
     project: null,
     webhookSecret: null,
   });
-  return dropForeignHeaders(client);
+  dropForeignHeaders(client);
+  return { client, dispatcher, decode: decodeOpenAiEvent, classify: classifyOpenAiError };
 }
 
 /** @throws the signal's reason if the signal ended the call */
-export function classifyOpenAiError(error: unknown, { signal, describe }: FailedCall): ModelError {
+function classifyOpenAiError(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }
@@ -67,11 +78,4 @@ function readApiError(error: unknown): ProviderFailure {
   const read = readErrorFields(isMapping(error.error) ? error.error : {});
   // The SDK's own message does not contain the error of the provider behind a gateway.
   return { ...read, message: `${message}\n${read.message}`, status, headers };
-}
-
-export function readErrorFields({ code, type, message, metadata }: Readonly<Record<string, unknown>>): ProviderFailure {
-  // OpenRouter puts the error of the provider behind it into `metadata.raw`.
-  const raw = isMapping(metadata) ? metadata['raw'] : undefined;
-  const texts = [message, raw].filter((text) => typeof text === 'string');
-  return { code, type, message: texts.join('\n') };
 }

@@ -1,5 +1,4 @@
 import type OpenAI from 'openai';
-import type { Dispatcher } from 'undici';
 import {
   type Model,
   type ModelAnswer,
@@ -19,7 +18,7 @@ import { checkOptions } from '../check-options.ts';
 import {
   callOptions,
   gateOf,
-  openAgent,
+  loadSdk,
   renderChecked,
   sizeContext,
   toModelAnswer,
@@ -28,7 +27,7 @@ import {
 import { FormMemory, LearnedHabits } from '../provider-habits.ts';
 import { readNextCallAt } from '../rate-limits.ts';
 import { receiveEvents } from '../received-events.ts';
-import { classifyOpenAiError, decodeOpenAiEvent, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import type { OpenAiAccess, OpenAiOptions } from './client.ts';
 import { knowsHints, writeHints, writeResponsesParameters } from './parameters.ts';
 import { ResponseReading } from './responses-stream.ts';
 
@@ -55,10 +54,9 @@ export function responsesModel(model: ResponsesModelOptions): Model {
   } = model;
   const { options, profile: limited } = checkOptions(asked, given, 'openai-responses');
   const profile: ModelProfile = { ...limited, format: 'openai-responses', renderOptions: { isReasoning } };
-  const dispatcher = openAgent();
-  const client = openOpenAiClient({ apiKey, ...(baseUrl !== undefined && { baseUrl }) }, dispatcher);
+  const access = loadSdk(import('./client.ts'), ({ openOpenAi }) => openOpenAi({ apiKey, baseUrl }));
   const habits = new LearnedHabits(profile);
-  const caller = { client, dispatcher, profile, isReasoning, hasRequestHints, options, habits };
+  const caller = { access, profile, isReasoning, hasRequestHints, options, habits };
   const memory = new FormMemory(habits);
   return {
     profile,
@@ -69,9 +67,10 @@ export function responsesModel(model: ResponsesModelOptions): Model {
 }
 
 async function answerRequest(
-  { client, dispatcher, profile, isReasoning, hasRequestHints, options, habits }: ResponsesCaller,
+  { access, profile, isReasoning, hasRequestHints, options, habits }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
+  const { client, dispatcher, decode, classify } = await access;
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   const { body, describe } = await renderChecked(rendering, (sent) =>
     validateResponsesInSlices(sent, sizeContext(profile)),
@@ -90,8 +89,8 @@ async function answerRequest(
       client.responses
         .create({ ...sent, stream: true }, { ...callOptions(request, sent, options.extraHeaders), ...sending })
         .asResponse(),
-    decode: decodeOpenAiEvent,
-    classify: (error) => classifyOpenAiError(error, { signal, describe }),
+    decode,
+    classify: (error) => classify(error, { signal, describe }),
     take: (event) => reading.add(event),
   });
   const response = reading.finish();
@@ -102,8 +101,7 @@ async function answerRequest(
 type CompactedResponse = OpenAI.Responses.CompactedResponse;
 
 interface ResponsesCaller {
-  readonly client: OpenAI;
-  readonly dispatcher: Dispatcher;
+  readonly access: Promise<OpenAiAccess>;
   readonly profile: ModelProfile;
   readonly isReasoning: boolean;
   readonly hasRequestHints: boolean;
@@ -117,9 +115,10 @@ interface ResponsesCaller {
  * @throws ModelError if the call fails or returns no compaction
  */
 async function compactResponses(
-  { client, profile, isReasoning, options, habits }: ResponsesCaller,
+  { access, profile, isReasoning, options, habits }: ResponsesCaller,
   request: ModelRequest,
 ): Promise<ModelCompaction> {
+  const { client, classify } = await access;
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { ...habits.current, isReasoning });
   // The endpoint writes no answer, so the last message may have any role (wire rule X4).
   const { body, describe } = await renderChecked(rendering, (given) =>
@@ -130,7 +129,7 @@ async function compactResponses(
   const { data, response } = await client.responses
     .compact(sent, callOptions(request, sent, options.extraHeaders))
     .withResponse()
-    .catch((error: unknown) => Promise.reject(classifyOpenAiError(error, { signal: request.signal, describe })));
+    .catch((error: unknown) => Promise.reject(classify(error, { signal: request.signal, describe })));
   return { ...readCompaction(data, profile.id), nextCallAt: readNextCallAt(response.headers, Date.now()) };
 }
 

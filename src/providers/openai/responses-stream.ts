@@ -3,8 +3,7 @@ import { ModelError } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { ResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import type { PieceListeners } from '../answer-stream.ts';
-import { classifyFailure } from '../provider-errors.ts';
-import { readErrorFields } from './client.ts';
+import { classifyFailure, readErrorFields } from '../provider-errors.ts';
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
 
