@@ -93,8 +93,7 @@ async function waitForConfigured<T>(
 }
 
 /**
- * Refuses a Redis with other work. A worker fails the turns of agents that it does not know. Turns of an interrupted
- * demo are ignored, because no caller waits for them.
+ * A worker fails the turns of agents that it does not know. Turns of an interrupted demo are ignored: no caller waits.
  */
 async function checkExclusiveUse(
   location: RedisLocation,

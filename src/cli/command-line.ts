@@ -80,10 +80,7 @@ export function asksJson(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
-/**
- * Prints an error of the command line. Without `--json`, commander has printed the error already.
- * @returns the exit code
- */
+/** Without `--json`, commander has printed the error already. @returns the exit code */
 function reportUsage(output: Output, error: unknown, isJson: boolean): number {
   if (!(error instanceof CommanderError)) return reportError(output, error, isJson);
   if (isJson && error.exitCode !== 0) {

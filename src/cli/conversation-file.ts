@@ -12,7 +12,6 @@ import { nameFile, readLines } from './files.ts';
 import { type Output, reportRefusal } from './output.ts';
 
 export interface FileOptions {
-  /** Format of the file. Absent: turnfold detects the format from the content. */
   readonly from?: string;
   /** If true, a history that would have to be repaired is refused. */
   readonly strict?: boolean;
@@ -34,10 +33,7 @@ interface FileConversation extends ReadHistory {
 /** Notes shown for each conversation. `--json` prints all notes. */
 const SHOWN_NOTES = 5;
 
-/**
- * Processes each conversation of a file. An invalid conversation is reported, and the others are still processed.
- * @returns the exit code: 1 for an invalid one
- */
+/** Reports an invalid conversation, and processes the others. @returns the exit code: 1 for an invalid one */
 export async function eachConversation(
   { path, output, options: { from, strict, json } = {}, onRefusal = (error) => error }: ConversationFile,
   handle: (conversation: FileConversation, text: string) => Promise<void>,
@@ -199,10 +195,7 @@ function chooseFormat(records: readonly FileRecord[], from: string | undefined):
   return { status: 'unknown', why };
 }
 
-/**
- * Names a conversation by the id in the file, or else by the name of the file. Adds a number if another conversation
- * has the same name.
- */
+/** The id in the file, or else the name of the file. A number makes it unique. */
 function nameConversation({ id }: ForeignConversation, path: string, used: Set<string>): string {
   const file = nameFile(path).split(/[/\\]/).at(-1) ?? '';
   const given = (id ?? file.replace(/\.[A-Za-z]+$/, ''))

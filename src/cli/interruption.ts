@@ -24,16 +24,12 @@ interface SignalListener {
   readonly stopListening: () => void;
 }
 
-/**
- * If npm started the process, Ctrl-C sends SIGINT twice: from the terminal and from npm. A second SIGINT within this
- * time is ignored.
- */
+/** If npm started the process, Ctrl-C sends SIGINT twice: from the terminal and from npm. */
 const SAME_MS = 1_000;
 
 /**
- * Listens for signals. The first signal asks the process to stop, and a second signal ends the process.
- * @param handsBack true for a worker: a second SIGTERM changes nothing, and a SIGINT, which a person sends, ends the
- * process
+ * The first signal asks the process to stop, and a second one ends it.
+ * @param handsBack true for a worker: a second SIGTERM changes nothing, and a SIGINT, which a person sends, ends it
  */
 export function listenForSignals(handsBack = false): SignalListener {
   const { promise: interruption, resolve } = Promise.withResolvers<Interruption>();

@@ -27,10 +27,7 @@ const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' }
 /** A stream to write to. Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
-/**
- * Creates the output of a process. Single characters are escaped, so a sequence that is split between two calls is
- * covered.
- */
+/** Single characters are escaped, so a sequence that is split between two calls is covered. */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
     line: (text, tone) => void stdout.write(`${paint(stdout, text, tone)}\n`),
@@ -39,22 +36,19 @@ export function openOutput(stdout: Stream, stderr: Stream): Output {
   };
 }
 
-/** Colours a text. The text was escaped before, so it cannot contain colour codes of its own. */
+/** The text was escaped before, so it cannot contain colour codes of its own. */
 function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   const escaped = escapeActing(text);
   if (tone === undefined || stream.hasColors?.() !== true) return escaped;
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** Standard output, for commands that need the size of the terminal. Commands write only through `Output`. */
+/** For commands that need the size of the terminal. They write only through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/**
- * Exit codes for an error with a code, an unexpected error (EX_SOFTWARE), and a Redis that refuses the client
- * (EX_CONFIG).
- */
+/** For an error with a code, an unexpected error (EX_SOFTWARE), and a Redis that refuses the client (EX_CONFIG). */
 const FAILED = 1;
 const BROKEN = 70;
 export const MISCONFIGURED = 78;
@@ -93,11 +87,7 @@ export function reportError(output: Output, error: unknown, isJson = false): num
   return BROKEN;
 }
 
-/**
- * Prints the error of one conversation. With `--json`, the error is one of the results, so that each conversation has
- * its line.
- * @returns the exit code
- */
+/** With `--json`, the error is one of the results, so that each conversation has its line. @returns the exit code */
 export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {
   if (!isTurnfoldError(error)) throw error;
   if (isJson) writeJson(output, { id, error });

@@ -22,19 +22,13 @@ export async function explainOutage(error: unknown, location: RedisLocation): Pr
   return (await explainRefusal(location)) ?? (await explainObstacle(location)) ?? nameNodes(error, location.url);
 }
 
-/**
- * Asks the server why it refuses connections, because a lost connection does not say so. Undefined unless the server
- * answered with a refusal.
- */
+/** Asks the server, because a lost connection does not say why. Undefined unless the server refuses connections. */
 async function explainObstacle(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const error = await findObstacle(location);
   return isReply(error) ? error : undefined;
 }
 
-/**
- * Adds the addresses of the nodes to an error. With several nodes, the failure of one node says nothing about the
- * others.
- */
+/** Adds the addresses: with several nodes, the failure of one says nothing about the others. */
 function nameNodes(error: TurnfoldError, url: string): TurnfoldError {
   const address = readRedisAddress(url);
   if (address === undefined || address.kind === 'single') return error;

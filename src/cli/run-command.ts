@@ -55,10 +55,7 @@ export class CommandRunner {
     return (...typed) => this.#run(typed, async (context, args) => (await load())(context, ...args));
   }
 
-  /**
-   * Runs a command with a client of the Redis at REDIS_URL.
-   * @param names API fields with another name on the command line
-   */
+  /** @param names API fields with another name on the command line */
   onRedis(load: Load<AccessContext & WordingContext>, names?: TypedNames): Action {
     const run = async (context: WordingContext, args: never[]): Promise<number> => {
       const { openCommandClient } = await import('./command-client.ts');

@@ -9,9 +9,9 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 export interface ServedHostOptions {
   readonly host: string;
   readonly keys?: true;
-  /** Host names, separated by commas. */
+  /** Separated by commas. */
   readonly allowedHosts?: string;
-  /** Origins, separated by commas. */
+  /** Separated by commas. */
   readonly cors?: string;
 }
 

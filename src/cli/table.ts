@@ -5,9 +5,7 @@ const GAP = '  ';
 const TABLE_WIDTH = 100;
 const LEAST_WIDTH = 12;
 
-/**
- * Formats a table. The widest column wraps between words. A word is never cut, because a person may copy it as an id.
- */
+/** The widest column wraps between words. A word is never cut, because a person may copy it as an id. */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = fitWidths(
     (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))),
@@ -56,7 +54,6 @@ export function clipCell(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** Writes the time in UTC, to the minute. */
 export function formatMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
 }

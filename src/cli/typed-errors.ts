@@ -15,10 +15,7 @@ const VARIABLES: TypedNames = {
   'durability.fsync': 'TURNFOLD_DURABLE_FSYNC',
 };
 
-/**
- * Words an error for the command line. Fields become options, and an unconfirmed write gets the command that repeats
- * it.
- */
+/** Fields become options, and an unconfirmed write gets the command that repeats it. */
 export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
   return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
 }
@@ -31,10 +28,7 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
   return name === undefined ? error : renameField(error, name);
 }
 
-/**
- * Replaces the field at the start of an error message. An error whose message does not begin with its field stays
- * unchanged.
- */
+/** An error whose message does not begin with its field stays unchanged. */
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;
@@ -69,10 +63,7 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
   );
 }
 
-/**
- * Returns the command that repeats a write with its ids. A command without an option for an id derives the id from its
- * arguments.
- */
+/** Repeats the ids of the write. A command without an option for an id derives it from its arguments. */
 function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
   const typed = command.options.filter((option) => wasTyped(command, option));
   const added = command.options.filter(

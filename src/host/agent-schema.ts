@@ -105,10 +105,7 @@ export interface ReadAgents {
   readonly problems: readonly TurnfoldError[];
 }
 
-/**
- * Validates agents from a module, which may be untyped JavaScript. Otherwise a mistake would appear only when a turn
- * reaches it.
- */
+/** The module may be untyped JavaScript. Unchecked, a mistake would appear only when a turn reaches it. */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values)
@@ -144,7 +141,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
   return { agents: [withPolicy(agent, policy)], warnings: named, problems };
 }
 
-/** Copies the agent field by field, because spreading a class instance would lose its inherited methods. */
+/** Field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, onCancel, toolResultMaxTokens, recall } = agent;
   const { safetyIdentifier, answer } = agent;

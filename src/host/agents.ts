@@ -31,10 +31,7 @@ export async function prepareAgents(
   return { all: [...prepared.values()], find: (name) => prepared.get(name) };
 }
 
-/**
- * Prepares each agent, and returns at most one problem for each agent.
- * @param hasSummarizers also creates the summarizers of their policies
- */
+/** Returns at most one problem for each agent. @param hasSummarizers also creates the summarizers of their policies */
 export async function examineAgents(
   agents: readonly Agent[],
   basePolicy: PolicyInput,
@@ -74,8 +71,8 @@ function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
 }
 
 /**
- * A shadow policy is measured but never applied. The settings of agents and workers do not complete it. Its summaries
- * call no model, so measuring costs nothing.
+ * A shadow policy is measured but never applied. Agents and workers do not complete it, and its summaries call no
+ * model.
  */
 export async function prepareShadow(
   agents: readonly Agent[],

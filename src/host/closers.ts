@@ -6,15 +6,12 @@ export class Closers {
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError receives the error of a resource that failed to close. The other resources are still closed */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
   /**
-   * Registers the `close` of a new resource.
-   * @throws Error if everything has been closed already. The new resource is then closed at once, and the error stops
-   * the code that opened it.
+   * @throws Error after `close`. The new resource is then closed at once, and the error stops the code that opened it.
    */
   add(close: Close): void {
     this.#stack.push(close);

@@ -41,9 +41,7 @@ export function usePrefix(prefix: string): void {
   process.env['TURNFOLD_PREFIX' satisfies SettingName] = prefix;
 }
 
-/**
- * Environment for a child process, without the debugger options: the child must not claim this process's debugger port.
- */
+/** Without debugger options, because the child must not claim the debugger port of this process. */
 export function readChildEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: options, ...env } = process.env;
   return options === undefined ? env : { ...env, NODE_OPTIONS: dropDebugger(options.split(' ')).join(' ') };
@@ -108,7 +106,6 @@ export interface ProviderSetting {
 
 export type ProviderSettings = Readonly<Record<'anthropic' | 'openai', ProviderSetting>>;
 
-/** @throws invalid_config with the variable's name and never its value */
 export function readProviderSettings(
   env: SettingSource['env'] = process.env,
   readText: SettingSource['readFile'] = readFile,
@@ -121,10 +118,7 @@ export function readProviderSettings(
   return { anthropic: read('ANTHROPIC'), openai: read('OPENAI') };
 }
 
-/**
- * Reads the API key of a provider that has no named setting.
- * @throws invalid_config with the variable's name and never its value
- */
+/** For a provider without a named setting. @throws invalid_config with the variable's name and never its value */
 export function readProviderKey(
   variable: string,
   env: SettingSource['env'] = process.env,

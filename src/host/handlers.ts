@@ -33,7 +33,7 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** Summarizers in the order in which they are tried. The last summarizer needs no model. */
+  /** In the order in which they are tried. The last one needs no model. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
   readonly onContent?: ContentListener | undefined;
@@ -41,7 +41,6 @@ export interface HandlerParts {
   readonly shutdown: Shutdown;
   readonly clock?: Clock;
   readonly loop?: EventLoop | undefined;
-  /** Absent without a shadow policy. */
   readonly shadowed?: PreparedAgents | undefined;
   /** Runs suspects (turns whose workers died twice). Undefined: a suspect runs alone in this process. */
   readonly suspects?: SuspectRunner | undefined;

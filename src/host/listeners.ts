@@ -23,7 +23,7 @@ export interface Listeners {
   readonly tracing: Tracing;
 }
 
-/** Creates the listeners. Tracing receives every event, because events end the spans. */
+/** Tracing receives every event, because events end the spans. */
 export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));

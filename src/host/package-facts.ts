@@ -10,7 +10,7 @@ export function readPackageFacts(): PackageFacts {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as PackageFacts;
 }
 
-/** @param present `process.versions.node`. @param required `engines.node`: `>=major.minor.patch` */
+/** @param required `engines.node`: `>=major.minor.patch` */
 export function explainOldNode(present: string, required: string): string | undefined {
   if (present.localeCompare(required.replace('>=', ''), 'en', { numeric: true }) >= 0) return undefined;
   return `turnfold needs Node ${required}, but this is ${present} (${process.execPath}). Install a newer Node, or run: npx -p node@24 -p turnfold turnfold`;

@@ -13,7 +13,6 @@ export function parsePolicy(yaml: string): ReadPolicy {
   return read;
 }
 
-/** Reads a policy and returns all problems. `parsePolicy` throws only the first. */
 export function examinePolicyText(document: YamlDocument, name: string): PolicyExamination {
   const { policy, warnings, problems } = examinePolicy(document.value);
   return {
@@ -23,10 +22,7 @@ export function examinePolicyText(document: YamlDocument, name: string): PolicyE
   };
 }
 
-/**
- * Adds file name and line to an error, and spells settings as the text does: `policy.yml:3: max_tokens: expected
- * number`.
- */
+/** Adds file and line, and spells settings as the text does: `policy.yml:3: max_tokens: expected number`. */
 export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
   const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);

@@ -111,10 +111,7 @@ export async function startRoles(parts: RoleParts, open: OpenResources): Promise
   };
 }
 
-/**
- * ms for which a close waits for a running sweep. An aborted sweep would leave the work that it has already rescheduled
- * to the next sweep.
- */
+/** ms to wait for a running sweep. An aborted one leaves work that it has already rescheduled to the next sweep. */
 const SWEEP_END_MS = 1_000;
 
 async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> {
@@ -173,16 +170,12 @@ async function measureWaits(wakes: OpenWakeQueue): Promise<ReadonlyMap<string, n
 /** ms of the lease. If the owner crashes, the gauges of shared state are missing for up to this time. */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
-/**
- * ms without a read of its metrics page after which a worker gives up the lease. Longer than two scrapes a minute
- * apart.
- */
+/** A worker gives up the lease this long after the last scrape. Longer than two scrapes a minute apart. */
 const RECENTLY_MS = 150_000;
 
 /**
- * Lease of the one worker that measures the shared state in Redis. If every worker measured, each would run a script for
- * each of 256 shards, and dashboards that sum the series would count them several times. Only workers whose metrics page
- * is read take the lease.
+ * Lease of the one worker that measures the state in Redis. If every worker ran its 256 scripts, dashboards that sum
+ * the series would also count them several times. Only workers whose metrics page is read take the lease.
  */
 class MeasuringLease {
   readonly #hold: (leaseMs: number) => Promise<boolean>;
@@ -197,10 +190,7 @@ class MeasuringLease {
     });
   }
 
-  /**
-   * Called at each metrics scrape.
-   * @returns true if this worker reports the gauges of shared state
-   */
+  /** Called at each scrape. @returns true if this worker reports the gauges of shared state */
   async ask(): Promise<boolean> {
     if (this.#isEnded) return false;
     this.#readAt = systemClock.now();
@@ -216,9 +206,7 @@ class MeasuringLease {
 }
 
 const DELIVERY_INTERVAL_MS = 1_000;
-/**
- * ms for which a close waits until webhook requests in flight are given back. Otherwise their claims end after 30 s.
- */
+/** ms to wait until webhook requests in flight are given back. Otherwise their claims end after 30 s. */
 const DELIVERY_END_MS = 1_000;
 
 /** Delivers webhooks once a second, while this process has the lease of deliveries. */

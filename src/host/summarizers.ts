@@ -62,10 +62,7 @@ export async function createSummarizers(
   };
 }
 
-/**
- * Creates the summarizer that uses the provider's own compaction.
- * @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix`
- */
+/** @throws invalid_policy if the provider offers no compaction, or `scope` is not `prefix` */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,
   fallback: Summarizer,
@@ -90,10 +87,7 @@ function keyOf(given: string | PolicyModel): string {
   return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
-/**
- * Refuses a missing API key at the start. Otherwise every summary would be written by code, without a model and without
- * a warning.
- */
+/** Refuses a missing API key at the start. Otherwise code would write every summary, without a warning. */
 function resolveNamed(given: string | PolicyModel, field: string): Model {
   const { model: name, ...options } = typeof given === 'string' ? { model: given } : given;
   if (!name.includes('/')) {

@@ -5,7 +5,7 @@ import { describeThrown, readSafely } from '../domain/thrown.ts';
 import type { ClaimedTurn } from '../store/turn-record.ts';
 import type { WorkersSettings } from './workers-options.ts';
 
-/** Settings for the process of a suspect. They hold secrets, so they travel in a message, and not as arguments. */
+/** These settings hold secrets, so they travel in a message, and not as arguments. */
 export interface SuspectSettings
   extends Pick<
     WorkersSettings,
@@ -20,7 +20,6 @@ export interface SuspectSettings
 
 export type MessageToSuspect =
   | { readonly type: 'run'; readonly settings: SuspectSettings; readonly claimed: ClaimedTurn }
-  /** `deadlineMs`: ms until the process must have handed the turn back. */
   | { readonly type: 'stop'; readonly deadlineMs: number };
 
 export type MessageFromSuspect =
@@ -32,7 +31,7 @@ export type MessageFromSuspect =
   | { readonly type: 'event'; readonly event: WorkerEvent }
   | { readonly type: 'content'; readonly content: ContentEvent };
 
-/** An error in a form that can be sent. An error object would lose its class and its code between processes. */
+/** An error object would lose its class and its code between processes. */
 interface SentError {
   readonly name: string;
   readonly message: string;

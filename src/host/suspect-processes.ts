@@ -22,14 +22,9 @@ import type { WorkersSettings } from './workers-options.ts';
 const MAX_PROCESSES = 4;
 /** Free memory that must exist for each running process: one that starts has yet to take its memory, about 120 MB. */
 const FREE_BYTES = 200_000_000;
-/**
- * Number of heartbeats that a process may miss beyond `blockedMs`. By then it has stored the cause of its block in
- * Redis.
- */
+/** Heartbeats that a process may miss beyond `blockedMs`. By then Redis holds the cause of its block. */
 const GRACE_BEATS = TURN_LIMITS.leaseMs / TURN_LIMITS.heartbeatMs;
-/**
- * Number of heartbeats that a process may miss while it loads its agents. A module may block the event loop meanwhile.
- */
+/** Heartbeats that a process may miss while it loads its agents, which may block the event loop. */
 const MAX_START_BEATS = 30;
 /** ms until a kill, for a process that has ended its turn, or whose worker has lost the lease. */
 const EXIT_MS = 4_000;
@@ -154,7 +149,6 @@ class SuspectProcess {
     }
   }
 
-  /** An exit while the worker stops proves nothing, because the same cause may stop both. */
   #decide(leaseEnds: AbortSignal): SuspectOutcome {
     if (this.#state === 'ended' || leaseEnds.aborted) return 'ended';
     if (this.#options.shutdown.begun.aborted) return 'stopped';
@@ -194,10 +188,7 @@ class SuspectProcess {
     }
   }
 
-  /**
-   * Counts heartbeats, not ms. If the event loop of this process was blocked, that counts as one heartbeat. The child's
-   * messages that arrived meanwhile are read next.
-   */
+  /** Counts heartbeats, not ms. A blocked event loop here counts one, and the child's messages are read next. */
   #countSilence(): void {
     this.#silentBeats += 1;
     const blockedBeats = this.#options.blockedMs / TURN_LIMITS.heartbeatMs + GRACE_BEATS;

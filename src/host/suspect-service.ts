@@ -74,10 +74,7 @@ async function runTask(task: Task, shutdown: Shutdown): Promise<void> {
   else process.exit(0);
 }
 
-/**
- * Prepares this process to run the turn.
- * @throws any error that keeps the process from running a turn
- */
+/** @throws any error that keeps this process from running a turn */
 async function prepare({ settings, claimed }: Task, shutdown: Shutdown, forward: EventListener): Promise<Answer> {
   const { redisUrl: url, redisTls: tls, prefix, shards, queueShards, providerWaitMs } = settings;
   const { hasContents, tracesContent, secrets } = settings;

@@ -14,10 +14,7 @@ interface LoopWatchOptions {
   readonly closers?: Closers;
 }
 
-/**
- * Starts the thread that renews the leases of a blocked worker. With `blockedMs` 0 no thread starts, so a block of the
- * event loop costs the leases.
- */
+/** Starts the thread that renews the leases of a blocked worker. With `blockedMs` 0, a block costs the leases. */
 export function watchLoop(
   { settings, onEvent, closers }: LoopWatchOptions,
   holder: Pick<LeaseThreadData, 'worker' | 'owner'>,

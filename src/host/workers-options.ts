@@ -117,7 +117,7 @@ export interface WorkersSettings extends ListenerOptions {
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs, missingAgentMs, providerWaitMs, blockedMs } = PROCESS_DEFAULTS;
-/** Jobs in parallel by role. 0 for roles that this process does not have. */
+/** 0 for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
@@ -153,7 +153,6 @@ const workersSchema = z.strictObject({
   tracesContent: z.boolean().optional(),
   secrets: boundedList(z.string(), 1_000).optional(),
   agentsModule: z.union([z.string().min(1), z.instanceof(URL)], 'expected a path or a URL of a file').optional(),
-  // `readAgents` and `readPolicy` validate these fields.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
   shadow: z.unknown().optional(),
@@ -175,8 +174,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const { agents, warnings, problems } = readAgents(options.agents);
   if (problems[0] !== undefined) throw problems[0];
   return {
-    // Models and listeners stay the objects that the caller gave: the schema would copy them, and a copied model would
-    // lose its methods.
+    // Models and listeners stay the caller's objects, because a copy by the schema would lose their methods.
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,

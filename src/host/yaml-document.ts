@@ -11,17 +11,17 @@ interface YamlText {
 }
 
 interface SettingPlace {
-  /** Path of the setting, with each key spelled as in the text. */
+  /** Path with each key spelled as in the text. */
   readonly written: string;
-  /** Line number in the text, from 1. */
   readonly line: number;
 }
 
 export interface YamlDocument {
   readonly value: unknown;
   /**
-   * Finds a setting by its path, such as `summarizer.models[0]`, in camelCase or snake_case, with or without a leading
-   * `compact`. If the text lacks the setting, returns the innermost key around it.
+   * Finds a setting by its path, such as `summarizer.models[0]`, in camelCase or snake_case, also under `compact`. If
+   * the
+   * text lacks the setting, returns the innermost key around it.
    */
   readonly locate: (path: string) => SettingPlace | undefined;
   /** Line of the first setting whose name occurs in a sentence. */
@@ -48,10 +48,7 @@ export function parseYaml(yaml: string, { name, field = name, code = 'invalid_po
   };
 }
 
-/**
- * Converts every failure of the parser to an error with a code, e.g. too many aliases, or nesting that overflows the
- * stack.
- */
+/** Every failure of the parser gets a code, e.g. too many aliases, or nesting that overflows the stack. */
 function read<T>(make: () => T, { name, field, code = 'invalid_policy' }: YamlText): T {
   try {
     return make();
@@ -117,7 +114,7 @@ function spell(root: unknown, sentence: string): string {
   return sentence.replace(CAMEL_CASE, (name) => spellings.get(name) ?? name);
 }
 
-/** Lists the settings at the top of the file and under `compact`. */
+/** At the top of the file and under `compact`. */
 function listSettings(root: unknown): readonly Pair<Scalar>[] {
   return [...listPairs(root), ...listPairs(findPair(root, 'compact')?.value)];
 }

@@ -7,7 +7,7 @@ import { GEN_AI_CONTENTS } from './trace-names.ts';
 
 type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;
 
-/** Row of an event with message texts. Its line and attributes are written only if the operator allowed texts there. */
+/** Lines and attributes with message texts are written only if the operator allowed texts there. */
 interface ContentRow<Event> {
   readonly message: string;
   readonly fields: (event: Event) => Readonly<Record<string, unknown>>;
@@ -62,10 +62,7 @@ type Part =
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }
   | { readonly type: 'tool_call_response'; readonly id: string; readonly response: string };
 
-/**
- * Describes a message by OpenTelemetry's conventions. A summary becomes a user message. Images are left out, because
- * `content` has their text.
- */
+/** A summary becomes a user message. Images are left out, because `content` has their text. */
 function describeMessage({ role, content, toolCalls = [], toolCallId }: Message) {
   if (toolCallId !== undefined)
     return { role, parts: [{ type: 'tool_call_response', id: toolCallId, response: content } satisfies Part] };
@@ -83,14 +80,11 @@ function textPart(content: string): Part {
   return { type: 'text', content };
 }
 
-/**
- * Maximum characters of one text. Without a limit, each model call could write a context of 2 MB and search it for
- * secrets.
- */
+/** Without a limit, each model call could write a context of 2 MB and search it for secrets. */
 const TEXT_CHARS = 16_384;
-/** Maximum characters of all messages in a request. The newest messages are kept. */
+/** All messages of a request. The newest are kept. */
 const REQUEST_CHARS = 131_072;
-/** Maximum characters of a last word that a cut removes whole, because half a secret would escape redaction. */
+/** A cut removes a last word of up to so many characters whole, because half a secret would escape redaction. */
 const WORD_CHARS = 4_096;
 
 export function boundContent(event: ContentEvent): ContentEvent {
@@ -119,7 +113,7 @@ function takeNewest(messages: readonly Message[]): Message[] {
   return taken.toReversed();
 }
 
-/** Shortens a message. `parts` and `raw` are left out, because `content` has their text. */
+/** `parts` and `raw` are left out, because `content` has their text. */
 function cutMessage({ parts: _parts, raw: _raw, toolCalls, ...message }: Message): Message {
   const content = cutText(message.content);
   return toolCalls === undefined
@@ -131,7 +125,7 @@ function cutArguments<Call extends { readonly arguments: string }>(call: Call): 
   return { ...call, arguments: cutText(call.arguments) };
 }
 
-/** Characters that each message counts in addition, so that a request with 100,000 empty messages is also shortened. */
+/** Added for each message, so that a request with 100,000 empty messages is shortened too. */
 const MESSAGE_CHARS = 64;
 
 function countChars({ content, toolCalls = [] }: Message): number {

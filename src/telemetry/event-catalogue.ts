@@ -34,7 +34,6 @@ function rowOf(event: WorkerEvent): AnyRow {
   return EVENTS[event.type] as AnyRow;
 }
 
-/** Creates the log line of an event, with the ids of its scope. */
 export function describeEvent(event: WorkerEvent): LogLine {
   const line = rowOf(event).log(event);
   return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
@@ -48,7 +47,6 @@ export function countEvents(instruments: Instruments): EventListener {
   return (event) => rowOf(event).count?.(event, instruments);
 }
 
-/** @returns undefined if the event changes no span */
 export function describeUpdate(event: WorkerEvent): SpanUpdate | undefined {
   return rowOf(event).span?.(event);
 }

@@ -8,14 +8,13 @@ type InstrumentOf<Spec extends MetricSpec> = Spec['type'] extends 'counter'
   ? Counter<LabelOf<Spec>>
   : Histogram<LabelOf<Spec>>;
 
-/** Opens a registry. Each metric of an application with a prefix has the prefix as a label. */
+/** Each metric of an application with a prefix has the prefix as a label. */
 export function openRegistry(prefix = DEFAULT_PREFIX): Registry {
   const registry = new Registry();
   if (prefix !== DEFAULT_PREFIX) registry.setDefaultLabels({ prefix });
   return registry;
 }
 
-/** One Prometheus instrument for each metric of the catalogue, under its key. */
 export type Instruments = { readonly [Key in keyof typeof METRICS]: InstrumentOf<(typeof METRICS)[Key]> };
 
 export function createInstruments(registry: Registry): Instruments {

@@ -1,10 +1,7 @@
 import type { ContentEvent, ContentListener } from '../domain/contents.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
-/**
- * Calls all listeners. If one listener throws, the others receive `worker_failed`. Telemetry must not stop a turn, so
- * without other listeners the error is dropped.
- */
+/** If a listener throws, the others receive `worker_failed`. Telemetry must not stop a turn, so nothing is thrown. */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {
     const others = listeners.filter((listener) => listener !== failed);
@@ -13,9 +10,7 @@ export function combineListeners(...listeners: readonly EventListener[]): EventL
   return (event) => notifyAll<WorkerEvent>(listeners, event, fail);
 }
 
-/**
- * Returns undefined without listeners, so that workers collect no texts. @param onEvent receives failures of listeners
- */
+/** Undefined without listeners, so that workers collect no texts. @param onEvent receives failures of listeners */
 export function combineContentListeners(
   listeners: readonly (ContentListener | undefined)[],
   onEvent: EventListener,
@@ -31,7 +26,6 @@ export function combineContentListeners(
 
 type Listener<Event> = (event: Event) => unknown;
 
-/** @param fail called for each listener that throws or rejects */
 function notifyAll<Event>(
   listeners: readonly Listener<Event>[],
   event: Event,

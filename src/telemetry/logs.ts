@@ -26,8 +26,8 @@ export interface LoggerOptions {
 const STDOUT = 1;
 
 /**
- * Creates a logger that writes one JSON object per line. `time` is in ms since epoch, `level` is a word. `trace_id` and
- * `span_id` are added inside a span. Secrets are always removed.
+ * Writes one JSON object per line, with `time` in ms since epoch. Inside a span, it has `trace_id` and `span_id`.
+ * Secrets are always removed.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { level, showsContent = false, secrets = [], isPretty = false, destination = openFile(STDOUT) } = options;
@@ -76,7 +76,7 @@ interface Line extends Readonly<Record<string, unknown>> {
   readonly msg?: string;
 }
 
-/** Fields that the terminal format leaves out. */
+/** Left out at a terminal. */
 const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'event']);
 
 /** Writes lines such as `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12`. */
@@ -96,16 +96,15 @@ function formatValue(value: unknown): string {
 }
 
 const MAX_CAUSES = 3;
-/** Maximum characters of a stack. It begins with the error message, which may have megabytes. */
+/** A stack begins with the error message, which may have megabytes. */
 const STACK_CHARACTERS = 16_000;
 const FIELD_CHARACTERS = 300;
-/** Maximum characters of details. They should hold only figures and ids, so larger details are left out. */
+/** Details should hold only figures and ids, so larger ones are left out. */
 const DETAILS_CHARACTERS = 4_000;
 
 /**
- * Describes any thrown value. Never throws. Messages of errors with a turnfold code quote no conversation. Other
- * messages may: `JSON.parse` quotes its input, and a provider may quote the request. So only the name, code and place
- * of other errors are logged.
+ * Never throws. Messages of errors with a turnfold code quote no conversation. Others may: `JSON.parse` quotes its
+ * input, and a provider may quote the request. So they are logged by name, code and place.
  * @param isVerbose true if the operator allowed texts in logs: adds all messages and stacks
  */
 function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<string, unknown> {
@@ -138,16 +137,13 @@ function describeFault(error: object): Record<string, unknown> {
   };
 }
 
-/**
- * Chooses a code to log: the code of a system call (`ECONNREFUSED`), or of Redis (`READONLY`, the first word of its
- * reply).
- */
+/** The code of a system call (`ECONNREFUSED`), or of Redis (`READONLY`, the first word of its reply). */
 function chooseCode({ name, message, code }: ThrownFacts): string | undefined {
   const given = name === 'ReplyError' ? message.split(' ', 1)[0] : code;
   return given !== undefined && /^[A-Z][A-Z0-9_]{1,63}$/.test(given) ? given : undefined;
 }
 
-/** Finds the first frame of a stack. The message before the frames may contain lines that look like frames. */
+/** The message before the frames may contain lines that look like frames. */
 function findPlace(error: object, stack: unknown): string | undefined {
   const message = readSafely(error, 'message');
   if (typeof message !== 'string' || typeof stack !== 'string') return undefined;

@@ -9,13 +9,12 @@ import { type SharedMeasurement, shareMeasurement } from './shared-measurement.t
 
 interface MeasureTerms {
   readonly deadlineMs: number;
-  /** Called for each measurement that failed. Must not throw. */
   readonly onFailure: (measure: keyof Measures, error: unknown) => void;
 }
 
 /**
- * Creates gauges that are measured only when the metrics page is read, so an unread page costs Redis nothing. A gauge
- * whose measurement fails is missing from the page.
+ * Measured only when the metrics page is read, so an unread page costs Redis nothing. A gauge whose measurement fails
+ * is missing from the page.
  */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
@@ -65,9 +64,7 @@ function readWith<Value>(
   return shareMeasurement({ measure, deadlineMs, onFailure: (error) => onFailure(name, error) });
 }
 
-/**
- * A gauge without a value is removed, not set to 0: an alert on absence fires, but an alert on a wrong 0 never does.
- */
+/** A gauge without a value is removed, not set to 0: an alert on absence fires, but one on a wrong 0 never does. */
 function setSeries(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
   if (labels.length > 0) gauge.reset();
   else gauge.remove();
@@ -85,7 +82,6 @@ interface GaugeSource {
   readonly list: (value: never) => readonly Series[];
 }
 
-/** Measurement and values of each shared gauge. The compiler reports a gauge without an entry. */
 const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
   waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
   oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
@@ -121,9 +117,8 @@ function from<Name extends keyof SharedMeasures>(
 }
 
 /**
- * Counts turns that could run now. A conversation with waiting turns has one wake job in the turn queue. Its later
- * turns do not count, because no other worker could take them. Counting them would cost every accepted or settled turn
- * a write.
+ * A conversation with waiting turns has one wake job in the turn queue. Its later turns do not count: no other worker
+ * could take them, and each accepted or settled turn would cost a write.
  */
 export function countWaitingTurns(counts: readonly JobCount[]): number {
   return counts
@@ -139,7 +134,6 @@ function one(value: number): Series[] {
 export interface Measures extends SharedMeasures {
   /** True if this worker should measure the shared state. Absent: always. */
   readonly isMeasuring?: () => Promise<boolean>;
-  /** Resolves when Redis answered a ping. */
   readonly ping?: () => Promise<void>;
 }
 

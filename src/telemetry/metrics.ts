@@ -6,13 +6,12 @@ import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
-/** Time limit of all measurements. Prometheus gives up on a page after 10 s. */
+/** For all measurements. Prometheus gives up on a page after 10 s. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
   /** Prefix of the application, which each metric has as a label. */
   readonly prefix?: string | undefined;
-  /** Number of parallel jobs by role. */
   readonly concurrency?: Readonly<Record<string, number>>;
   readonly measureDeadlineMs?: number;
   readonly onEvent?: EventListener;
@@ -54,9 +53,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return { listener, registry, measure, render };
 }
 
-/**
- * Concurrent scrapes share one rendering. Without sharing, 500 scrapes at once would block the process for a second.
- */
+/** Concurrent scrapes share one rendering. 500 renderings at once would block the process for a second. */
 function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
   let rendering: Promise<MetricsPage> | undefined;
   return () => {

@@ -8,9 +8,7 @@ interface OutageOptions {
   readonly listener: EventListener;
   /** Adds a likely cause to the error of an outage. */
   readonly explain: (error: unknown) => Promise<unknown>;
-  /**
-   * Resolves when Redis is back. After `redis_full`: when Redis accepts writes that need memory. @throws redis_denied
-   */
+  /** Resolves when Redis is back, after `redis_full` with memory for writes. @throws redis_denied */
   readonly untilBack: (kind: OutageKind) => Promise<void>;
   /** Called once when Redis denies access for good. turnfold then stops watching Redis. */
   readonly onDenied?: () => void;
@@ -21,10 +19,7 @@ type OutageKind = 'away' | 'full';
 
 const MS_A_SECOND = 1_000;
 
-/**
- * Logs each outage once, although every connection reports it. A ping detects the end of an outage, at most a second
- * late.
- */
+/** Logs each outage once, although every connection reports it. A ping detects the end, at most a second late. */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   const begun = new Set<OutageKind>();
   async function watch(event: Failure, kind: OutageKind): Promise<void> {

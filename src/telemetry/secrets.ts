@@ -13,8 +13,8 @@ const SECRET_KEYS = [
 ] as const;
 
 /**
- * Paths for pino's `redact`: the top of a line and two levels below, such as `provider.headers.cookie`. The redaction
- * takes about 20 µs per line. At level `info`, a turn writes one line.
+ * For pino's `redact`: the top of a line and two levels below, such as `provider.headers.cookie`. It takes about 20 µs
+ * per line. At level `info`, a turn writes one line.
  */
 export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const path = `["${key}"]`;
@@ -31,16 +31,10 @@ const DOTTED = /[\w.-]+/g;
 const TOKEN_HEAD = /(?<!\w)eyJ[\w-]{8}/;
 
 const NAMES = 'api[_-]?key|access[_-]?token|authorization|cookie|password|passwd|secret';
-/**
- * Value of a secret, up to a quote, space or bracket. JSON literals and numbers are no secrets, and the line must stay
- * valid JSON.
- */
+/** Up to a quote, space or bracket. JSON literals and numbers are no secrets, and the line must stay valid JSON. */
 const VALUE = String.raw`(?!\[redacted|(?:true|false|null|\d+)[,}\]])[^\s\\"',;}\]]{3,}`;
 
-/**
- * Matches `Bearer …`, and values under the name of a secret: `"password":"…"` (also with escaped quotes),
- * `OPENAI_API_KEY=…`.
- */
+/** `Bearer …`, `OPENAI_API_KEY=…`, and `"password":"…"`, also with escaped quotes. */
 const NAMED_SECRETS = new RegExp(
   [
     String.raw`(\bbearer\s+`,
@@ -50,7 +44,7 @@ const NAMED_SECRETS = new RegExp(
   'gi',
 );
 
-/** Minimum characters of a secret. Removing shorter secrets would remove ordinary words. */
+/** Removing shorter secrets would remove ordinary words. */
 const MIN_SECRET_CHARS = 8;
 
 export type Redact = (text: string) => string;
@@ -74,10 +68,7 @@ function hideUrlCredentials(text: string): string {
   return text.replaceAll(/(?<=:\/\/)[^\s/"]+(?=@)/g, REDACTED);
 }
 
-/**
- * Removes web tokens in two steps. One pattern for a whole token would search the text again at each `eyJ`, which took
- * 13 s for 60 KB of `eyJ-`.
- */
+/** One pattern for a whole web token would search the text again at each `eyJ`: 13 s for 60 KB of `eyJ-`. */
 function hideWebTokens(dotted: string): string {
   if (!dotted.includes('eyJ')) return dotted;
   const parts = dotted.split('.');

@@ -4,7 +4,7 @@ interface MeasurementOptions<Value> {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Runs or joins the measurement. Never rejects: resolves with undefined after a failure. */
+/** Never rejects: resolves with undefined after a failure. */
 export type SharedMeasurement<Value> = () => Promise<Value | undefined>;
 
 /** Callers share a running measurement. If Redis hangs, every scrape would otherwise start another. */

@@ -1,6 +1,5 @@
 /**
- * Names of spans from OpenTelemetry's conventions for generative AI, which are still in development. If they change,
- * only this file changes.
+ * From OpenTelemetry's conventions for generative AI, which are still in development. A change touches only this file.
  */
 export const SPAN_NAMES = {
   turn: 'invoke_agent',
@@ -49,7 +48,6 @@ export const TURNFOLD = {
   attempt: 'turnfold.attempt',
   outcome: 'turnfold.outcome',
   waitsFor: 'turnfold.waits_for',
-  /** Tokens of the request, counted by turnfold. */
   requestTokens: 'turnfold.request.tokens',
   purpose: 'turnfold.request.purpose',
   reasons: 'turnfold.pass.reasons',
@@ -70,6 +68,6 @@ export const SPAN_EVENTS = {
   modelPassedOver: 'turnfold.model_passed_over',
 } as const;
 
-/** Values of `gen_ai.provider.name`, by wire format. */
+/** By wire format. */
 export const PROVIDERS = { anthropic: 'anthropic', 'openai-chat': 'openai', 'openai-responses': 'openai' } as const;
 export const OTHER_PROVIDER = '_OTHER';

@@ -2,9 +2,8 @@ import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 import { type TraceParent, traceParentSchema } from '../domain/ids.ts';
 
 /**
- * Reads the W3C `traceparent` of the active span, to be stored with requested work. The registered propagator is not
- * used: it may write other headers, and the reading worker may have another propagator. `tracestate` is dropped,
- * because it may have 512 characters, and a turn's record reserves 64.
+ * The registered propagator is not used: it may write other headers, and the reading worker may have another one.
+ * `tracestate` is dropped, because it may have 512 characters, and a turn's record reserves 64.
  */
 export function readCurrentTrace(): TraceParent | undefined {
   const active = trace.getActiveSpan()?.spanContext();
@@ -13,7 +12,7 @@ export function readCurrentTrace(): TraceParent | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** @returns undefined for an invalid text, because work should then run without a trace */
+/** Undefined for an invalid text, because work should then run without a trace. */
 export function parseTraceParent(text: TraceParent | undefined): SpanContext | undefined {
   if (text === undefined || !traceParentSchema.safeParse(text).success) return undefined;
   const [, traceId = '', spanId = '', flags = ''] = text.split('-');

@@ -23,15 +23,12 @@ import { createRedaction } from './secrets.ts';
 import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 
-/** A span in progress. OpenTelemetry's active context holds it, so that events find their span. */
+/** OpenTelemetry's active context holds the span in progress, so that events find it. */
 interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
-  /**
-   * True once an event has set the status. A later exception says less than the event, so it does not change the
-   * status.
-   */
+  /** An event has set the status. A later exception says less, and does not change it. */
   hasEnded: boolean;
 }
 
@@ -128,7 +125,6 @@ interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
-  /** Attributes for the span and all its child spans. */
   readonly shared?: Attributes;
 }
 
@@ -187,11 +183,12 @@ function describeConversation({ tenant, id }: TracedOf<'turn'>['conversation']):
   return { [GEN_AI.conversation]: id, [TURNFOLD.tenant]: tenant };
 }
 
-/** Maximum milliseconds of a flush. An unreachable trace server must not keep a stopping process alive. */
+/** An unreachable trace server must not keep a stopping process alive. */
 const DEADLINE_MS = 2_000;
 
 /**
- * Sends the spans that the SDK still holds. The SDK is not shut down, because its owner is the code that registered it.
+ * Sends the spans that the SDK still holds, without a shutdown of the SDK, which belongs to the code that registered
+ * it.
  * OpenTelemetry's API has no flush, but every SDK has `forceFlush`.
  */
 export async function flushSpans(): Promise<void> {

@@ -12,7 +12,7 @@ interface JsonOption {
 }
 
 interface ListOptions extends JsonOption {
-  /** Tenant to list. Absent: all tenants. */
+  /** Absent: all tenants. */
   readonly tenant?: string;
 }
 

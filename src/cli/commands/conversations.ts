@@ -16,7 +16,7 @@ import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall, describeOpen } from '../turn-text.ts';
 
 interface ListOptions {
-  /** Only conversations of this tenant. Absent: all tenants. */
+  /** Absent: all tenants. */
   readonly tenant?: string;
   readonly after?: string;
   readonly limit: number;
@@ -134,10 +134,7 @@ function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [
   ];
 }
 
-/**
- * Describes an open call. It belongs to the running or waiting turn, or to a caller that appends messages without
- * turns.
- */
+/** An open call belongs to the running or waiting turn, or to a caller that appends messages without turns. */
 function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
   return `${call.id}  ${describeCall(call)}${owner}`;
@@ -148,10 +145,7 @@ interface ForkOptions extends ConversationOptions {
   readonly head?: number;
 }
 
-/**
- * Copies a conversation. The operation id is a hash of the arguments, so the same command again resumes an interrupted
- * copy.
- */
+/** The operation id is a hash of the arguments, so the same command again resumes an interrupted copy. */
 export async function fork(
   { client, output }: ClientContext,
   id: string,
@@ -172,7 +166,7 @@ export async function fork(
   return 0;
 }
 
-/** Erases a conversation. A missing conversation is no error, so that the command can be repeated. */
+/** A missing conversation is no error, so that the command can be repeated. */
 export async function erase(
   { client, output }: ClientContext,
   id: string,

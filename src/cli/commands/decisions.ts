@@ -13,10 +13,7 @@ import { renameField } from '../typed-errors.ts';
 
 interface ReplacementOptions extends ConversationOptions {
   readonly operation?: string;
-  /**
-   * Agents module. With this option, the command refuses a version that exceeds the hard limit of the conversation's
-   * agent.
-   */
+  /** With this module, a version over the hard limit of the conversation's agent is refused. */
   readonly agents?: string;
   readonly policy?: string;
 }
@@ -155,10 +152,7 @@ async function findProposal(
   throw fieldError('not_found', 'conversation', `no proposal waits for approval in ${name.conversation}`);
 }
 
-/**
- * Reads the edited texts from a file. The client checks the texts.
- * @throws not_found if the file does not exist, invalid_input if it contains no object
- */
+/** The client checks the texts. @throws not_found, or invalid_input if the file contains no object */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { parseYaml } = await import('../../host/yaml-document.ts');

@@ -54,8 +54,8 @@ interface Planner {
 }
 
 /**
- * Plans by the thresholds of the policy. A plan that no manual compaction can carry out is shown as `infeasible`. If
- * only a manual compaction fits, because it may shorten protected messages, a manual compaction is planned.
+ * Plans by the thresholds. A plan that no manual compaction can carry out is `infeasible`. If only a manual one fits,
+ * because it may shorten protected messages, that is planned.
  */
 async function planConversation(
   entries: readonly LogEntry[],

@@ -73,10 +73,7 @@ export async function replayFile({ output }: CommandContext, path: string, optio
   return exitCode;
 }
 
-/**
- * Prepares one or two policies. Both get the same window: a policy with a larger window would send more, and the
- * comparison would be unfair.
- */
+/** Both policies get the same window, because one with a larger window would send more. */
 async function prepareTrials(
   { policy, against, window, model }: ReplayOptions,
   output: Output,

@@ -13,7 +13,7 @@ interface ImportOptions extends FileOptions {
   readonly tenant: string;
 }
 
-/** Imports a conversation from a file. Repeating the import within a day changes nothing. */
+/** Repeating the import within a day changes nothing. */
 export async function importFile(
   context: ClientContext & WordingContext,
   path: string,
@@ -39,7 +39,7 @@ export async function importFile(
   });
 }
 
-/** Exports a conversation. `to`: format of another program, in which the messages are one JSON document. */
+/** `to`: format of another program, in which the messages are one JSON document. */
 export async function exportConversation(
   { client, output }: ClientContext,
   id: string,

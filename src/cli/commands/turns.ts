@@ -62,10 +62,7 @@ export async function answer(
   return 0;
 }
 
-/**
- * Rewords an error for answers of the wrong kind. The API error describes an object, but a person has to use another
- * option.
- */
+/** The API error describes an object, but a person has to use another option. */
 function wordWrongKind(error: TurnfoldError, turn: string): TurnfoldError {
   const { code, field = '', details } = error;
   if (details?.['for'] === undefined) return error;
@@ -154,7 +151,7 @@ export async function enqueue(
 }
 
 interface FailedOptions {
-  /** Only turns of this tenant. Absent: all tenants. */
+  /** Absent: all tenants. */
   readonly tenant?: string;
   readonly code?: string;
   /** An age (`90s`, `30m`, `2h`, `7d`) or a date. */

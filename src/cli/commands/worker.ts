@@ -92,10 +92,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
 /** How long a refusal by one Cluster node or Sentinel is ignored, because another node may accept the client. */
 const SEVERAL_NODES_MS = 10_000;
 
-/**
- * Ends the process if Redis refuses this client. Such a Redis may close connections without an error, and the start
- * would wait silently.
- */
+/** Such a Redis may close connections without an error, and the start would wait silently. */
 async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
   let hasStarted = false;
   started.then(

@@ -30,7 +30,7 @@ function errorOf(read: () => unknown): TurnfoldError[] {
   }
 }
 
-/** Lists unknown variables. A misspelled name would leave the default in effect without a warning. */
+/** A misspelled name would leave the default in effect without a warning. */
 function listStrays({ env }: SettingSource): string[] {
   const known = new Set<string>(listVariables());
   return Object.keys(env)

@@ -6,10 +6,7 @@ import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/**
- * JSON Schema of the environment variables. It also fits `environment` of a Docker Compose file and `data` of a
- * Kubernetes ConfigMap.
- */
+/** JSON Schema of the environment. It also fits `environment` of Docker Compose and `data` of a ConfigMap. */
 export function describeSettings(): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -28,7 +25,7 @@ function describeVariables(name: SettingName): [string, JsonSchema][] {
   return described;
 }
 
-/** Schema of one variable. A number may be a JSON number, or a text as in an environment. */
+/** A number may be a JSON number, or a text as in an environment. */
 function describeVariable(name: SettingName): JsonSchema {
   const { schema, about: description } = settingOf(name);
   const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
@@ -55,7 +52,7 @@ function describeValues(name: SettingName): string {
   return fallback === undefined ? `${range} (none)` : `${range} (${fallback as string | number})`;
 }
 
-/** A setting for display, with secrets masked. */
+/** Secrets are masked. */
 interface ShownSetting {
   readonly name: SettingName;
   /** Absent if the setting has no value and no default, or if its file cannot be read. */

@@ -1,12 +1,9 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-/** Start of a PEM certificate. Certificates are public, so they are no secrets. */
+/** Certificates are public, so they are no secrets. */
 const CERTIFICATE = '-----BEGIN CERTIFICATE';
-/**
- * Password in a URL. As in Node's `URL`, it ends at the last `@` before path and query, so it may contain an unencoded
- * `@`.
- */
+/** As in Node's `URL`, the password ends at the last `@` before path and query, so it may contain an `@`. */
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;
 const QUERY = /\?(?<query>[^#]+)/;
 
@@ -22,10 +19,7 @@ export function listSecrets(source: SettingSource): string[] {
   });
 }
 
-/**
- * Lists the password and the query values of an address. Services name their parameters differently, so every value
- * counts as a secret. So does a parameter without a value, such as `?key`.
- */
+/** Services name their parameters differently, so every query value counts as a secret, also `key` of `?key`. */
 function listAddressSecrets(address: string): string[] {
   const password = PASSWORD.exec(address)?.groups?.['password'] ?? '';
   const query = QUERY.exec(address)?.groups?.['query'] ?? '';
@@ -34,7 +28,7 @@ function listAddressSecrets(address: string): string[] {
   return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))];
 }
 
-/** Decodes percent encoding. A text with invalid encoding is returned unchanged. */
+/** A text with invalid encoding is returned unchanged. */
 function decode(secret: string): string {
   try {
     return decodeURIComponent(secret);

@@ -32,7 +32,7 @@ function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
     : described;
 }
 
-/** Adds each setting in snake_case (`max_tokens` beside `maxTokens`), also inside the settings of a summarizer. */
+/** Adds `max_tokens` beside `maxTokens`, also inside the settings of a summarizer. */
 function spellTwice(properties: Readonly<Record<string, JsonSchema | boolean>>): Record<string, JsonSchema | boolean> {
   return Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) => {

@@ -16,7 +16,6 @@ interface FoundText {
   readonly field: string;
 }
 
-/** @throws invalid_config with the name of the variable and never its value */
 export function readSetting<Name extends SettingName>(source: SettingSource, name: Name): SettingValue<Name> {
   const { text, field } = findText(source, name);
   const result = SETTINGS[name].schema.safeParse(text);

@@ -25,9 +25,8 @@ const SWITCH = ['true', 'false'] as const;
 const FSYNCS = ['none', 'local', 'replica'] as const;
 
 /**
- * Every environment variable that turnfold reads, except PATH, HOME and XDG_CACHE_HOME (`host/local-redis`). The type
- * of the value, the reference page, the schema for editors and the errors are derived from the row. `config.ts` gives
- * the value its place in `Config`.
+ * Every environment variable that turnfold reads, except PATH, HOME and XDG_CACHE_HOME (`host/local-redis`). The row
+ * gives the type, the reference page, the schema for editors and the errors. `config.ts` places the value in `Config`.
  */
 export const SETTINGS = {
   REDIS_URL: {
@@ -181,7 +180,7 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/** A definition of a setting, typed with the optional fields that it may lack. */
+/** Typed with the optional fields that the row may lack. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }

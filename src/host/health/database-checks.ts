@@ -42,7 +42,7 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
   ];
 }
 
-/** Reports a loss of data as a warning, because all processes continue with the data that is left. */
+/** A warning, because all processes continue with the data that is left. */
 export function examineLoss(loss: Awaited<ReturnType<DatabaseWatch['readLoss']>>): Finding {
   const name = 'database';
   if (loss === undefined) return findOk(name, 'no loss of data was noticed within a day');
@@ -93,7 +93,7 @@ export function examineShards(measure: ShardMeasure, stuckMs: number): Finding[]
 
 const NAMED_RECORDS = 3;
 
-/** Reports quarantined records. Their conversations make no progress until a person repairs or drops these records. */
+/** Such conversations make no progress until a person repairs or drops the records. */
 export function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const name = 'corrupt records';
   if (records.length === 0) return findOk(name, 'no unreadable record was found');
@@ -133,9 +133,9 @@ function formatAge(count: number, oldestMs: number): string {
 }
 
 const PINGS = 100;
-/** Answer time of Redis in ms that counts as slow: each step of a turn makes about five calls, one after the other. */
+/** Slow answer of Redis in ms: each step of a turn makes about five calls, one after the other. */
 const SLOW_MS = 20;
-/** Answer time in ms that is an error: a worker renews its leases every 2 s, and a lease of 8 s must not lapse. */
+/** An error in ms: a worker renews its leases every 2 s, and a lease of 8 s must not lapse. */
 const TOO_SLOW_MS = 1_000;
 const SKEWED_MS = 1_000;
 

@@ -22,7 +22,6 @@ export function examineModels(models: readonly NamedProfile[], now = Date.now())
   });
 }
 
-/** @param version e.g. `24.1.0` */
 export function examineNode(version: string): Finding {
   const least = readPackageFacts().engines.node.replace('>=', '');
   return isAtLeast(version, least)
@@ -62,10 +61,7 @@ async function isWorkerAt(host: string, port: number): Promise<boolean> {
   }
 }
 
-/**
- * Reports which providers have a key. A missing key counts as ok, because only the agents determine which keys are
- * needed.
- */
+/** A missing key counts as ok, because only the agents decide which keys are needed. */
 function examineKeys(providers: ProviderSettings): Finding {
   const keys = Object.values(providers).map(
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
@@ -73,7 +69,7 @@ function examineKeys(providers: ProviderSettings): Finding {
   return findOk('provider keys', keys.join(', '));
 }
 
-/** Tests each API key with one request to its provider. */
+/** One request for each API key. */
 export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
   const findings = await Promise.all(
     (['anthropic', 'openai'] as const).map(async (maker) => {

@@ -37,7 +37,6 @@ export class EventLoopMonitor implements EventLoop {
     this.#timer.unref();
   }
 
-  /** Longest block of the last ten seconds. */
   get worstMs(): number {
     return Math.max(0, ...this.#lates.map(({ lateMs }) => lateMs));
   }
@@ -81,10 +80,7 @@ export class EventLoopMonitor implements EventLoop {
     this.#heldFrom = this.#expectedAt;
   }
 
-  /**
-   * Attributes a delay to the code that ran until now. Called at each tick, and before the names of the running tools
-   * change.
-   */
+  /** Attributes a delay to the code that ran until now. Called at each tick, and when the running tools change. */
   #note(): void {
     const at = performance.now();
     const ms = at - this.#heldFrom;

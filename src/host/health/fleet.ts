@@ -70,7 +70,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
-/** Keeps a value for `keptMs`. Concurrent calls share one reading. A failure is not kept. */
+/** Concurrent calls share one reading. A failure is not kept. */
 function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promise<Value> {
   let last: Promise<Value> | undefined;
   let endsAt = 0;
@@ -93,7 +93,6 @@ function keepFor<Value>(keptMs: number, read: () => Promise<Value>): () => Promi
 interface FleetSources {
   readonly inspection: Inspection;
   readonly wakes: OpenWakeQueue;
-  /** Wait times by queue. */
   readonly waits: Map<string, WaitHistory>;
 }
 
@@ -156,10 +155,7 @@ function namedCounts(counts: readonly StateCount[], queue: string): Record<strin
 
 type ShardReport = Awaited<ReturnType<OpenWakeQueue['reportQueues']>>[number];
 
-/**
- * Joins the shards of a queue to the longest wait and the fewest workers of any shard: a shard without workers runs no
- * turns.
- */
+/** Longest wait and fewest workers of any shard of a queue: a shard without workers runs no turns. */
 function joinShards(shards: readonly ShardReport[]) {
   const waits = shards.flatMap(({ waitMs }) => waitMs ?? []);
   const workers = shards.flatMap((shard) => shard.workers ?? []);

@@ -5,7 +5,6 @@ import { type AllowedHosts, explainForeignHost, isAllowedHost, readAllowedHosts 
 import { TurnfoldError } from '../../domain/errors.ts';
 
 export interface PageContent {
-  /** HTTP status (200). */
   readonly status?: number;
   readonly contentType: string;
   readonly body: string;
@@ -33,7 +32,7 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
-/** Methods that read a page. Node leaves out the body of an answer to HEAD. */
+/** Node leaves out the body of an answer to HEAD. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** Limit far above what scrapers and probes use. Further connections are closed at once. */
@@ -42,10 +41,7 @@ const MAX_CONNECTIONS = 1_024;
 /** Errors of Node that mean: the host to bind is unknown, or belongs to another machine. */
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
-/**
- * @throws invalid_config for an address that cannot be bound, or for an entry of `metrics.allowedHosts` that is no host
- * name
- */
+/** @throws invalid_config for an address that cannot be bound, or an entry of `metrics.allowedHosts` that is no host */
 export async function servePages(options: PageServerOptions): Promise<PageServer> {
   const { port, host = '127.0.0.1', allowedHosts = [], pages } = options;
   const byPath = new Map(Object.entries(pages));
@@ -77,10 +73,7 @@ export async function servePages(options: PageServerOptions): Promise<PageServer
   };
 }
 
-/**
- * Refuses a request whose `Host` header is not allowed. A probe of HTTP/1.0 may send no `Host`, which no browser does.
- * @returns true if the request was refused
- */
+/** A probe of HTTP/1.0 may send no `Host`, which no browser does. @returns true if the request was refused */
 function refuseForeignHost({ headers }: IncomingMessage, response: ServerResponse, allowed: AllowedHosts): boolean {
   const { host } = headers;
   if (host === undefined || isAllowedHost(host, allowed)) return false;

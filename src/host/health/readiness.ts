@@ -33,7 +33,7 @@ function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<
   return async () => (await read()) ?? findWrong(name, 'the check did not finish in time', remedy);
 }
 
-/** Text about a failed check. The page is public, and an error without a turnfold code may contain a secret. */
+/** The page is public, and an error without a turnfold code may contain a secret. */
 function describe(error: unknown): string {
   return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';
 }

@@ -40,7 +40,7 @@ function reportSilent(missing: string): Finding {
   return findWrong('redis', `${missing}: no answer, so the conversations stored there make no progress`, remedy);
 }
 
-/** Reports one finding if all masters of a Cluster agree, else one for each. */
+/** One finding if all masters of a Cluster agree, else one for each. */
 function checkEach(servers: readonly RedisFacts[], check: (server: RedisFacts) => Finding): Finding[] {
   const findings = servers.map(check);
   if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);
@@ -169,13 +169,12 @@ function formatBytes(bytes: number): string {
 }
 
 /**
- * A rewrite creates a second append-only file while the first file grows. So this multiple of the file's size should be
- * free.
+ * A rewrite creates a second append-only file while the first one grows, so this multiple of its size should be free.
  */
 const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
-/** Checks free disk space. Only a Redis on this machine shows the free space of its disk. */
+/** Only a Redis on this machine shows the free space of its disk. */
 export async function examineDisk(servers: readonly RedisFacts[]): Promise<Finding[]> {
   return await Promise.all(
     servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
@@ -206,8 +205,8 @@ async function readFreeBytes(folder: string): Promise<number | undefined> {
 
 const DAY_MS = 86_400_000;
 /**
- * Days before the end of a certificate from which we warn. An open connection outlives its certificate, so workers fail
- * only at the next connect.
+ * An open connection outlives its certificate, so workers fail only at the next connect. A warning comes so many days
+ * before.
  */
 const NOTICE_DAYS = 14;
 

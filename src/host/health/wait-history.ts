@@ -13,7 +13,7 @@ export class WaitHistory {
     for (const kept of this.#longest.keys()) if (kept <= minute - HOUR_MINUTES) this.#longest.delete(kept);
   }
 
-  /** Lists the waits, oldest minute first. null: this process measured nothing in that minute. */
+  /** Oldest minute first. null: this process measured nothing in that minute. */
   list(at: number): (number | null)[] {
     const first = Math.floor(at / MINUTE_MS) - HOUR_MINUTES + 1;
     return Array.from({ length: HOUR_MINUTES }, (_, index) => this.#longest.get(first + index) ?? null);

@@ -18,10 +18,7 @@ interface CheckedParts {
   readonly stuckMs: number;
 }
 
-/**
- * ms of a block of the event loop that fails readiness: half of a lease of 8 s. A longer block has cost two lease
- * renewals.
- */
+/** Half of a lease of 8 s, in ms. A longer block of the event loop has cost two lease renewals. */
 const BLOCKED_MS = 4_000;
 
 export function listWorkerChecks({
@@ -85,10 +82,7 @@ async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Fin
   }
 }
 
-/**
- * Checks that this worker takes waiting jobs. A worker that runs as many jobs as its concurrency allows is healthy,
- * even if further jobs wait.
- */
+/** A worker that runs as many jobs as its concurrency allows is healthy, even if further jobs wait. */
 async function checkIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],

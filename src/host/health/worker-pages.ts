@@ -3,9 +3,7 @@ import { type Finding, findWrong, worstState } from './finding.ts';
 import { type Page, type PageAddress, type PageContent, servePages, textPage } from './page-server.ts';
 import { type Check, createReadiness } from './readiness.ts';
 
-/**
- * Metrics and health pages of a worker. They open before Redis is reachable, and stay open until the last job is done.
- */
+/** Pages of a worker. They open before Redis is reachable, and stay open until the last job is done. */
 export interface WorkerPages {
   readonly metricsUrl: string | undefined;
   /** Called when the worker starts. From then on `/metrics` shows these metrics, and `/ready` runs these checks. */
@@ -38,10 +36,7 @@ const notStartedPage: Page = () => textPage(503, 'the worker has not started yet
 const reportStarting = async (): Promise<Finding[]> => [STARTING];
 const reportStopping = async (): Promise<Finding[]> => [STOPPING];
 
-/**
- * Opens the pages. Without `address`, no pages are served.
- * @throws the errors of `servePages`
- */
+/** Without `address`, no pages are served. @throws the errors of `servePages` */
 export async function openWorkerPages(address: PageAddress | undefined): Promise<WorkerPages> {
   if (address === undefined) return NO_PAGES;
   let render: Page = notStartedPage;
@@ -64,9 +59,8 @@ export async function openWorkerPages(address: PageAddress | undefined): Promise
 const STATUSES = { ok: 'ready', warning: 'degraded', wrong: 'not_ready' } as const;
 
 /**
- * `/health` answers 200 while the process lives, even without Redis, because a restart would not cure an outage.
- * `/ready` answers 503 if a check fails. For a mere warning `/ready` answers 200, because taking the process out of
- * service would not help.
+ * `/health` answers 200 even without Redis, because a restart would not cure an outage. `/ready` answers 503 if a check
+ * fails, but not for a warning, because taking the process out of service would not help.
  */
 export function createHealthPages(runChecks: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
   return {

@@ -9,8 +9,7 @@ import { describeCause, LocalRedisError } from './local-redis.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to the configured Redis. If it is unreachable, no other Redis replaces it, because work would run against
- * the wrong database.
+ * If the configured Redis is unreachable, no other one replaces it: work would run against the wrong database.
  * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied`
  */
 export async function useConfiguredRedis(location: RedisLocation): Promise<LocalRedis> {
@@ -39,10 +38,7 @@ export async function useConfiguredRedis(location: RedisLocation): Promise<Local
   }
 }
 
-/**
- * Removes the password from a URL.
- * @throws LocalRedisError that does not quote an invalid URL, because it may contain a password
- */
+/** @throws LocalRedisError that does not quote an invalid URL, because it may contain a password */
 export function redactUrl(url: string): string {
   const address = readRedisAddress(url);
   if (address !== undefined) return showAddress(address);

@@ -17,18 +17,15 @@ export interface ServerIdentity {
   readonly pid: number | undefined;
 }
 
-/**
- * Connects, runs the work and disconnects, all within `timeoutMs`. Retries nothing, because the callers have their own
- * retries.
- */
+/** Connects, runs the work and disconnects, all within `timeoutMs`. The callers have their own retries. */
 export async function withConnection<T>(
   location: RedisLocation,
   timeoutMs: number,
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // ioredis rejects `connect()` with "Connection is closed.", and with Sentinels never rejects. The reason arrives as
-  // an event.
+  // With Sentinels, ioredis never rejects `connect()`. Else it says only "Connection is closed.". An event has the
+  // reason.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
@@ -59,10 +56,7 @@ export async function within<T>(timeoutMs: number, work: Promise<T>, signal?: Ab
   }
 }
 
-/**
- * Identifies the server.
- * @throws if PING gets no answer
- */
+/** @throws if PING gets no answer */
 export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   const info = await client.info('server').catch(() => '');
@@ -84,7 +78,7 @@ const REFUSED_PAUSE_MS = 2_000;
 const ANSWER_MS = 1_000;
 
 /**
- * Waits without limit until Redis accepts writes. The wait does not keep the process alive. @throws redis_denied
+ * Waits without limit, and does not keep the process alive. @throws redis_denied
  * @param needsMemory false: a full Redis counts as writable, because the store reports it with its own error
  */
 export async function waitUntilWritable(location: RedisLocation, needsMemory = false): Promise<void> {
@@ -99,7 +93,7 @@ export async function waitUntilWritable(location: RedisLocation, needsMemory = f
   }
 }
 
-/** Asks Redis, on a connection of its own, why it does not accept writes. Undefined if it accepts writes. */
+/** Asks on a connection of its own why Redis does not accept writes. Undefined if it does. */
 export async function findObstacle(location: RedisLocation): Promise<unknown> {
   try {
     await withConnection(location, ANSWER_MS, async (client) => {
@@ -117,7 +111,6 @@ export async function findObstacle(location: RedisLocation): Promise<unknown> {
   }
 }
 
-/** True if a server answered with this error. */
 export function isReply(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error) && error.cause instanceof ReplyError;
 }

@@ -10,8 +10,7 @@ import { startLocalServer } from './local-server.ts';
 const run = promisify(execFile);
 
 /**
- * The package `redis-server` holds only the service definition. The program is `redis-check-rdb` of `redis-tools`,
- * which acts as the server under the name `redis-server`.
+ * The package `redis-server` holds only the service definition. `redis-check-rdb` acts as the server under this name.
  */
 const PACKAGE = 'redis-tools';
 const PROGRAM = 'redis-check-rdb';
@@ -19,7 +18,7 @@ const SERVER = 'usr/bin/redis-server';
 /** The longest chain of dependencies is redis-tools → libsystemd0 → libcap2. */
 const MAX_DEPENDENCY_DEPTH = 4;
 
-/** Starts the Redis of the Linux distribution. Its package is unpacked into the cache folder, without root. */
+/** Unpacks the Redis of the Linux distribution into the cache folder, without root. */
 export async function startFromPackage(request: SourceRequest): Promise<LocalRedis> {
   if (!hasApt()) throw new SourceUnavailableError('not a Debian or Ubuntu system');
   const folder = join(request.cacheDir, 'redis', await nameSystem());
@@ -28,14 +27,14 @@ export async function startFromPackage(request: SourceRequest): Promise<LocalRed
   return startLocalServer({ ...server, libraryPath: await findLibraryPath(folder) }, request);
 }
 
-/** Each release of a distribution has its own cache folder, because libraries of another release would not work. */
+/** Libraries of another release would not work, so each release has its own cache folder. */
 async function nameSystem(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const field = (name: string): string | undefined => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1];
   return [field('ID') ?? 'debian', field('VERSION_ID') ?? field('VERSION_CODENAME') ?? 'rolling', arch()].join('-');
 }
 
-/** Unpacks into a temporary folder and renames it, so that the cache is complete or absent. */
+/** Renames a temporary folder, so that the cache is complete or absent. */
 async function fillCache(folder: string, request: SourceRequest): Promise<void> {
   const parent = join(folder, '..');
   const staging = await mkdir(parent, { recursive: true })
@@ -72,14 +71,13 @@ async function unpackServer(tree: string, apt: ReturnType<typeof openApt>): Prom
   );
 }
 
-/** Moves the unpacked server into the cache. If another process was faster, its folder stays and is used. */
+/** If another process was faster, its folder stays and is used. */
 async function publish(tree: string, folder: string): Promise<void> {
   try {
     await rename(tree, folder);
   } catch {
     if (await canRun(folder)) return;
-    // The folder is left over from an earlier release of the system. It is moved away, and later removed with the
-    // temporary folder.
+    // The folder is of an earlier release of the system. It is moved away, and removed with the temporary folder.
     await rename(folder, `${tree}-before`);
     await rename(tree, folder);
   }
@@ -184,10 +182,7 @@ export function openApt(folder: string, { env, signal, log }: Pick<SourceRequest
   };
 }
 
-/**
- * Reads the names from a field of package information: `Depends: libc6 (>= 2.34), a:any | b` gives libc6 and a. The
- * first alternative is the distribution's choice.
- */
+/** `Depends: libc6 (>= 2.34), a:any | b` gives libc6 and a: the first alternative is the distribution's choice. */
 export function parseDependencies(fields: string): string[] {
   const entries = fields.replaceAll(/^[\w-]+:/gm, ',').split(',');
   return entries.map((entry) => /^\s*([a-z0-9][a-z0-9+.-]*)/.exec(entry)?.[1]).filter((name) => name !== undefined);

@@ -1,6 +1,6 @@
 /** Ways to start a Redis in a process of its own, in the order in which they are tried. */
 export const SERVERS = ['path', 'container', 'package'] as const;
-/** All ways to provide a Redis. The last way always works. */
+/** The last way always works. */
 export const SOURCES = [...SERVERS, 'in-process'] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -26,10 +26,7 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
-/**
- * Arguments that make the server as durable as in production. Snapshots are off, because they would only add forks and
- * writes.
- */
+/** As durable as in production. Snapshots are off, because they would only add forks and writes. */
 export const DEFAULT_SERVER_ARGS: readonly string[] = [
   '--appendonly',
   'yes',

@@ -19,7 +19,7 @@ import { launchServer, type ServerProcess } from './server-process.ts';
 const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 1_000;
 const PING_PAUSE_MS = 20;
-/** Attempts to use a free port. Another process may take the port first, but hardly three times in a row. */
+/** Another process may take a free port first, but hardly three times in a row. */
 const PORT_ATTEMPTS = 3;
 
 interface ServerBinary {
@@ -29,9 +29,7 @@ interface ServerBinary {
   readonly libraryPath?: string;
 }
 
-/**
- * @throws SourceUnavailableError if the server does not answer or is too old. Its process and folder are then removed.
- */
+/** @throws SourceUnavailableError if the server does not answer or is too old. Its process and folder are removed. */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();
@@ -133,7 +131,7 @@ export async function startFromPath(request: SourceRequest): Promise<LocalRedis>
   return startLocalServer({ path, source: 'path', origin: 'from PATH' }, request);
 }
 
-/** Finds the first of `names` that is a program in an absolute folder of `searchPath`. */
+/** Finds the first program in an absolute folder of `searchPath`. */
 export async function findOnPath(names: readonly string[], searchPath: string): Promise<string | undefined> {
   const folders = searchPath.split(delimiter).filter(isAbsolute);
   for (const candidate of names.flatMap((name) => folders.map((folder) => join(folder, name)))) {

@@ -46,8 +46,7 @@ export interface ProvideRedisOptions {
   readonly redisUrl?: string | undefined;
   readonly redisTls?: RedisTls | undefined;
   /**
-   * Variables to read (default: process.env): PATH, HOME, XDG_CACHE_HOME. apt-get gets all variables, because of proxy
-   * settings.
+   * Variables to read: PATH, HOME, XDG_CACHE_HOME. apt-get gets all, because of proxy settings (default: process.env).
    */
   readonly env?: NodeJS.ProcessEnv;
   /** Ways to start a Redis, in the order in which they are tried (default: all that start a server). */
@@ -62,10 +61,7 @@ export interface ProvideRedisOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable` for `redisUrl`, `redis_unavailable` with the
- * reason of each failed way
- */
+/** @throws LocalRedisError `redis_url_invalid`, `redis_unreachable`, or `redis_unavailable` with each failed way */
 export async function provideRedis(options: ProvideRedisOptions = {}): Promise<LocalRedis> {
   const { redisUrl, redisTls, sources = SERVERS, log = () => undefined } = options;
   options.signal?.throwIfAborted();
@@ -108,13 +104,13 @@ function completeRequest(options: ProvideRedisOptions, log: (line: string) => vo
   };
 }
 
-/** Finds the cache folder of the user. By the XDG specification, a relative path in XDG_CACHE_HOME is ignored. */
+/** By the XDG specification, a relative path in XDG_CACHE_HOME is ignored. */
 function findCacheHome(env: NodeJS.ProcessEnv): string {
   const cacheHome = env['XDG_CACHE_HOME'] ?? '';
   return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
 }
 
-/** Commands that install Redis, by the ID or ID_LIKE of the distribution in /etc/os-release. */
+/** By the ID or ID_LIKE of the distribution in /etc/os-release. */
 const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: string])[] = [
   [['debian', 'ubuntu'], 'sudo apt-get update && sudo apt-get install redis-server'],
   [['fedora', 'rhel', 'centos'], 'sudo dnf install valkey (or: sudo dnf install redis)'],
@@ -145,8 +141,8 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * Testcontainers removes the container however this process ends. A password is needed, because its ports are published
- * on every network interface of the host.
+ * Testcontainers removes the container however this process ends. Its ports are published on every network interface of
+ * the host, so it needs a password.
  */
 async function startInContainer({ image, env, serverArgs, log, signal }: SourceRequest): Promise<LocalRedis> {
   // The import takes 0.3 s, and the package is a development dependency that an installed turnfold lacks.

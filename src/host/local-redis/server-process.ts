@@ -37,7 +37,7 @@ const SUPERVISOR = [
   'rm -rf "$folder"',
 ].join('\n');
 
-/** Seconds until a busy or frozen server gets SIGKILL. */
+/** Until a busy or frozen server gets SIGKILL. */
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 

@@ -5,7 +5,7 @@ import type { Instruments } from '../instruments.ts';
 
 export type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
-/** One worker event, as operators see it: its log line, the metrics that it changes, and the change of its span. */
+/** One worker event as operators see it. */
 interface EventRow<Event> {
   readonly log: (event: Event) => LogLine;
   readonly count?: (event: Event, instruments: Instruments) => void;
@@ -22,7 +22,6 @@ export interface LogLine {
   readonly error?: unknown;
 }
 
-/** Change of the span in which the event occurs. */
 export interface SpanUpdate {
   /** Kinds of span that this update changes. */
   readonly of: readonly SpanSubject['kind'][];

@@ -21,7 +21,7 @@ const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['le
   superseded: 'info',
 };
 
-/** Events of compaction passes, their summaries and versions. Passes that changed nothing are logged at `debug`. */
+/** Passes that changed nothing are logged at `debug`. */
 export const PASS_EVENTS = {
   pass_requested: {
     log: ({ reasons, isJoined }) =>
@@ -138,9 +138,7 @@ function describeResult({ strategy, tokensBefore, tokensAfter, archived, sequenc
   };
 }
 
-/**
- * Counts an ended pass. Its sizes count only if the pass created a version, because otherwise the context is unchanged.
- */
+/** Sizes count only if the pass created a version, because otherwise the context is unchanged. */
 function countPass(event: EventOf<'pass_ended'>, instruments: Instruments): void {
   const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], startsBackoff } = event;
   const { tokensBefore, tokensAfter, archived, prefixTokens } = event;
@@ -198,7 +196,7 @@ function countSummary(event: EventOf<'summary_ended'>, instruments: Instruments)
   instruments.summaryTokens.observe(tokens);
 }
 
-/** Rank of each reason. A more urgent reason for compaction ranks higher. */
+/** A more urgent reason for compaction ranks higher. */
 const STRENGTH: Readonly<Record<Reason, number>> = {
   overflow: 8,
   hard_limit: 7,
@@ -210,10 +208,7 @@ const STRENGTH: Readonly<Record<Reason, number>> = {
   turn_end: 1,
 };
 
-/**
- * Chooses the strongest reason as label. All combinations of reasons would be 256 label values. Counting each reason
- * would count a pass several times.
- */
+/** Counting each reason would count a pass several times, and all combinations would be 256 label values. */
 export function findTrigger(reasons: readonly Reason[]): Reason | 'none' {
   const [strongest] = REASONS.filter((reason) => reasons.includes(reason)).toSorted(
     (a, b) => STRENGTH[b] - STRENGTH[a],

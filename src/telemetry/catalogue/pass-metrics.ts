@@ -106,7 +106,7 @@ export const PASS_METRICS = {
   ),
 };
 
-/** Metrics of summaries. The cost of summaries is in the model metrics. */
+/** The cost of summaries is in the model metrics. */
 export const SUMMARY_METRICS = {
   summarizationJobs: counter(
     'turnfold_summarization_jobs_total',
@@ -134,10 +134,7 @@ export const SUMMARY_METRICS = {
 
 const POLICY = { policy: [] };
 
-/**
- * Metrics of a shadow policy, which is measured and never applied. Series exist only while a shadow policy is
- * configured.
- */
+/** Series exist only while a shadow policy is configured. */
 export const SHADOW_METRICS = {
   shadowPasses: counter(
     'turnfold_shadow_passes_total',

@@ -12,7 +12,7 @@ const IGNORED_COUNTS = {
   truncated: 'the provider cuts requests to its own window without an error: set windowTokens of the model',
 } as const;
 
-/** Events of turns, their model calls and their tool calls. A suspension or a cancel is not an error of the span. */
+/** A suspension or a cancel is not an error of the span. */
 export const TURN_EVENTS = {
   turn_claimed: {
     log: ({ agent, attempt, waitMs }) =>

@@ -16,10 +16,7 @@ const LOSSES = {
 
 const SUSPECT_LEVELS = { ended: 'info', stopped: 'info', died: 'warn', blocked: 'warn', not_started: 'error' } as const;
 
-/**
- * Events of workers. Work that is handed back is not an error. A lost turn marks the span of the turn, not the spans of
- * its calls.
- */
+/** Work that is handed back is no error. A lost turn marks its own span, not those of its calls. */
 export const WORKER_EVENTS = {
   lease_lost: {
     log: ({ what, why }) =>
@@ -161,7 +158,7 @@ export const WORKER_EVENTS = {
   },
 } satisfies Partial<EventRows>;
 
-/** Maximum characters of a logged name. A name in a corrupt record may have any length. */
+/** A name in a corrupt record may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {

@@ -8,10 +8,7 @@ import { counter, gauge } from './metric-spec.ts';
 /** Roles of workers. A role has the name of its queue. */
 const ROLES = Object.values(QUEUES);
 
-/**
- * Fixed values of `where`, which start at 0. A series with another value appears at its first failure, which
- * Prometheus' `rate` does not see.
- */
+/** These series start at 0. Another one appears at its first failure, which Prometheus' `rate` does not see. */
 const FAILURE_PLACES = [
   'store',
   'connection',
@@ -35,7 +32,7 @@ const FAILURE_PLACES = [
   'content listener',
 ];
 
-/** Codes of refused inbox jobs whose series start at 0. */
+/** These series start at 0, too. */
 const INBOX_REFUSALS = [
   'invalid_input',
   'message_too_large',
@@ -135,7 +132,7 @@ export const WORKER_METRICS = {
   ),
 };
 
-/** Gauges of one worker. Their sum over all workers is meaningful. */
+/** Their sum over all workers is meaningful. */
 export const WORKER_GAUGES = {
   concurrency: gauge(
     'turnfold_worker_concurrency',
@@ -157,9 +154,8 @@ export const WORKER_GAUGES = {
 };
 
 /**
- * Gauges of the state that all workers share. Only the owner of the measuring lease shows them, so each series exists
- * once and Redis is queried once. While the lease moves, two workers or none may show them for some seconds. Dashboards
- * take the maximum, alerts the maximum over a minute.
+ * State that all workers share. Only the owner of the measuring lease shows it, so each series exists once. While the
+ * lease moves, two workers or none may show it. Dashboards take the maximum, alerts the maximum over a minute.
  */
 export const SHARED_GAUGES = {
   waitingTurns: gauge('turnfold_waiting_turns', 'Conversations whose next turn waits for a worker.'),
@@ -226,7 +222,7 @@ export const SHARED_GAUGES = {
     'turnfold_redis_evicted_keys',
     'Keys that Redis has evicted since it started. Every evicted key is lost data.',
   ),
-  /** Has the name of the same metric in BullMQ's own exporter, so that existing dashboards work. */
+  /** Named as in BullMQ's own exporter, so that existing dashboards work. */
   jobs: gauge(
     'bullmq_job_count',
     'Jobs in the queues by state. A due wake, which has no job, counts as a waiting job.',
