@@ -52,10 +52,7 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
   };
 }
 
-/**
- * Takes the open pass over from its owner, and ends it with the summaries that exist. The new id of the pass keeps the
- * former owner from writing.
- */
+/** Takes the open pass from its owner, for a turn that waited too long, and ends it with the summaries that exist. */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
   const claim = await ports.passes.takeOverPass(conversation, ports.owners.next(), ports.ids.next());
   if (claim.status !== 'claimed') return { status: 'none_open' };
@@ -69,7 +66,6 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
 
 type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
 
-/** Runs a claimed pass. Then requests a follow-up pass or measures the shadow policy, if either is due. */
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, childJobs: ChildJobs): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
@@ -105,7 +101,7 @@ async function failUnknown(ports: CompactionPorts, pass: ClaimedPass): Promise<D
   return { step: 'lost', why };
 }
 
-/** Requests a follow-up and measures the shadow policy, each if it is due. An error here does not fail the ended pass. */
+/** Does what follows a pass. An error here does not fail the pass, which has ended. */
 async function conclude(run: RunningPass, final: FinalState): Promise<void> {
   const { ports, pass } = run;
   try {
@@ -129,16 +125,29 @@ async function conclude(run: RunningPass, final: FinalState): Promise<void> {
 }
 
 /**
- * Requests another pass if messages behind `head` meet a threshold. While a pass is open, turns request no soft pass, and
- * appends add no reason, so nothing else requests one. If the worker dies here, the next threshold check does.
+ * Requests another pass if messages behind `head`, which the ended pass did not consider, meet a threshold. The end of
+ * a turn counts with `onTurnEnd`. While a pass is open, turns and appends request none. If the worker dies here, the
+ * next threshold check requests the pass.
  */
 async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
+  const { contexts } = ports;
   const { conversation } = pass.lease;
-  const state = await ports.contexts.readConversation(conversation);
+  const state = await contexts.readConversation(conversation);
   if (state === undefined || state.passId !== undefined || state.head <= head) return;
-  const reasons = evaluateRequest(prepared, state, []);
+  const isTurnEnd = prepared.policy.onTurnEnd && (await endsWithAnswer(contexts, conversation, state.head));
+  const reasons = evaluateRequest(prepared, state, isTurnEnd ? ['turn_end'] : []);
   if (reasons.length === 0) return;
   await requestPass(ports, conversation, { reasons, calibration: prepared.overhead.calibration });
+}
+
+/** True if the last message is the final answer of a turn, so that no turn runs now. */
+async function endsWithAnswer(
+  contexts: CompactionPorts['contexts'],
+  conversation: ConversationRef,
+  head: number,
+): Promise<boolean> {
+  const [last] = await contexts.readLog(conversation, [{ from: head, to: head }]);
+  return last?.turn !== undefined && last.message.role === 'assistant' && last.message.toolCalls === undefined;
 }
 
 /** Measures the shadow policy. Runs after the live pass, so that the shadow policy cannot affect it. */
@@ -153,10 +162,7 @@ async function measure(
   await ports.shadow.measure({ conversation, passId, outcome, firstUserSeq, ...snapshot, source, settled });
 }
 
-/**
- * Ends a pass whose work threw an error. The worker lives, so its claim must not count as a death (I22). After an
- * outage, the pass is given back.
- */
+/** Ends a pass whose work threw an error. The worker lives, so its claim must not count as a death (I22). */
 async function endBroken(ports: CompactionPorts, pass: ClaimedPass, error: unknown): Promise<void> {
   if (isServiceError(error)) await ports.passes.releasePass(pass.lease);
   else await failPass({ ports, pass }, { code: failureCode(error), reasons: pass.reasons });

@@ -5,6 +5,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer } from '../../../src/domain/summarizer.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
+import { scriptedModel } from '../../../src/providers/scripted.ts';
 import { takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
 
@@ -294,6 +295,38 @@ it('a compaction pass requests another pass if the messages appended during it m
   await world.runPass('job2');
   expect(await world.readVersion()).toMatchObject({ number: 2, base: 34 });
   expect((await world.db.find(ref))?.pass, 'and no third one').toBeUndefined();
+});
+
+it('a compaction pass during which a turn ended requests the pass that onTurnEnd asks for after each turn', async () => {
+  const world = await Fixture.open({
+    policy: { onTurnEnd: true },
+    model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+  });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  const children = await world.fanOut();
+  await world.accept('t1', 'And now?');
+  await world.turn(ref);
+  expect(world.eventsOf('turn_settled')).toMatchObject([{ outcome: 'completed' }]);
+  expect(world.eventsOf('pass_requested'), 'the pass is still open').toEqual([]);
+  for (const child of children) await world.summarize(child);
+  await world.deliver('job1', true);
+  expect(world.eventsOf('pass_requested')).toMatchObject([{ reasons: ['turn_end'], isJoined: false }]);
+  await world.runPass('job2');
+  expect(world.eventsOf('pass_requested'), 'no turn has ended since').toHaveLength(1);
+});
+
+it('a compaction pass does not request the pass of onTurnEnd while a turn still runs', async () => {
+  const world = await Fixture.open({ policy: { onTurnEnd: true } });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  const children = await world.fanOut();
+  await world.accept('t1', 'And now?');
+  await world.store.claim(ref, world.nextId(), world.nextId());
+  for (const child of children) await world.summarize(child);
+  await world.deliver('job1', true);
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+  expect(world.eventsOf('pass_requested')).toEqual([]);
 });
 
 it('a compaction pass that ends without a reason requests another pass if messages appended after its evaluation meet a threshold', async () => {
