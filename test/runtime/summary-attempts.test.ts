@@ -68,7 +68,7 @@ it('a summarization job waits for rate limits longer than its attempts would las
 });
 
 it('a summarization job does not wait for a rate limit that ends too late for its pass', async () => {
-  await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 45_000 }] });
+  await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 600_000 }] });
   const { by, outcomes } = await compact({
     provider,
     conversation: 'late',

@@ -5,7 +5,6 @@ import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isModelError, type Model, ModelError, type ModelErrorKind } from '../../src/domain/model.ts';
 import { modelChain } from '../../src/providers/chain.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/providers/scripted.ts';
-import { readSummarizerRetryAt } from '../../src/workers/summarization/summarization-delivery.ts';
 import { openWorld } from '../models/summarizer/fixture.ts';
 import { Fixture } from './turn/fixture.ts';
 
@@ -80,7 +79,7 @@ it('a retry error thrown by a second loaded copy of the package delays a summary
   const world = await openWorld({ decide: () => limit });
   await expect(world.summarize()).rejects.toMatchObject({ name: 'ModelError', kind: 'retry', retryAt });
   expect(world.calls).toMatchObject([{ outcome: 'retry', retryAfterMs: retryAt }]);
-  expect(readSummarizerRetryAt(limit)).toBe(retryAt);
+  expect(isModelError(limit, 'retry') && limit.retryAt).toBe(retryAt);
 });
 
 it('no source file recognizes the package’s own errors by instanceof, which would fail for a second loaded copy', () => {

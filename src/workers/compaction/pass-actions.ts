@@ -1,12 +1,10 @@
 import { excessWeight, requestTokensOf } from '../../compaction/budget.ts';
 import { buildInSlices, contextMessages, weighItems } from '../../compaction/context.ts';
 import { type EditedSummary, editProposal } from '../../compaction/edited-proposal.ts';
-import { limitSummaryCall } from '../../compaction/summary-time.ts';
 import type { ContextSource } from '../../domain/context-source.ts';
 import type { Interruptible } from '../../domain/interruptible.ts';
 import { addWeights } from '../../domain/message.ts';
-import { hasHardReason, PASS_LIMITS, type Reason } from '../../domain/pass.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { hasHardReason, type Reason } from '../../domain/pass.ts';
 import { type ApprovalRefusal, type Edits, type Proposal, rangeName } from '../../domain/proposal.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import { type ContextItem, type Segment, weighVersion } from '../../domain/version.ts';
@@ -28,7 +26,15 @@ import {
   scopeOf,
 } from './pass-writes.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
-import { childId, findRecords, readAccepted, sequenceKey, summaryKey, summaryPolicy } from './sequence-summaries.ts';
+import {
+  childId,
+  findRecords,
+  readAccepted,
+  sequenceKey,
+  summaryKey,
+  summaryPolicy,
+  summaryWaitMs,
+} from './sequence-summaries.ts';
 
 export async function act<Step extends PassStep>(run: RunningPass, state: PassState<Step>): Promise<PassFacts[Step]> {
   return await ACTIONS[state.step](run, state);
@@ -49,23 +55,13 @@ const ACTIONS: {
   end: endWithoutVersion,
   fail: (run, state) => failPass(run, state, run.prepared.policy),
   review: readFresh,
-  check_approval: compareAndCheck,
+  check_approval: checkApproval,
   commit_approved: commitApproved,
   refuse_approval: answerRefusal,
 };
 
 function readFresh({ ports, pass, prepared }: RunningPass): Promise<PassFacts['evaluate']> {
   return readSnapshot(ports, pass.lease, prepared);
-}
-
-async function compareAndCheck(
-  { ports, pass }: RunningPass,
-  state: PassState<'check_approval'>,
-): Promise<PassFacts['check_approval']> {
-  const live = await ports.contexts.readContext(pass.lease.conversation);
-  if (live === undefined) return { status: 'gone' };
-  if (live.version.number !== state.proposal.version.parent) return { status: 'version_changed' };
-  return await checkApproval(state, live);
 }
 
 async function planLive(
@@ -79,7 +75,7 @@ async function planLive(
   return planned.status === 'planned' ? { ...planned, source } : planned;
 }
 
-/** Creates a child job for each sequence without a stored result. A refusal of a summary is a result, too. */
+/** Lists a child job for each sequence without a stored result. A refusal of a summary is a result, too. */
 async function findMissing(
   { ports, pass, prepared }: RunningPass,
   state: PassState<'find_missing'>,
@@ -96,31 +92,15 @@ async function findMissing(
   };
 }
 
-/**
- * Gives the lease back, and only then asks for jobs. A crash in between delays the pass until `parkedUntil`, but loses
- * nothing.
- */
+/** Gives the lease back before the queue adds jobs. A crash in between only delays the pass, until `parkedUntil`. */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<PassFacts['park']> {
   const { passes, onEvent } = run.ports;
-  const parkMs = parkTime(run.prepared.policy, children);
+  const { policy } = run.prepared;
+  const parkMs = Math.max(...children.map(({ sequence }) => summaryWaitMs(sequence, policy)));
   const parked = await passes.parkPass(run.pass.lease, job, parkMs);
   if (parked.status !== 'parked') return parked;
   onEvent({ type: 'pass_fanned_out', ...scopeOf(run), jobs: children.length, sequences });
   return parked;
-}
-
-/** Output tokens for each token of a cap. They include thinking, and text that is clipped afterwards. */
-const OUTPUT_FACTOR = 2;
-const THINKING_TOKENS = 4_096;
-
-/** ms that a pass waits for its child jobs: the longest time of one model call, at least `parkMs`. */
-function parkTime({ summarizer }: Policy, children: PassState<'park'>['children']): number {
-  if (typeof summarizer === 'string') return PASS_LIMITS.parkMs;
-  const times = children.map(({ sequence: { tokens, maxTokens } }) => {
-    const maxOutputTokens = OUTPUT_FACTOR * maxTokens + THINKING_TOKENS;
-    return limitSummaryCall({ tokens, maxOutputTokens }, summarizer.callTimeout).totalMs;
-  });
-  return Math.max(PASS_LIMITS.parkMs, ...times);
 }
 
 async function readLive(
@@ -166,10 +146,13 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
 
 /** Checks an edited proposal against the live context, which includes messages that were appended since. */
 async function checkApproval(
+  { ports, pass }: RunningPass,
   state: PassState<'check_approval'>,
-  live: ContextSource,
 ): Promise<PassFacts['check_approval']> {
   const { edits, proposal } = state;
+  const live = await ports.contexts.readContext(pass.lease.conversation);
+  if (live === undefined) return { status: 'gone' };
+  if (live.version.number !== proposal.version.parent) return { status: 'version_changed' };
   const wrong = findWrongEdit(proposal, edits);
   if (wrong !== undefined) return { status: 'refused', refusal: wrong };
   const { prepared } = state.snapshot;

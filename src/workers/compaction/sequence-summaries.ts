@@ -1,6 +1,8 @@
 import type { AcceptedSummary } from '../../compaction/settle.ts';
+import { limitSummaryCall } from '../../compaction/summary-time.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
+import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { PassPlan } from '../../domain/pass-plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Summary } from '../../domain/version.ts';
@@ -8,8 +10,8 @@ import type { SummaryRecord, SummaryStore } from '../../store/summaries.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
- * Policy for the summaries of a pass. After a provider refused a version, no model summarizes. Code gives the
- * same text for the same log, and its text differs from the refused one.
+ * Policy for the summaries of a pass. After a provider refused a version, code writes them, and no model. The text of
+ * code is the same for the same log, and differs from the refused one.
  */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
@@ -22,10 +24,7 @@ export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quar
 
 type Sequence = PassPlan['sequences'][number];
 
-/**
- * Hash under which a sequence's summary is stored. The log is append-only, so a later pass over the same range finds
- * the summary that was paid for.
- */
+/** Hash under which the summary of a sequence is stored, so that a later pass over the same range finds it. */
 export function sequenceKey(sequence: Sequence, { summarizer }: Pick<Policy, 'summarizer'>): string {
   return keyAtStep(sequence, summarizer, stepOf(sequence.maxTokens));
 }
@@ -34,19 +33,16 @@ function keyAtStep({ from, to, tokens }: Sequence, summarizer: Policy['summarize
   return hashOf(JSON.stringify([from, to, tokens, step, summarizer]));
 }
 
-/** Steps between a cap (a summary's maximum of tokens) and its double. Caps of one step differ by at most 9 %. */
+/** Rounding of a cap (a summary's maximum of tokens): 8 values between a cap and its double, at most 9 % apart. */
 const STEPS_A_DOUBLING = 8;
-/** Steps to search, nearest first: down to half of the cap, then up to its double. */
+/** Rounded caps to search, nearest first: down to half of the cap, then up to its double. */
 const STEPS_AROUND = [-1, -2, -3, -4, -5, -6, -7, -8, 1, 2, 3, 4, 5, 6, 7, 8];
 
 function stepOf(maxTokens: number): number {
   return Math.floor(STEPS_A_DOUBLING * Math.log2(Math.max(1, maxTokens)));
 }
 
-/**
- * Finds stored summaries. A paid summary is used again under a new cap if it fits. Its old cap must be at least
- * half of the new cap.
- */
+/** Finds stored summaries, also of another cap: at least half of the new one, and with a text that fits. */
 export async function findRecords(
   store: Pick<SummaryStore, 'readSummaries'>,
   conversation: ConversationRef,
@@ -66,18 +62,29 @@ export async function findRecords(
   });
 }
 
+/** Output tokens for each token of a cap. They include thinking, and text that is clipped afterwards. */
+const OUTPUT_FACTOR = 2;
+const THINKING_TOKENS = 4_096;
+
+/** ms that a pass waits for the summary of a sequence: the longest time of one model call, and at least `parkMs`. */
+export function summaryWaitMs(
+  { tokens, maxTokens }: Pick<Sequence, 'tokens' | 'maxTokens'>,
+  { summarizer }: Pick<Policy, 'summarizer'>,
+): number {
+  if (typeof summarizer === 'string') return PASS_LIMITS.parkMs;
+  const maxOutputTokens = OUTPUT_FACTOR * maxTokens + THINKING_TOKENS;
+  return Math.max(PASS_LIMITS.parkMs, limitSummaryCall({ tokens, maxOutputTokens }, summarizer.callTimeout).totalMs);
+}
+
 /**
- * A version refers to a summary by this key, the hash of all fields of the summary. A range may get another text after
- * its record has expired, or in a fork. Stored versions must keep the first text (I15).
+ * Hash by which a version refers to a summary. Later, another text may be stored for the same range, also in a fork.
+ * Stored versions must keep the first text (I15).
  */
 export function summaryKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));
 }
 
-/**
- * Id of a child job. It differs for each delivery of the pass, because BullMQ fails a parent whose child id exists
- * already.
- */
+/** Id of a child job. It differs for each delivery, because BullMQ fails a parent whose child id exists already. */
 export function childId(passId: string, owner: string, key: string): string {
   return `s-${hashOf(`${passId} ${owner} ${key}`)}`;
 }

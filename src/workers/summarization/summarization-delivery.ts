@@ -3,7 +3,6 @@ import type { WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { isModelError } from '../../domain/model.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { Summarizer, SummaryParts } from '../../domain/summarizer.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../jobs/ports.ts';
 import type { SummaryLease, SummaryRecord } from '../../store/summaries.ts';
 import { delayIfUnserved } from '../agents-elsewhere.ts';
@@ -14,16 +13,7 @@ import { postpone } from '../solo-lock.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
-/**
- * Share of a pass's waiting time that a summary may wait for a rate limit. The rest is for the call, and for the next
- * summarizer.
- */
-const WAIT_SHARE = 0.5;
-
-/**
- * Creates the handler of summarization jobs. Each job summarizes one sequence, which the job claims by content. Two
- * jobs with the same content pay for one summary.
- */
+/** Handles summarization jobs. Each job claims its sequence by content, so two jobs with the same content pay once. */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
   return (delivery) => {
     const { conversation, passId, sequence, traceParent } = delivery.task;
@@ -85,10 +75,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/**
- * True for a job from before a rollback. Since then no model summarizes, and the text must not be recorded under the
- * key of a model's summary.
- */
+/** True for a job from before a provider refused a version. Since then no model summarizes (`summaryPolicy`). */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== sequenceKey(sequence, { summarizer: 'structural' });
 }
@@ -107,11 +94,9 @@ async function runClaimed(
   try {
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
-    const summarizing = policy && { prepared: { ...prepared, policy }, state };
-    const chain = prepareChain(holding, delivery, lease);
+    const summarizing = policy && { delivery, lease, prepared: { ...prepared, policy }, state };
     const summarized =
-      summarizing &&
-      (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(chain, summarizing, delivery)));
+      summarizing && (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(holding, summarizing)));
     if (summarized?.record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
       return endedAs('failed', reportRefusals(summarized));
@@ -121,8 +106,8 @@ async function runClaimed(
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
     if (error instanceof StoppedWork) return { result: handBack(ports, lease) };
-    const retryAt = readSummarizerRetryAt(error);
-    if (retryAt !== undefined) return { result: { status: 'limited', retryAt } };
+    if (isModelError(error, 'retry') && error.retryAt !== undefined)
+      return { result: { status: 'limited', retryAt: error.retryAt } };
     if (!delivery.isLastAttempt) throw error;
     ports.onEvent({ type: 'worker_failed', where: 'summarization', ...nameConversation(conversation), passId, error });
     return endedAs('failed');
@@ -131,10 +116,7 @@ async function runClaimed(
   }
 }
 
-/**
- * Repeats writes of paid texts until Redis accepts them or the worker stops (I11). Even a full Redis accepts the
- * heartbeats that renew the claim.
- */
+/** Repeats writes of paid texts until Redis accepts them or the worker stops (I11). */
 function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;
   const signal = ports.shutdown.workEnds;
@@ -145,7 +127,7 @@ function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery)
     summaries: {
       ...summaries,
       recordSummary: (lease, record) => deferWrite(ports, about, () => summaries.recordSummary(lease, record)),
-      recordPart: (lease, key, text) => deferWrite(ports, about, () => summaries.recordPart(lease, key, text)),
+      recordPart: (...part) => deferWrite(ports, about, () => summaries.recordPart(...part)),
     },
   };
 }
@@ -155,51 +137,6 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
   if (isCutOff) ports.shutdown.noteCutOff();
   ports.onEvent({ type: 'lease_returned', what: 'summary', ...nameConversation(conversation), passId, isCutOff });
   return postpone(ports);
-}
-
-/**
- * Prepares the summarizers of a job. Finished parts are stored, so that the next attempt does not pay for them again.
- */
-function prepareChain(
-  ports: SummarizationPorts,
-  { requestedAt }: SummarizationDelivery,
-  lease: SummaryLease,
-): SummarizationPorts {
-  const { summaries } = ports;
-  const waitUntil = requestedAt + PASS_LIMITS.parkMs * WAIT_SHARE;
-  const parts: SummaryParts = {
-    read: (key) => summaries.readPart(lease.conversation, key),
-    write: async (key, text) => void (await summaries.recordPart(lease, key, text)),
-  };
-  return {
-    ...ports,
-    summarizers: (policy, agent) =>
-      ports.summarizers(policy, agent).map((summarizer) => prepareSummarizer(summarizer, parts, waitUntil)),
-  };
-}
-
-/**
- * Adds stored parts and a time limit to a summarizer. A rate limit that ends after `waitUntil` counts as a failure, so
- * that the next summarizer is asked at once.
- */
-function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUntil: number): Summarizer {
-  return {
-    id: summarizer.id,
-    summarize: async (request) => {
-      try {
-        return await summarizer.summarize({ ...request, parts });
-      } catch (error) {
-        const retryAt = readSummarizerRetryAt(error);
-        if (retryAt === undefined || retryAt <= waitUntil) throw error;
-        return { status: 'failed', why: "the provider's rate limit ends too late for the compaction pass that waits" };
-      }
-    },
-  };
-}
-
-/** Time at which a limited provider allows the next call, in ms since epoch. Undefined for other errors. */
-export function readSummarizerRetryAt(error: unknown): number | undefined {
-  return isModelError(error, 'retry') ? error.retryAt : undefined;
 }
 
 function endWith(record: SummaryRecord, summarized: ChainResult): TaskEnd {

@@ -1,25 +1,27 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Weight } from '../../domain/message.ts';
+import { isModelError } from '../../domain/model.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
 import type { Summary } from '../../domain/version.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.ts';
-import type { PaidRecord, SummaryRecord } from '../../store/summaries.ts';
+import type { PaidRecord, SummaryLease, SummaryRecord } from '../../store/summaries.ts';
+import { summaryWaitMs } from '../compaction/sequence-summaries.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork } from '../shutdown.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
 import { createRequest, type EarlierSummaries, findPlace, type PreparedRequest } from './summary-request.ts';
 
-interface SummarizedConversation {
+interface ClaimedSequence {
+  readonly delivery: SummarizationDelivery;
+  readonly lease: SummaryLease;
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
 }
 
 export interface ChainResult {
-  /**
-   * The accepted summary, or why all texts were refused. Undefined if a summarizer failed: a later pass may try again.
-   */
+  /** The accepted summary, or why all were refused. Undefined if a summarizer failed: a later pass may try again. */
   readonly record?: PaidRecord;
   /** True if an earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;
@@ -32,14 +34,13 @@ export interface ChainResult {
  */
 export async function summarizeSequence(
   ports: SummarizationPorts,
-  { prepared, state }: SummarizedConversation,
-  delivery: SummarizationDelivery,
+  { delivery, lease, prepared, state }: ClaimedSequence,
 ): Promise<ChainResult> {
   const { task } = delivery;
   const entries = await ports.contexts.readLog(task.conversation, [task.sequence]);
   const { agent, policy } = prepared;
   const place = await findPlace(ports.contexts, task, { policy, state });
-  const prompt = await createRequest(ports, delivery, { prepared, entries, place, head: state.head });
+  const prompt = await createRequest(ports, delivery, { lease, prepared, entries, place, head: state.head });
   if (prompt.status === 'refused') return refuse([prompt.why]);
   const refusals: string[] = [];
   let [isFallback, hasFailed] = [false, false];
@@ -55,13 +56,11 @@ export async function summarizeSequence(
   return refuse(refusals, prompt);
 }
 
-function addUsage(record: SummaryRecord, { readUsage }: Pick<PreparedRequest, 'readUsage'>): PaidRecord {
-  const usage = readUsage();
-  if (usage.inputTokens + usage.outputTokens === 0) return record;
-  if (record.status === 'refused') return { ...record, usage };
+function addUsage(record: SummaryRecord, { usage }: PreparedRequest): PaidRecord {
+  const paid = { ...record, usage: usage.takeUnstored() };
+  if (paid.status === 'refused' || usage.total.inputTokens + usage.total.outputTokens === 0) return paid;
   // The text keeps its usage, so that a version can state what the text cost.
-  const paid = { ...record.summary, usage: { cachedTokens: 0, costMicros: 0, ...usage } };
-  return { ...record, summary: paid, usage };
+  return { ...paid, summary: { ...paid.summary, usage: { cachedTokens: 0, costMicros: 0, ...usage.total } } };
 }
 
 function refuse(refusals: readonly string[], prompt?: PreparedRequest): ChainResult {
@@ -78,10 +77,7 @@ interface ChainAttempt {
   readonly earlier: EarlierSummaries | undefined;
 }
 
-/**
- * Asks one summarizer. A failure is final for this job if another attempt would not help, or if this was the last
- * attempt.
- */
+/** Asks one summarizer. `failed` means that another attempt would not help, or that this was the last one. */
 async function trySummarizer(
   attempt: ChainAttempt,
 ): Promise<SummaryRecord | Extract<SummaryAnswer, { status: 'unfit' | 'failed' }>> {
@@ -103,13 +99,19 @@ async function trySummarizer(
   return await acceptSummary(prepared, delivery.task, summary, answer.own);
 }
 
+/** Share of a pass's waiting time for which a summary may wait for a rate limit. The rest is for the call. */
+const WAIT_SHARE = 0.5;
+
+/** Calls one summarizer. A rate limit that ends too late for the pass counts as a failure. */
 async function askSummarizer({
   ports,
+  prepared,
   delivery,
   summarizer,
   prompt: { request },
 }: ChainAttempt): Promise<SummaryAnswer> {
-  const { conversation, passId } = delivery.task;
+  const { task, requestedAt, isLastAttempt } = delivery;
+  const { conversation, passId, sequence } = task;
   const failed = {
     type: 'worker_failed',
     where: `summarizer ${summarizer.id}`,
@@ -121,7 +123,13 @@ async function askSummarizer({
     return answer;
   } catch (error) {
     if (ports.shutdown.callsEnd.aborted) throw new StoppedWork();
-    if (!delivery.isLastAttempt) throw error;
+    const retryAt = isModelError(error, 'retry') ? (error.retryAt ?? 0) : 0;
+    if (retryAt > requestedAt + WAIT_SHARE * summaryWaitMs(sequence, prepared.policy)) {
+      const why = "the provider's rate limit ends too late for the compaction pass that waits";
+      ports.onEvent({ ...failed, passId, error: new Error(why) });
+      return { status: 'failed', why };
+    }
+    if (!isLastAttempt) throw error;
     ports.onEvent({ ...failed, passId, error });
     return { status: 'failed', why: 'the last attempt of the summarization job failed' };
   }
@@ -147,10 +155,7 @@ async function acceptSummary(
 /** The provider's opaque items, stored beside the text. */
 type OwnItems = Extract<SummaryAnswer, { status: 'written' }>['own'];
 
-/**
- * Counts the larger of the two forms of a summary. The model and the messages before the summary decide which form is
- * sent.
- */
+/** Counts the larger of the two forms of a summary: as text, or as the opaque items of its own provider. */
 async function weighSummary(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { text, covers }: Summary,

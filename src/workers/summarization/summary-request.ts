@@ -11,6 +11,7 @@ import { joinUsage, NO_USAGE, toMicros } from '../../domain/usage.ts';
 import type { Summary, Version } from '../../domain/version.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../jobs/ports.ts';
 import type { ContextReader } from '../../store/contexts.ts';
+import type { SummaryLease } from '../../store/summaries.ts';
 import { eventLoopShare } from '../../wire/tokens/event-loop-share.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../worker-ports.ts';
@@ -43,8 +44,7 @@ export interface PreparedRequest {
   readonly request: SummaryRequest;
   /** User texts that are copied in front of the summary. */
   readonly userTexts: string;
-  /** Usage of all model calls for this request so far. */
-  readonly readUsage: () => TurnUsage;
+  readonly usage: SummaryUsage;
 }
 
 interface RefusedSource {
@@ -53,16 +53,14 @@ interface RefusedSource {
 }
 
 interface RequestParts {
+  readonly lease: SummaryLease;
   readonly prepared: PreparedAgent;
   readonly entries: readonly LogEntry[];
   readonly place: SequencePlace;
   readonly head: number;
 }
 
-/**
- * Finds the place of a sequence in the live version. That version may have changed since the plan. If the place is not
- * found, the summary is made from the log.
- */
+/** Finds a sequence in the live version, which may have changed since the plan. If not found, the log is summarized. */
 export async function findPlace(
   contexts: Pick<SummarizationPorts['contexts'], 'readContext'>,
   { conversation, sequence }: SummarizationTask,
@@ -90,9 +88,8 @@ interface FoundSummary {
 
 /**
  * Chooses earlier summaries to update, which costs less than reading the log. The log is read again if a text was
- * summarized too often. The log is also read if code wrote one of the summaries, because a model's summary contains
- * more. Summaries that a provider compacted itself may be compacted again without a limit, because their messages can
- * exceed the window.
+ * summarized too often, or if code wrote one of them, because a model's summary contains more. Compactions by a
+ * provider have no such limit, because their messages can exceed the window.
  */
 function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierSummaries | undefined {
   const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
@@ -113,14 +110,11 @@ function opensContext(segments: Version['segments'], from: number): boolean {
   return segments.every((segment) => segment.from >= from || segment.kind === 'evicted');
 }
 
-/**
- * Creates the request for a summary. Refuses if no text could be smaller than the sequence and still contain a part of
- * a user message.
- */
+/** Creates the request for a summary. Refuses a sequence of so few tokens that no smaller text could quote a user. */
 export async function createRequest(
-  { contexts, onEvent, shutdown, gates }: SummarizationPorts,
+  { contexts, summaries, onEvent, shutdown, gates }: SummarizationPorts,
   { task }: SummarizationDelivery,
-  { prepared, entries, place, head }: RequestParts,
+  { lease, prepared, entries, place, head }: RequestParts,
 ): Promise<PreparedRequest | RefusedSource> {
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
@@ -141,7 +135,7 @@ export async function createRequest(
   const later = await contexts.readLog(conversation, [behind]);
   const firstKept = head - prepared.policy.retentionWindow;
   const { earlier, opensVersion } = place;
-  let usage = NO_USAGE;
+  const usage = new SummaryUsage();
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
     range: { from: sequence.from, to: sequence.to },
@@ -151,11 +145,15 @@ export async function createRequest(
     userTexts,
     maxTokens,
     system: prepared.system,
+    parts: {
+      read: (key) => summaries.readPart(conversation, key),
+      write: async (key, text) => void (await summaries.recordPart(lease, key, text, usage.takeUnstored())),
+    },
     readPrefix: () => readPrefix(contexts, prepared, { conversation, sequence, earlier }),
     signal: shutdown.callsEnd,
     ...(gates && { gate: gates.gateFor(`summary|${conversation.tenant}|${conversation.id}|${task.hash}`) }),
     onCall: (call) => {
-      usage = joinUsage(usage, usageOf(call));
+      usage.add(call);
       onEvent({ type: 'model_called', ...scope, ...call });
     },
     onPassedOver: (model, outcome) => onEvent({ type: 'model_passed_over', ...scope, model, outcome }),
@@ -163,11 +161,26 @@ export async function createRequest(
     ...(earlier === undefined ? {} : { earlier: earlier.summaries }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };
-  return { status: 'prepared', request, userTexts, readUsage: () => usage };
+  return { status: 'prepared', request, userTexts, usage };
 }
 
-function usageOf({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, cost = 0 }: SummaryCall): TurnUsage {
-  return joinUsage({ inputTokens, outputTokens }, { ...NO_USAGE, cachedTokens, costMicros: toMicros(cost) });
+/** Token usage of the model calls for one summary, in this attempt of its job. */
+class SummaryUsage {
+  total = NO_USAGE;
+  #unstored = NO_USAGE;
+
+  add({ inputTokens = 0, outputTokens = 0, cachedTokens = 0, cost = 0 }: SummaryCall): void {
+    const usage = { inputTokens, outputTokens, cachedTokens, costMicros: toMicros(cost) };
+    this.total = joinUsage(this.total, usage);
+    this.#unstored = joinUsage(this.#unstored, usage);
+  }
+
+  /** Usage since the last part was stored. It is stored with the next part or with the summary, so no call counts twice. */
+  takeUnstored(): TurnUsage {
+    const taken = this.#unstored;
+    this.#unstored = NO_USAGE;
+    return taken;
+  }
 }
 
 interface PrefixPlace {
@@ -212,9 +225,7 @@ function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 
-/**
- * Tokens for the text of a summary. With its tags, the text must stay within its cap and be smaller than the messages.
- */
+/** Tokens for the text of a summary. With its tags, it must stay within its cap, and be smaller than the messages. */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
   // The frame is counted around a text `x`: without a text, the two line breaks between the tags would count as one
   // token.

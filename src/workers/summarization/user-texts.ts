@@ -14,10 +14,7 @@ const GAP = '…';
 const MIN_CLIPPED_TOKENS = 16;
 /** Tokens of a gap, with the blanks around it and the line end. */
 const GAP_TOKENS = 3;
-/**
- * Share of a clipped text that its start keeps. The end keeps the rest, because requests often stand behind a pasted
- * text.
- */
+/** Share of a clipped text that its start keeps. The end keeps the rest: requests often stand behind a pasted text. */
 const START_SHARE = 0.6;
 
 /**
@@ -176,10 +173,7 @@ interface Gap {
   readonly to: number;
 }
 
-/**
- * Finds where the kept end of a text begins. It must begin with a record whose owner is shown, or with the owner of its
- * first record.
- */
+/** Finds the kept end of a text. It begins with a record whose owner (heading or key) is shown, or with that owner. */
 function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap): string {
   const isFree = ({ owner }: TextRecord): boolean => owner === undefined || owner.end <= from;
   const owned = records.find(({ start }) => start >= to);
@@ -193,10 +187,7 @@ function cutEnd(text: string, records: readonly TextRecord[], { from, to }: Gap)
   return end.length >= named.length / 2 ? end : named;
 }
 
-/**
- * Names the owner of a record at the start of a clipped end.
- * @returns '' if the owner is longer than the text
- */
+/** Names the owner of a record at the start of a clipped end. @returns '' if the owner is longer than the text */
 function nameOwner({ owner }: TextRecord, text: string): string {
   const owners: string[] = [];
   for (let next = owner; next !== undefined; next = next.owner) owners.unshift(next.text.trim());

@@ -271,6 +271,15 @@ it.each([
   },
 );
 
+it('a summarization job waits longer for a rate limit if its pass waits for the longest call of a model', async () => {
+  const { world, child } = await openChild({ policy: { summarizer: { models: ['small'] } } });
+  const retryAt = world.timers.now() + PASS_LIMITS.parkMs;
+  world.summarizers = [limited(retryAt), brief()];
+  expect(await world.summarize(child)).toEqual({ status: 'limited', retryAt });
+  world.summarizers = [limited(world.timers.now() + 600_000), brief()];
+  expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+});
+
 it('a provider’s rate limit that ends too late does not count as a refusal, so that the next compaction pass may ask the provider again', async () => {
   const opened = await openChild();
   const { world, child } = opened;
@@ -297,6 +306,35 @@ it('a summarization job stores the paid parts of a summary for its next attempt'
   await expect(world.summarize(child)).rejects.toThrow('overloaded');
   expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
   expect(read).toEqual([undefined, 'paid for']);
+});
+
+it('the usage of a stored part counts even if its attempt fails, and counts once', async () => {
+  const call = { model: 'parted', outcome: 'answered', durationMs: 1, tokens: 700, isOverLimit: false } as const;
+  let attempts = 0;
+  const parted: Summarizer = {
+    id: 'parted',
+    summarize: async ({ parts, onCall }) => {
+      attempts += 1;
+      if (attempts === 1) {
+        onCall?.({ ...call, inputTokens: 700, outputTokens: 30 });
+        await parts?.write('k', 'paid for');
+        throw new Error('overloaded');
+      }
+      onCall?.({ ...call, inputTokens: 100, outputTokens: 10 });
+      await parts?.write('l', 'paid for, too');
+      onCall?.({ ...call, inputTokens: 10, outputTokens: 1 });
+      return { status: 'written', text: 'done' };
+    },
+  };
+  const opened = await openChild({ summarizers: [parted] });
+  const { world, child } = opened;
+  await expect(world.summarize(child)).rejects.toThrow('overloaded');
+  expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+  const { spent } = (await world.store.readConversation(ref)) ?? {};
+  expect(spent).toMatchObject({ inputTokens: 810, outputTokens: 41 });
+  expect(await readRecord(opened), 'the last attempt').toMatchObject({
+    summary: { usage: { inputTokens: 110, outputTokens: 11 } },
+  });
 });
 
 it.each([
