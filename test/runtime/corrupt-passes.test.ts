@@ -88,7 +88,8 @@ async function retype(id: string): Promise<void> {
 
 test.each([
   ['a plan that is not JSON', asField('plan', '{')],
-  ['a plan beyond its log', asField('plan', planBeyond())],
+  ['a plan beyond its log', asField('plan', planBeyond('evict'))],
+  ['a plan that shortens beyond its log', asField('plan', planBeyond('shorten'))],
   ['unknown reasons', asField('reasons', 'whim')],
   ['attempts that are no number', asField('attempts', 'x')],
   ['sweeps that are no number', asField('sweeps', 'x')],
@@ -110,8 +111,8 @@ test.each([
   },
 );
 
-function planBeyond(): string {
-  const evict = [{ from: 1, to: 9e15 }];
+function planBeyond(field: 'evict' | 'shorten'): string {
+  const beyond = [{ from: 1, to: 9e15 }];
   const plan = {
     kind: 'evict',
     reasons: ['ratio'],
@@ -119,8 +120,9 @@ function planBeyond(): string {
     head: 3,
     tokens: 1,
     sequences: [],
-    evict,
+    evict: [],
     explained: [],
+    [field]: beyond,
   };
   return JSON.stringify(plan);
 }
