@@ -89,6 +89,20 @@ it('a turn over a soft threshold requests a compaction pass at its end, after it
   expect(world.passRequests).toMatchObject([{ reasons: ['turn_end'] }]);
 });
 
+it('a turn stays completed if no compaction pass can be requested at its end, and its delivery answers the next turn', async () => {
+  const error = new Error('no pass');
+  const wrap: FixtureOptions['wrap'] = (ports) => ({ ...ports, passes: { requestPass: () => Promise.reject(error) } });
+  const world = await openWith(deciding(), { policy: { onTurnEnd: true }, wrap });
+  await world.accept('t1', 'one');
+  await world.accept('t2', 'two');
+  expect(await world.deliver()).toBe('done');
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+  const failed = { where: 'turn end', tenant: '_', conversation: 'talk', error };
+  expect(world.eventsOf('worker_failed')).toMatchObject([failed, failed]);
+  expect(world.eventsOf('lease_lost')).toEqual([]);
+});
+
 it('after a soft compaction pass, the next request of the same turn has a smaller context', async () => {
   const sizes: number[] = [];
   const model = deciding(({ messages, tokens }) => {
