@@ -46,7 +46,7 @@ const talk = fc.record({ turns: fc.array(turn, { minLength: 1, maxLength: 5, siz
   ]),
 ]);
 
-const COUNT = 60;
+const COUNT = 30;
 const TALKS = fc
   .sample(talk, { numRuns: COUNT, seed: 32 })
   .map((messages, index) => ({ id: `talk-${index}`, messages }));

@@ -10,9 +10,9 @@ declare module 'vitest' {
 /** Share of the thorough runs, between 0 and 1. `.ci/run` has less time than a person. */
 const SHARE = Number(process.env['SEARCH_SHARE'] ?? 1);
 
-/** Number of runs of a property: `thorough` with `npm run test:faults`, a tenth of that with `npm test`. */
+/** Number of runs of a property: `thorough` with `npm run test:faults`, a twentieth of that with `npm test`. */
 export function countRuns(thorough: number): number {
-  return Math.ceil(thorough * (inject('isThorough') ? SHARE : 0.1));
+  return Math.ceil(thorough * (inject('isThorough') ? SHARE : 0.05));
 }
 
 /** Every value, or with `SEARCH_SHARE` an even part of them, from the first one on. */

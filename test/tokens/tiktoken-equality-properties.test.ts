@@ -5,7 +5,7 @@ import { makeStrings, randomIntegers, readTraces, slice } from './corpus.ts';
 
 const SEED = 20_250_601;
 /** Strings of each kind. */
-const SAMPLES = inject('isThorough') ? 1_500 : 450;
+const SAMPLES = inject('isThorough') ? 1_500 : 150;
 const traces = readTraces();
 
 describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (encoding) => {

@@ -1,8 +1,8 @@
 import { takeSample } from '../setup/count-runs.ts';
 import { type RecordedConversation, readConversationFiles } from './traces.ts';
 
-/** Maximum conversations of a file with `npm test`. With all of them, these tests take twice the time. */
-const MOST_OF_A_FILE = 12;
+/** Maximum conversations of a file with `npm test`. All of them take a minute more. */
+const MOST_OF_A_FILE = 4;
 
 /** Reads recorded conversations of every file. Empty if the files are absent. */
 export function sampleConversations(): RecordedConversation[] {

@@ -8,6 +8,7 @@ import { buildLog, type Message } from '../../../src/domain/message.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { copyUserTexts } from '../../../src/workers/summarization/user-texts.ts';
 import { weighText } from '../../domain/passes.ts';
+import { countRuns } from '../../setup/count-runs.ts';
 import { ballast, type Fixture, openFixture, round, say, summary } from './sequence-messages.ts';
 import { anyRecords, FORMS, isTrue, readStatements, type SourceRecord } from './stated-fields.ts';
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
   fixture = await openFixture();
 });
 
-const MIN_STATEMENTS = 5_000;
+const MIN_STATEMENTS = countRuns(30_000);
 let stated = 0;
 
 /** Finds what a text says falsely about the records, as a reader takes it. */
@@ -44,7 +45,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         const text = await fixture.write({ messages: messagesOf(write(records)), maxTokens });
         expect(findFalse(text, records), text).toEqual([]);
       }),
-      { numRuns: 25 },
+      { numRuns: countRuns(160) },
     );
   });
 
@@ -55,7 +56,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         const answer = await fixture.summarize({ messages: [summary(first), ballast(120)], maxTokens });
         expect(answer.status === 'written' ? findFalse(answer.text, records) : []).toEqual([]);
       }),
-      { numRuns: 15 },
+      { numRuns: countRuns(100) },
     );
   });
 
@@ -75,7 +76,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
           });
           expect(said, copied).toEqual([]);
         }),
-        { numRuns: 15 },
+        { numRuns: countRuns(100) },
       );
     },
   );
@@ -90,7 +91,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         const text = answer.status === 'written' ? answer.text.replaceAll(/^user \d+: (?:… )?/gm, '') : '';
         expect(findFalse(text, records), text).toEqual([]);
       }),
-      { numRuns: 15 },
+      { numRuns: countRuns(100) },
     );
   });
 
@@ -106,7 +107,7 @@ describe.each(FORMS)('records (values of named things) in $name', ({ name, write
         for (const { message } of made.values())
           expect(findFalse(message.content, records), message.content).toEqual([]);
       }),
-      { numRuns: 25 },
+      { numRuns: countRuns(160) },
     );
   });
 });

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { readLedger } from '../../../src/compaction/evidence/ledger.ts';
+import { runToEnd } from '../../../src/domain/interruptible.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import { findStale } from '../../../src/summarize/structural/stale-lines.ts';
+import { round, say } from '../summarizer/fixture.ts';
+
+/** Lists the texts that later texts make useless. */
+function staleTexts(messages: readonly Message[], mayStay = (_message: number): boolean => true): string[] {
+  const { fragments } = runToEnd(readLedger(messages));
+  const stale = runToEnd(findStale({ messages, fragments, mayStay }));
+  return fragments.filter((_, index) => stale[index] === 1).map(({ text }) => text.trim());
+}
+
+const look = (id: string, order: string, result: string): Message[] =>
+  round({ id, name: 'get_order', given: { order }, result });
+const LINE = 'the wagon W-4711 leaves at nine';
+
+test('a repeated line of the agent stays at its last place, and of the user at its first place', () => {
+  expect(staleTexts([say(LINE), say('Something else.'), say(LINE)])).toEqual([LINE]);
+  const messages: Message[] = [
+    { role: 'user', content: LINE },
+    { role: 'user', content: LINE },
+  ];
+  const { fragments } = runToEnd(readLedger(messages));
+  expect([...runToEnd(findStale({ messages, fragments, mayStay: () => true }))]).toEqual([0, 1]);
+});
+
+test('a line is not repeated by a message that leaves the context', () => {
+  expect(staleTexts([say(LINE), say(LINE)], (message) => message === 0)).toEqual([]);
+});
+
+test('a value is useless once a later result of the same subject has all of its keys', () => {
+  expect(staleTexts([...look('a', 'W1', 'status: open'), ...look('b', 'W1', 'status: paid')])).toContain(
+    'status: open',
+  );
+  expect(staleTexts([...look('a', 'W1', 'status: open'), ...look('b', 'W2', 'status: paid')])).toEqual([]);
+});
+
+test('a short line of a result may describe several things, so it never counts as repeated', () => {
+  expect(staleTexts([...look('a', 'W1', 'paid'), ...look('b', 'W2', 'paid')])).toEqual([]);
+});
