@@ -7,29 +7,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Finding } from '../../src/host/health/finding.ts';
 import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
-import { hasServer, startCluster } from '../store/redis-cluster.ts';
+import { examine, statesOf } from './examination.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { runTurnfold, writeTemporary } from './run-turnfold.ts';
 import { startWorkerProcess } from './worker-process.ts';
-
-interface Examination {
-  readonly code: number | null;
-  readonly state: Finding['state'];
-  readonly checks: readonly Finding[];
-}
-
-async function examine(env: Record<string, string>, ...args: string[]): Promise<Examination> {
-  const { code, stdout, stderr } = await runTurnfold(['doctor', '--json', ...args], { env });
-  // ioredis prints this line for a user without INFO.
-  expect(stderr.replaceAll(/^Skipping the ready check.*$/gm, '').trim()).toBe('');
-  expect(stdout).not.toContain('s3cret');
-  return { code, ...(JSON.parse(stdout) as Omit<Examination, 'code'>) };
-}
-
-/** State by name. The last check of a name wins. */
-function statesOf({ checks }: Examination): Record<string, Finding['state']> {
-  return Object.fromEntries(checks.map(({ name, state }) => [name, state]));
-}
 
 /** Without the latency, which a busy machine may increase. */
 function findFaults(checks: readonly Finding[]): readonly Finding[] {
@@ -186,29 +167,6 @@ test.each([
   expect(checks).toContainEqual(expect.objectContaining({ name: 'anthropic', state }));
   expect(asked.toSorted()).toEqual(status === undefined ? [] : ['GET /v1/models', 'GET /v1/models?limit=1']);
 });
-
-test.skipIf(!(await hasServer()))(
-  'turnfold doctor checks every master of a Cluster (skipped if PATH has no redis-server)',
-  async () => {
-    const { cluster, nodes, stop } = await startCluster(3);
-    onTestFinished(stop);
-    const env = { REDIS_URL: `redis+cluster://${nodes.map((url) => new URL(url).host).join(',')}` };
-    await Promise.all(cluster.nodes('master').map((node) => node.config('SET', 'appendonly', 'yes')));
-    const well = await examine(env);
-    expect(well).toMatchObject({ code: 0, state: 'warning' });
-    expect(statesOf(well)).toMatchObject({ redis: 'ok', eviction: 'ok', scripts: 'ok', 'queue turn': 'ok' });
-    const [master] = cluster.nodes('master');
-    await master?.config('SET', 'maxmemory-policy', 'allkeys-lru');
-    const ill = await examine(env);
-    expect(ill.code).toBe(1);
-    const evictions = ill.checks.filter(({ name }) => name === 'eviction');
-    expect(evictions.map(({ state }) => state).toSorted()).toEqual(['ok', 'ok', 'wrong']);
-    const { host, port } = master?.options ?? {};
-    expect(evictions.find(({ state }) => state === 'wrong')?.what).toMatch(
-      `${host}:${port}: maxmemory-policy is allkeys-lru`,
-    );
-  },
-);
 
 test('turnfold doctor --redis overrides REDIS_URL_FILE, and its errors name --redis', async () => {
   const wrong = await examine({ REDIS_URL: 'redis://127.0.0.1:1' }, '--redis', 'nonsense');

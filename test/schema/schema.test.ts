@@ -10,6 +10,7 @@ import { ROLES, startWorkers } from '../../src/host/start-workers.ts';
 import { SCHEMAS } from '../../src/store/keys.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { createAgents } from './agents.ts';
+import { contentOf, WAIT_MS } from './answered.ts';
 import { loadBuild, THIS_TREE } from './build.ts';
 import { type Dump, dumpDatabase, restoreDump } from './dump.ts';
 import { fillDatabase, HOOK, queueTurns, SHARDS } from './fill.ts';
@@ -17,7 +18,6 @@ import { readRelease, unpackRelease } from './release.ts';
 import { describeShapes } from './shapes.ts';
 import { startBuildWorkers } from './workers.ts';
 
-const WAIT_MS = 60_000;
 /** Forms of the kept release that a raise of the schema has changed since. */
 const RAISED: ReadonlySet<string> = new Set();
 const release = readRelease();
@@ -41,11 +41,6 @@ async function open(): Promise<OpenClient> {
   onTestFinished(() => client.close());
   return client;
 }
-
-const contentOf = async (client: OpenClient, id: string, turn: string): Promise<unknown> => {
-  const view = await client.result(id, turn, { waitMs: WAIT_MS });
-  return view.state === 'completed' ? view.answer?.content : view;
-};
 
 /** Answers the call on which a turn waits. */
 async function answer(client: OpenClient, id: string): Promise<void> {
@@ -104,41 +99,6 @@ test('workers of this tree continue every conversation of a dump that an earlier
   await vi.waitFor(() => expect(hooks.join('')).toContain('failed'), WAIT_MS);
   expect(events.filter((event) => event.includes('corrupt_record'))).toEqual([]);
   expect(await redis.hget('{tf}:database', 'schema')).toBe(String(SCHEMAS.current));
-});
-
-test('workers of an earlier release and of this tree run side by side during a rollout', {
-  timeout: 240_000,
-}, async () => {
-  const old = await startBuildWorkers(server.url, oldModules);
-  const oldClient = await (await loadBuild(oldModules)).openClient({ redisUrl: server.url, shards: SHARDS });
-  onTestFinished(() => oldClient.close());
-  const views: Promise<unknown>[] = [];
-  const send = async (client: OpenClient, from: number): Promise<void> => {
-    for (let at = from; at < from + 40; at += 1) {
-      const [conversation, turn] = [`c${at % 10}`, `t${at}`];
-      const input = at % 4 === 0 ? 'call echo' : `turn ${at}`;
-      await client.enqueueTurn({ conversation, turn, agent: 'talker', input });
-      views.push(contentOf(client, conversation, turn).then((content) => [at, content]));
-    }
-    await client.enqueueTurn({ conversation: `w${from}`, turn: 't1', agent: 'talker', input: 'call risk' });
-  };
-  await send(oldClient, 0);
-  const current = await startBuildWorkers(server.url, THIS_TREE);
-  const client = await open();
-  await send(client, 40);
-  await send(oldClient, 80);
-  await old.stop();
-  await send(client, 120);
-  for (const id of ['w0', 'w40', 'w80', 'w120']) {
-    await vi.waitFor(async () => expect((await client.result(id, 't1')).state).toBe('waiting'), WAIT_MS);
-    const [call] = (await client.result(id, 't1')).waiting?.calls ?? [];
-    await client.answer(id, 't1', { [call?.id ?? '']: { approved: true } });
-    expect(await contentOf(client, id, 't1')).toBe('risked');
-  }
-  const expected = Array.from({ length: 160 }, (_, at) => [at, at % 4 === 0 ? 'echoed' : `heard turn ${at}`]);
-  expect(await Promise.all(views)).toEqual(expected);
-  expect([...old.corrupt, ...current.corrupt]).toEqual([]);
-  await current.stop();
 });
 
 test('an earlier release and this tree refuse a database of a newer schema, and change nothing', async () => {
