@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { buildFixture } from './fixture.ts';
 
-const gates = ['format:check', 'ceilings', 'imports', 'lint', 'unused'];
-
-test.each(gates)('the gate %s passes for a project without violations', async (gate) => {
+// The tests of the gates `ceilings` and `imports` include projects that pass.
+test.each(['format:check', 'lint', 'unused'])('the gate %s passes for a project without violations', async (gate) => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run(gate);
   expect(output).not.toContain('nothing-checked');
@@ -21,20 +20,6 @@ test('the format gate reports layout and the order of imports', async () => {
   expect(output).toContain('src/domain/wide.ts format');
   expect(output).toContain('src/cli/order.ts');
   expect(output).toContain('organizeImports');
-});
-
-test('the lint gate reports loose types, enums and unchecked indexes', async () => {
-  using fixture = buildFixture();
-  fixture.write({
-    'src/domain/loose.ts': `export function first(list: string[]): string {\n  return list[0];\n}\n`,
-    'src/domain/state.ts': `export enum State {\n  open,\n}\n`,
-    'test/loose.test.ts': `export const size: number = 'one';\n`,
-  });
-  const { code, output } = await fixture.run('oxlint --format=unix');
-  expect(code).not.toBe(0);
-  expect(output).toMatch(/src\/domain\/loose\.ts:2:3: .*TS2322/);
-  expect(output).toMatch(/src\/domain\/state\.ts:1:13: .*TS1294/);
-  expect(output).toMatch(/test\/loose\.test\.ts:1:14: .*TS2322/);
 });
 
 test('the unused gate reports unused files, exports and packages', async () => {
