@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { outline, readDocument, readLines } from './read-file.ts';
 
 const CALLED = [
@@ -161,7 +161,7 @@ test('an import reads each session in a chat history of aider', () => {
     '# aider chat started at 2026-01-02 03:04:05',
     '> Aider v1',
     '#### Hi  ',
-    '#### there',
+    '#### there  ',
     '',
     'Hello.',
     '',
@@ -179,4 +179,32 @@ test('an import reads each session in a chat history of aider', () => {
   expect(read[0]?.notes).toMatchObject([
     { at: 'line 2', count: 2, what: 'reports of aider are not part of the conversation' },
   ]);
+});
+
+describe('an import of a chat history of aider', () => {
+  const heading = [
+    '# aider chat started at 2026-01-02 03:04:05',
+    '',
+    '#### Plan it.  ',
+    '',
+    '#### Step 1',
+    '',
+    'Read.',
+  ];
+
+  test('keeps a heading of an answer in the answer', () => {
+    const [read] = readDocument(heading.join('\n'));
+    expect(outline(read?.messages ?? [])).toEqual([
+      { role: 'user', content: 'Plan it.' },
+      { role: 'assistant', content: '#### Step 1\n\nRead.' },
+    ]);
+  });
+
+  test('takes such a heading for a line of the user if an editor removed the spaces that tell them apart', () => {
+    const [read] = readDocument(heading.map((line) => line.trimEnd()).join('\n'));
+    expect(outline(read?.messages ?? [])).toEqual([
+      { role: 'user', content: 'Plan it.\nStep 1' },
+      { role: 'assistant', content: 'Read.' },
+    ]);
+  });
 });

@@ -2,7 +2,7 @@ import { isMapping } from '../../../domain/parse.ts';
 import { type Block, toText } from '../values.ts';
 import { type FileRecord, type ForeignConversation, ForeignMessages, type HistoryFormat } from './format.ts';
 
-/** Reads `~/.claude/projects/<folder>/<session>.jsonl`: one record per content block of an answer. */
+/** Reads `~/.claude/projects/<folder>/<session>.jsonl`, with a record for each content block of an answer. */
 export const claudeCode: HistoryFormat = {
   name: 'claude-code',
   title: 'a Claude Code session',
@@ -27,11 +27,7 @@ class SessionReader {
 
   read(records: readonly FileRecord[]): ForeignConversation {
     let id: unknown;
-    for (const { value, at } of records) {
-      if (!isMapping(value)) {
-        this.#messages.leaveOut('values that are no records', at);
-        continue;
-      }
+    for (const { value, at } of this.#messages.objectsIn(records)) {
       id ??= value['sessionId'];
       this.#enter(value, at);
     }
@@ -67,7 +63,7 @@ class SessionReader {
     if (typeof uuid === 'string' && this.#seen.has(uuid)) return 'repeated records';
     if (isMeta === true) return 'meta records, which the program wrote for itself,';
     if (isApiErrorMessage === true) return 'reports of failed requests';
-    // A file that begins with a summary lacks the summarized messages, so that summary is kept.
+    // A file that begins with a summary lacks the summarized messages, so it keeps that summary.
     if (isCompactSummary === true && this.#messages.count > 0) return 'summaries of messages that are in the file';
     return undefined;
   }

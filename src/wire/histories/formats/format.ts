@@ -1,23 +1,23 @@
 /**
- * An importer (`HistoryFormat`) recognizes the records of a file and turns them into foreign messages. It does not build
- * turnfold's own messages. Once its blocks have the names of Anthropic or the AI SDK, `readHistoryInSlices` reads and
- * repairs them.
+ * An importer (`HistoryFormat`) recognizes the records of a file and turns them into foreign messages: messages whose
+ * blocks have the names of Anthropic or the AI SDK. `readHistoryInSlices` then reads and repairs these messages.
  *
- * Nothing is dropped silently. `ForeignMessages.leaveOut` counts a kind of record that is no message, with the place of
- * the first one. A record that would lose a call is an error with its place.
+ * Nothing is dropped silently. `ForeignMessages.leaveOut` counts the records of each kind that are no messages, with
+ * the place of the first. A record whose loss would lose a tool call is an error.
  *
- * A format whose files hold lists of messages is a row of `listFormat` (`message-lists.ts`). Other formats read their
- * records one by one. `detect.ts` has all formats: the first one that recognizes a file reads it.
+ * A format with lists of messages is a row of `listFormat` (`message-lists.ts`). Other formats read record by record.
+ * The first format in `detect.ts` that recognizes a file reads it.
  */
 
+import { isMapping } from '../../../domain/parse.ts';
 import type { ForeignHistory } from '../history.ts';
 import { type HistoryNote, HistoryNotes } from '../notes.ts';
-import { listOf } from '../values.ts';
+import { type Block, listOf } from '../values.ts';
 
-/** A line of a JSONL file, or the whole document. */
+/** A line of a JSONL file, or a whole document. */
 export interface FileRecord {
   readonly value: unknown;
-  /** Place of the record, e.g. `line 12`. Empty: the whole document. */
+  /** Place for notes and errors, e.g. `line 12`. Empty for a whole document. */
   readonly at: string;
 }
 
@@ -29,7 +29,7 @@ export interface ForeignConversation extends ForeignHistory {
 
 export interface HistoryFormat {
   readonly name: string;
-  /** Name of the format with its article: `a Claude Code session`. */
+  /** With an article: `a Claude Code session`. */
   readonly title: string;
   readonly recognizes: (records: readonly FileRecord[]) => boolean;
   /** @throws invalid_input with the place of a record that would lose calls */
@@ -44,7 +44,6 @@ export function membersOf(list: unknown, at: string): FileRecord[] {
   return listOf(list).map((value, index) => ({ value, at: `${at}[${index}]` }));
 }
 
-/** Members of a file that is one list, or else the records of the file. */
 export function listEntries(records: readonly FileRecord[]): readonly FileRecord[] {
   const [first] = records;
   return records.length === 1 && Array.isArray(first?.value) ? membersOf(first.value, first.at) : records;
@@ -62,6 +61,15 @@ export class ForeignMessages {
   add(message: unknown, at: string): void {
     this.#messages.push(message);
     this.#places.push(at);
+  }
+
+  /** Returns the records that are objects, and leaves out the others. */
+  objectsIn(records: readonly FileRecord[]): (FileRecord & { readonly value: Block })[] {
+    return records.filter((record): record is FileRecord & { readonly value: Block } => {
+      const isObject = isMapping(record.value);
+      if (!isObject) this.leaveOut('values that are no objects', record.at);
+      return isObject;
+    });
   }
 
   leaveOut(what: string, at: string): void {
