@@ -1,11 +1,12 @@
 import { fieldError } from '../../domain/errors.ts';
+import { readJsonText } from '../../domain/json-text.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { joinPartTexts } from '../../domain/parts.ts';
 import { clipText } from '../../domain/thrown.ts';
 import type { MessageDraft, ReadResult } from './message-draft.ts';
 import type { HistoryNotes } from './notes.ts';
 import { openDocument, readCitations } from './sources.ts';
-import { type Block, blockOf, idOf, toText } from './values.ts';
+import { type Block, blockOf, firstOf, idOf, toText } from './values.ts';
 
 interface BlockTarget {
   readonly draft: MessageDraft;
@@ -15,7 +16,7 @@ interface BlockTarget {
 
 type BlockReader = (block: Block, target: BlockTarget) => void;
 
-/** Readers by type of block: Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. */
+/** Readers by type of block, for Anthropic, OpenAI Chat and Responses, the AI SDK from version 4 on, and LangChain. */
 const READERS: ReadonlyMap<string, BlockReader> = new Map(
   Object.entries<BlockReader>({
     text: readText,
@@ -103,7 +104,7 @@ function findReader(type: string): BlockReader | undefined {
   return type.startsWith('tool-') && !LEFT_OUT.has(type) ? readUiTool : undefined;
 }
 
-/** True for blocks of a format that has calls or results in its blocks. */
+/** True if one of the blocks is a tool call or a result. */
 export function holdsCallBlock(blocks: readonly unknown[]): boolean {
   return blocks.some(
     (block) =>
@@ -129,7 +130,6 @@ function textIn({ text, value, data }: Block): string | undefined {
   return given ?? (text === null ? '' : undefined);
 }
 
-/** Reads a `tool_call` block of LangChain. Fine-tuning files have the call as JSON in `value`. */
 function readToolCall(block: Block, { draft, at }: BlockTarget): void {
   const { id, name, args, arguments: given } = block;
   const calls = name === undefined ? readCallText(block['value'], `${at}.value`) : [{ name, arguments: args ?? given }];
@@ -137,20 +137,12 @@ function readToolCall(block: Block, { draft, at }: BlockTarget): void {
     draft.addCall({ id: idOf(id), name: toText(call['name']), arguments: writeArguments(call['arguments']) });
 }
 
-/** Reads the call of a fine-tuning file from JSON: `{"name", "arguments"}`, or a list of them. */
+/** Reads a call of a fine-tuning file: JSON with a name and arguments, or a list of them. */
 export function readCallText(text: unknown, at: string): readonly Block[] {
-  const read: unknown = typeof text === 'string' ? parseJson(text) : text;
+  const read: unknown = typeof text === 'string' ? readJsonText(text) : text;
   const calls = Array.isArray(read) ? read : [read];
   if (calls.every((call): call is Block => isMapping(call) && typeof call['name'] === 'string')) return calls;
   throw fieldError('invalid_input', at, 'expected a call as JSON, with a name and arguments');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function readReasoning(block: Block, { draft }: BlockTarget): void {
@@ -167,15 +159,18 @@ function readMedia(block: Block, { draft }: BlockTarget): void {
   draft.addPart(ownMedia(block) ?? block);
 }
 
+const OWN_MEDIA: ReadonlySet<unknown> = new Set(['image', 'file', 'media']);
+
 /**
  * Returns media of the AI SDK or LangChain in turnfold's own form. The data of the AI SDK may be an address.
- * @returns undefined for other forms, which requests can hold as they are
+ * @returns undefined for forms that requests can hold as they are
  */
-function ownMedia({ type, image, data, base64, url, ...block }: Block): Block | undefined {
-  const given = image ?? data ?? base64 ?? url;
-  if ((type !== 'image' && type !== 'file' && type !== 'media') || typeof given !== 'string') return undefined;
-  const mediaType = block['mediaType'] ?? block['mimeType'] ?? block['mime_type'];
-  const name = block['filename'] ?? block['name'];
+function ownMedia(block: Block): Block | undefined {
+  const { type } = block;
+  const given = firstOf(block, 'image', 'data', 'base64', 'url');
+  if (!OWN_MEDIA.has(type) || typeof given !== 'string') return undefined;
+  const mediaType = firstOf(block, 'mediaType', 'mimeType', 'mime_type');
+  const name = firstOf(block, 'filename', 'name');
   const isImage = type === 'image' || toText(mediaType).startsWith('image/');
   return {
     type: isImage ? 'image' : 'file',
@@ -203,7 +198,7 @@ function readAiSdkResult(block: Block, { draft }: BlockTarget): void {
   draft.addResult({ id: idOf(toolCallId), name: toText(toolName), isError: isFailed, ...readContents(value) });
 }
 
-/** Reads a part of an AI SDK 4 `UIMessage`, which has a call and its result in one part. */
+/** Reads a part of an AI SDK 4 `UIMessage`, which has a tool call together with its result. */
 export function readInvocation(invocation: Block, { draft }: Pick<BlockTarget, 'draft'>): void {
   const { toolCallId, toolName, args, state, result } = invocation;
   const id = idOf(toolCallId);

@@ -12,20 +12,20 @@ export interface ConversationLine {
   readonly messages: readonly Message[];
 }
 
-/** Bounds of a line, large enough for a conversation of 500,000 messages. */
+/** Bounds for a conversation of 500,000 messages. */
 export const LINE_BOUNDS = { maxDepth: 200, maxValues: 10_000_000 };
 
 const idSchema = z.object({ id: z.string().min(1).optional() });
 const messagesSchema = z.object({ messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES) });
 
-/** Conversation whose messages are read later. Errors in these messages can name the conversation. */
+/** A conversation whose messages are read later, so that an error in them can name the conversation. */
 export interface OpenedConversation {
   readonly id: string;
   readonly readHistory: (options?: HistoryOptions) => ReadHistory;
 }
 
 /**
- * @param number line number from 1, which is the id if the line has none
+ * @param number line number from 1, and the id of a line without one
  * @throws invalid_input with the field
  */
 export function openConversationLine(line: string, number: number): OpenedConversation {

@@ -10,20 +10,20 @@ export interface ReadHistory {
 }
 
 export interface HistoryOptions {
-  /** Refuses a history that would have to be repaired. */
+  /** Refuses a history that needs repair. */
   readonly isStrict?: boolean | undefined;
 }
 
 export interface ForeignHistory {
   readonly messages: readonly unknown[];
-  /** Place of each message in its file. Default: `messages[0]` and so on. */
+  /** Place of each message in its file, for notes and errors. Default: `messages[0]` and so on. */
   readonly places?: readonly string[];
   readonly notes?: readonly HistoryNote[];
 }
 
 /**
  * Reads and repairs a whole conversation, in any known format.
- * @throws invalid_input with the path of a value that turnfold does not know, or that a strict reader does not repair
+ * @throws invalid_input with the path of an unknown value, or of a value that a strict reader would have to repair
  */
 export function* readHistoryInSlices(given: ForeignHistory, options: HistoryOptions = {}): Interruptible<ReadHistory> {
   const notes = new HistoryNotes({ isStrict: options.isStrict === true });

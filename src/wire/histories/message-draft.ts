@@ -3,10 +3,7 @@ import { joinPartTexts } from '../../domain/parts.ts';
 import type { RawFormat, RawItem } from '../../domain/raw-items.ts';
 import type { HistoryNotes } from './notes.ts';
 
-/**
- * Model name of imported items. The items are kept but sent to no model, because signatures and encrypted texts fit
- * only their request.
- */
+/** Model name of imported reasoning. No model gets it back, because its signature fits only the original request. */
 const IMPORTED = 'imported';
 
 export interface ReadingContext {
@@ -14,10 +11,7 @@ export interface ReadingContext {
   readonly callNames: CallNames;
 }
 
-/**
- * Names calls without ids. A result without an id belongs to the first open call of its name, or else to the first open
- * call.
- */
+/** Names calls without ids. A result without an id belongs to the first open call of its name, or else to the first. */
 export class CallNames {
   #count = 0;
   #open: { readonly id: string; readonly name: string }[] = [];
@@ -62,8 +56,8 @@ interface DraftResult extends ReadResult {
 type Speech = 'system' | 'user' | 'assistant';
 
 /**
- * Collects a foreign message, which may hold texts, calls and results. It becomes several messages: the calls with the
- * text before them, their results, and the text after them.
+ * Collects a foreign message with texts, tool calls and results. It becomes several messages: the calls with the text
+ * before them, their results, and the text after them.
  */
 export class MessageDraft {
   readonly #role: Speech;
@@ -77,7 +71,7 @@ export class MessageDraft {
   #items: RawItem[] = [];
   #results: Message[] = [];
 
-  /** @param format format of the reasoning items, if the message may hold such items */
+  /** @param format format of the message's reasoning items, if it may have any */
   constructor(role: Speech, context: ReadingContext, format?: RawFormat) {
     this.#role = role;
     this.#context = context;
@@ -111,7 +105,7 @@ export class MessageDraft {
     this.#results.push(resultOf(id ?? this.#context.callNames.nameResult(name), { content, parts, isError }));
   }
 
-  /** Ends a step of calls and results. A call in the next step is not parallel to earlier calls. */
+  /** A call after results is not parallel to the calls before them. */
   endStep(): void {
     if (this.#results.length === 0) return;
     if (this.#hasContent) this.#flush();
@@ -119,7 +113,6 @@ export class MessageDraft {
     this.#results = [];
   }
 
-  /** @param isKept true to keep an empty message */
   finish(isKept = true): Message[] {
     this.endStep();
     const isFirst = this.#messages.length === 0;

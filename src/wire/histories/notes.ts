@@ -4,15 +4,10 @@ import { fieldError } from '../../domain/errors.ts';
 export interface HistoryNote {
   /** Path of the value in the given history, e.g. `messages[3].tool_calls[0].id`. */
   readonly at: string;
-  /**
-   * - `mapped`: turnfold keeps the value in another form.
-   * - `repaired`: the history was not valid at this place, and is now.
-   * - `left_out`: turnfold did not keep the value.
-   */
+  /** `mapped`: kept in another form. `repaired`: was not valid, and is now. `left_out`: not kept. */
   readonly kind: 'mapped' | 'repaired' | 'left_out';
-  /** The change, as a sentence without contents. */
   readonly what: string;
-  /** Number of places with the same note. `at` is the first place. Absent: one place. */
+  /** Places with the same note. `at` is the first of them. Absent: one place. */
   readonly count?: number;
 }
 
@@ -26,7 +21,7 @@ export class HistoryNotes {
     this.#isStrict = isStrict;
   }
 
-  /** Notes, with equal notes joined. A history of 500,000 messages may need the same note for each message. */
+  /** Equal notes are joined: a history of 500,000 messages may need the same note for each message. */
   get list(): readonly HistoryNote[] {
     return [...this.#notes.values()];
   }

@@ -32,7 +32,6 @@ import type { HistoryNotes } from './notes.ts';
 import { readCitations } from './sources.ts';
 import { type Block, blocksIn, idOf, isFilled, listOf, toText } from './values.ts';
 
-/** Maximum parts of a message. No provider's message has so many. */
 const MAX_PARTS = 10_000;
 
 const blocksSchema = boundedList(jsonSchema, MAX_PARTS);
@@ -43,8 +42,7 @@ export interface ReadMessages {
 }
 
 /**
- * Reads messages of turnfold, OpenAI, Ollama, LangChain, Anthropic and the AI SDK.
- * @param places path of each message. Default: `messages[0]` and so on
+ * @param places path of each message, for notes and errors. Default: `messages[0]` and so on
  * @throws invalid_input with the path of a message, part or key that turnfold does not know
  */
 export function* readMessagesInSlices(
@@ -194,7 +192,7 @@ class ForeignMessage {
     draft.addText(`${name}: `);
   }
 
-  /** An answer that has calls, or was aborted, may have no content. */
+  /** An answer with tool calls, or an aborted one, may have no content. */
   #readText(content: unknown, role: string): string {
     const at = `${this.#at}.content`;
     if (content === undefined && role !== 'assistant') throw fieldError('invalid_input', at, NO_CONTENT);
@@ -203,7 +201,7 @@ class ForeignMessage {
     return toText(content);
   }
 
-  /** Reads attachments, which the AI SDK 4 has beside the content. */
+  /** Reads attachments, which AI SDK 4 has beside the content. */
   #readAttachments(draft: MessageDraft): void {
     for (const { url, contentType, name } of blocksIn(this.#given['experimental_attachments'])) {
       const type = toText(contentType).startsWith('image/') ? 'image' : 'file';
@@ -231,8 +229,7 @@ class ForeignMessage {
     const { function_call: call, toolInvocations: invocations } = this.#given;
     const calls = this.#listCalls('tool_calls');
     calls.forEach((given, index) => this.#readCall(draft, given, `${this.#at}.tool_calls[${index}]`));
-    // Invalid calls of LangChain have arguments that are no JSON. `tool_calls` may list the same call as the provider
-    // sent it.
+    // A call of LangChain whose arguments are not JSON may also be in `tool_calls`, as the provider sent it.
     const ids = new Set(calls.map((given) => (isMapping(given) ? given['id'] : undefined)));
     this.#listCalls('invalid_tool_calls').forEach((given, index) => {
       const isRead = isMapping(given) && given['id'] !== undefined && ids.has(given['id']);
@@ -254,9 +251,7 @@ class ForeignMessage {
     return isFilled(given) ? parseInput(boundedList(jsonSchema, MAX_CALLS), given, `${this.#at}.${field}`) : [];
   }
 
-  /**
-   * Reads a call. OpenAI and Ollama have a `function`, OpenAI's custom tools an `input`, LangChain a `name` and `args`.
-   */
+  /** OpenAI and Ollama have a `function`, OpenAI's custom tools an `input`, LangChain a `name` and `args`. */
   #readCall(draft: MessageDraft, given: unknown, at: string): void {
     if (!isMapping(given)) throw fieldError('invalid_input', at, 'expected a tool call');
     const { id, function: called, custom } = given;

@@ -13,15 +13,13 @@ interface RepairOptions {
 
 interface RepairedMessage {
   readonly message: Message;
-  /**
-   * Index of the message before the repair. A result that closes a call has the call's index. -1: a call of the log.
-   */
+  /** Index before the repair. An added result has the index of its call. -1: a call of the log. */
   readonly index: number;
 }
 
 /**
- * Repairs a history so that each call is followed by one result. If a later user or assistant message follows an open
- * call, an added result closes the call and says so. Calls at the end may stay open.
+ * Repairs a history so that one result follows each tool call. An open call that a later user or assistant message
+ * follows gets a result that says so. Calls at the end may stay open.
  * @throws orphan_result for a result without a call
  */
 export function* repairCallsInSlices(
@@ -39,7 +37,7 @@ export function* repairCallsInSlices(
 
 interface Call {
   readonly id: string;
-  /** Index of the message with the call. -1: a call of the log. */
+  /** Index of the message with the call. -1: the log has the call. */
   readonly from: number;
   result?: RepairedMessage;
 }
@@ -50,7 +48,7 @@ class CallRepair {
   readonly #options: RepairOptions;
   readonly #others: RepairedMessage[] = [];
   readonly #calls = new Map<number, Call[]>();
-  /** Open calls by each of their ids. An empty list: all calls with the id have results. */
+  /** Unanswered calls by each of their ids. An empty list: all calls with the id have results. */
   readonly #open = new Map<string, Call[]>();
   readonly #early: RepairedMessage[] = [];
 
@@ -78,7 +76,7 @@ class CallRepair {
     return arranged;
   }
 
-  /** A message may use one id for two calls. Their results are expected in the order of the calls. */
+  /** A message may use one id for two calls, whose results come in the order of the calls. */
   #nameCallsApart(message: Message, index: number): Message {
     const { toolCalls } = message;
     if (toolCalls === undefined || new Set(toolCalls.map(({ id }) => id)).size === toolCalls.length) return message;

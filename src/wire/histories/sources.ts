@@ -13,13 +13,12 @@ export function openDocument(block: Block): readonly Block[] {
   return [...before.filter(isText).map(asText), ...(blocks ?? [block])];
 }
 
-/** Reads a document of Cohere, whose fields its caller chooses. */
+/** Reads a document of Cohere, whose fields are free. */
 function documentBlocks({ id, data }: Block): readonly Block[] {
   const text = typeof data === 'string' ? data : JSON.stringify(data ?? {});
   return [id, text].filter(isText).map(asText);
 }
 
-/** @returns undefined for a PDF or another file */
 function sourceBlocks({ type, data, content }: Block): readonly Block[] | undefined {
   if (type === 'text' && typeof data === 'string') return [asText(data)];
   if (type !== 'content') return undefined;
@@ -40,9 +39,7 @@ interface CitationTarget {
   readonly at: string;
 }
 
-/**
- * Adds the sources of a text after the text, once each: citations of Anthropic and LangChain, annotations of OpenAI.
- */
+/** Adds the sources of a text behind it, once each: citations of Anthropic and LangChain, annotations of OpenAI. */
 export function readCitations(given: unknown, { draft, notes, at }: CitationTarget): void {
   const lines = new Set<string>();
   for (const [index, citation] of listOf(given).entries()) {

@@ -3,13 +3,13 @@ import { isMapping } from '../../domain/parse.ts';
 /** A JSON object of another program. */
 export type Block = Readonly<Record<string, unknown>>;
 
-/** Writes a missing value as an empty text, and other values as JSON. */
+/** Returns an empty text for a missing value, and JSON for other values that are no text. */
 export function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** Returns an id as a text, because some programs number their calls. */
+/** Some programs number their calls. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -19,7 +19,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns an object as it is. Other values have no fields. */
+/** Returns an object as it is, and an empty object for other values. */
 export function blockOf(value: unknown): Block {
   return isMapping(value) ? value : {};
 }
@@ -30,4 +30,13 @@ export function blocksIn(value: unknown): readonly Block[] {
 
 export function isFilled(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+}
+
+/** Returns the first of these fields that is neither null nor absent. */
+export function firstOf(block: Block, ...fields: readonly string[]): unknown {
+  return fields.map((field) => block[field]).find((value) => value !== undefined && value !== null);
+}
+
+export function withoutFields(block: Block, fields: ReadonlySet<string>): Block {
+  return Object.fromEntries(Object.entries(block).filter(([key]) => !fields.has(key)));
 }

@@ -1,6 +1,6 @@
 import { isMapping } from '../../../domain/parse.ts';
 import { readCallText } from '../blocks.ts';
-import { type Block, blockOf, blocksIn, toText } from '../values.ts';
+import { type Block, blockOf, blocksIn, listOf, toText, withoutFields } from '../values.ts';
 import {
   type FileRecord,
   type ForeignConversation,
@@ -32,7 +32,7 @@ export const aiSdk: HistoryFormat = listFormat({
     partTypes(messages).some((type) => AI_SDK_PART.test(type)),
 });
 
-/** Fields in which benchmarks and agents note facts about a step. They were not sent to a model. */
+/** Facts that benchmarks and agents note about a message. A model never got them. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(
   (
     'agent action thought message_type is_demo tool_call_ids cache_control extra tags turn_idx cost ' +
@@ -49,7 +49,7 @@ export const openaiChat: HistoryFormat = listFormat({
   open: () => unwrapStep,
 });
 
-/** True if the messages of a line need no importer. */
+/** True if `readConversationLine` reads the messages without an importer. */
 export function isReadByLine({ messages, system }: Block, format: HistoryFormat | undefined): boolean {
   if (format === undefined || system !== undefined) return format === undefined;
   if (format !== openaiChat) return format === aiSdk || format === anthropic;
@@ -61,57 +61,47 @@ function isOfSimulatedUser(calls: unknown): boolean {
 }
 
 function unwrapStep(given: Block, at: string, { notes }: ForeignMessages): unknown {
-  const dropped = Object.keys(given).filter((key) => STEP_FIELDS.has(key));
-  const { role, content, error, id, tool_call_id: call, tool_call_ids: ids, requestor } = given;
-  if (given['is_demo'] === true) {
-    notes.add('left_out', at, 'demonstrations are not part of the conversation');
-    return undefined;
-  }
-  // In tau2-bench, the simulated user has its own tools, and a result has the id of its call.
-  if (requestor === 'user' && role !== 'user') {
-    notes.add('left_out', at, 'results of the tools of a simulated user are left out');
-    return undefined;
-  }
-  for (const key of dropped.filter((name) => given[name] !== null)) {
+  const refusal = refuseStep(given);
+  if (refusal !== undefined) return notes.add('left_out', at, refusal);
+  const { role, content, error } = given;
+  for (const key of Object.keys(given).filter((name) => STEP_FIELDS.has(name) && given[name] !== null))
     notes.add('left_out', `${at}.${key}`, `the field ${key} was not sent to a model`);
-  }
-  const kept = Object.fromEntries(Object.entries(given).filter(([key]) => !STEP_FIELDS.has(key)));
-  if (role === 'user' && isOfSimulatedUser(kept['tool_calls'])) {
-    notes.add('left_out', `${at}.tool_calls`, 'calls of the tools of a simulated user are left out');
-    delete kept['tool_calls'];
-  }
-  const only: unknown = Array.isArray(ids) && ids.length === 1 ? (ids as readonly unknown[])[0] : undefined;
-  const named: unknown = call ?? only ?? (requestor === undefined ? undefined : id);
+  const { tool_calls: calls, ...kept } = withoutFields(given, STEP_FIELDS);
+  const isOfUser = role === 'user' && isOfSimulatedUser(calls);
+  if (isOfUser) notes.add('left_out', `${at}.tool_calls`, 'calls of the tools of a simulated user are left out');
+  const callId = role === 'tool' ? findCallId(given) : undefined;
   return {
     ...kept,
+    ...(calls !== undefined && !isOfUser && { tool_calls: calls }),
     ...(content === undefined && role === 'assistant' && { content: null }),
-    ...(role === 'tool' && named !== undefined && { tool_call_id: named }),
+    ...(callId !== undefined && { tool_call_id: callId }),
     ...(role === 'tool' && error === true && { is_error: true }),
   };
 }
 
+/** @returns why the message is not part of the conversation */
+function refuseStep({ role, requestor, is_demo: isDemo }: Block): string | undefined {
+  if (isDemo === true) return 'demonstrations are not part of the conversation';
+  const isOfUser = requestor === 'user' && role !== 'user';
+  return isOfUser ? 'results of the tools of a simulated user are left out' : undefined;
+}
+
+/** In tau2-bench, a result has the id of its call in `id`. */
+function findCallId({ tool_call_id: call, tool_call_ids: ids, requestor, id }: Block): unknown {
+  const [only, ...others] = listOf(ids);
+  return call ?? (others.length === 0 ? only : undefined) ?? (requestor === undefined ? undefined : id);
+}
+
 const SHARE_GPT_ROLES: ReadonlyMap<string, string> = new Map(
-  Object.entries<string>({
-    human: 'user',
-    user: 'user',
-    gpt: 'assistant',
-    assistant: 'assistant',
-    chatgpt: 'assistant',
-    bing: 'assistant',
-    bard: 'assistant',
-    model: 'assistant',
-    system: 'system',
-    function_call: 'assistant',
-    tool_call: 'assistant',
-    observation: 'tool',
-    tool: 'tool',
-    function_response: 'tool',
-  }),
+  Object.entries({
+    user: ['human', 'user'],
+    assistant: ['gpt', 'assistant', 'chatgpt', 'bing', 'bard', 'model', 'function_call', 'tool_call'],
+    system: ['system'],
+    tool: ['observation', 'tool', 'function_response'],
+  }).flatMap(([role, names]) => names.map((name) => [name, role] as const)),
 );
 
 const CALL_AUTHORS: ReadonlySet<unknown> = new Set(['function_call', 'tool_call']);
-/** Tags around calls. Hermes and Qwen write calls into the text. */
-const CALL_TAGS = ['<tool_call>', '</tool_call>'] as const;
 
 /** Fine-tuning files with `conversations` of `from` and `value`. */
 export const shareGpt: HistoryFormat = {
@@ -140,12 +130,13 @@ function readEntry({ value, at }: FileRecord): ForeignConversation {
 function readValue(from: unknown, role: unknown, value: unknown, at: string): object {
   if (CALL_AUTHORS.has(from)) return { content: null, tool_calls: readCallText(value, at) };
   if (role !== 'assistant' || typeof value !== 'string') return { content: value };
-  const [opening, closing] = CALL_TAGS;
-  const [text = '', ...rest] = value.split(opening);
+  // Hermes and Qwen write calls into the text.
+  const [text = '', ...rest] = value.split('<tool_call>');
   if (rest.length === 0) return { content: value };
-  const pieces = rest.map((piece) => piece.split(closing));
-  const said = [text, ...pieces.flatMap((piece) => piece.slice(1))]
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
-  return { content: said.join('\n'), tool_calls: pieces.flatMap(([call]) => readCallText(call, at)) };
+  const pieces = rest.map((piece) => piece.split('</tool_call>'));
+  const said = [text, ...pieces.flatMap(([, ...after]) => after)].map((one) => one.trim());
+  return {
+    content: said.filter((one) => one !== '').join('\n'),
+    tool_calls: pieces.flatMap(([call]) => readCallText(call, at)),
+  };
 }

@@ -1,5 +1,5 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, toText } from '../values.ts';
+import { type Block, toText, withoutFields } from '../values.ts';
 import type { ForeignMessages, HistoryFormat } from './format.ts';
 import { listFormat, type MessageList } from './message-lists.ts';
 
@@ -30,7 +30,7 @@ const CLINE_FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Start of a text that answers a call and names its tool. In older versions, the next blocks have the result. */
+/** Start of a text that answers a tool call. In older versions, the next blocks have the result. */
 const ANSWER = /^(?:\[(\w+)(?!\w)[^\n]*\] Result:|Tool \[(\w+)\] was not executed)/;
 const DETAILS = '<environment_details>';
 
@@ -47,7 +47,7 @@ class TaskReader {
     if (isSummary === true && condenseId !== undefined && this.#condensed.has(condenseId))
       return messages.leaveOut('summaries of messages that are in the file', at);
     if (isTruncationMarker === true) return messages.leaveOut('marks of messages that were not sent again', at);
-    const kept = Object.fromEntries(Object.entries(message).filter(([key]) => !CLINE_FIELDS.has(key)));
+    const kept = withoutFields(message, CLINE_FIELDS);
     if (!Array.isArray(content)) return kept;
     const blocks = content.map(readBlock);
     const answered = role === 'user' ? this.#pairAnswers(blocks, at, messages) : blocks;
@@ -55,7 +55,9 @@ class TaskReader {
     return { ...kept, content: answered };
   }
 
-  /** Turns texts into results. Some versions send the tools of the provider, and answer their calls with texts. */
+  /**
+   * Some versions send their tools in the provider's form, but answer the calls with texts, which become results here.
+   */
   #pairAnswers(blocks: readonly unknown[], at: string, messages: ForeignMessages): unknown[] {
     const results = new Set(blocks.map((block) => (isMapping(block) ? block['tool_use_id'] : undefined)));
     const open = this.#calls.filter(({ id }) => !results.has(id));
@@ -94,7 +96,7 @@ function textIn(block: unknown): string {
   return isMapping(block) && block['type'] === 'text' ? toText(block['text']) : '';
 }
 
-/** Reads a block. The signature of a thought becomes a part of the thinking. */
+/** The signature of a thought becomes thinking. */
 function readBlock(block: unknown): unknown {
   if (!isMapping(block)) return block;
   const { type, path, content } = block;

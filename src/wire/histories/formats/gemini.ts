@@ -44,7 +44,7 @@ function isContent(value: unknown): boolean {
   return value['parts'].length > 0 && value['parts'].every((part) => isMapping(part) && part['type'] === undefined);
 }
 
-/** Reads a request body of the Gemini API. A file may have a request on each line. */
+/** Reads a request of the Gemini API. A file may have a request on each line. */
 function readContents(record: FileRecord): ForeignConversation {
   const contents = findContents(record);
   if (contents === undefined)
@@ -63,7 +63,7 @@ function readContents(record: FileRecord): ForeignConversation {
   return messages.finish();
 }
 
-/** True for a recorded session: one document, or a line of facts and then one record per line. */
+/** True for a recorded session: one document, or a line of facts and then a record on each line. */
 function isGeminiSession([first]: readonly FileRecord[]): boolean {
   const facts = blockOf(first?.value);
   return typeof facts['sessionId'] === 'string' && 'projectHash' in facts;
@@ -71,30 +71,21 @@ function isGeminiSession([first]: readonly FileRecord[]): boolean {
 
 function readGeminiSession([first, ...rest]: readonly FileRecord[]): ForeignConversation {
   const { sessionId, messages: listed } = blockOf(first?.value);
-  const messages = new ForeignMessages();
-  const kept = new SessionRecords(messages);
-  for (const record of membersOf(listed, placeIn(first?.at ?? '', 'messages'))) kept.enter(record);
-  for (const record of rest) kept.enter(record);
-  const reader = new RecordReader(messages);
-  for (const record of kept.list) reader.enter(record);
-  return messages.finish(sessionId);
+  const session = new GeminiSession();
+  for (const record of membersOf(listed, placeIn(first?.at ?? '', 'messages'))) session.enter(record);
+  for (const record of rest) session.enter(record);
+  return session.finish(sessionId);
 }
 
 const SPEAKERS: ReadonlySet<unknown> = new Set(['user', 'gemini', 'model']);
 
-class SessionRecords {
-  readonly #messages: ForeignMessages;
+/** Collects the newest form of each record, and then reads the records. */
+class GeminiSession {
+  readonly #messages = new ForeignMessages();
   #kept = new Map<unknown, FileRecord>();
+  readonly #answered = new Set<unknown>();
 
-  constructor(messages: ForeignMessages) {
-    this.#messages = messages;
-  }
-
-  get list(): readonly FileRecord[] {
-    return [...this.#kept.values()];
-  }
-
-  /** Enters a record. The file repeats a message when its calls have results. */
+  /** A message is recorded again when its tool calls have results. */
   enter(record: FileRecord): void {
     const { value, at } = record;
     const { id, type, $rewindTo: rewound, $set: facts } = blockOf(value);
@@ -112,10 +103,7 @@ class SessionRecords {
     this.#messages.leaveOut('messages that were taken back', at);
   }
 
-  /**
-   * After masking or a summary, a line repeats all messages. The file has the known messages whole, so only new
-   * messages are added.
-   */
+  /** After masking or a summary, a line repeats all messages. Known messages keep their first, whole form. */
   #enterAll(listed: readonly unknown[], at: string): void {
     const records = membersOf(listed, placeIn(at, '$set.messages'));
     const newer = new Map(records.map((record) => [isMapping(record.value) ? record.value['id'] : record.at, record]));
@@ -123,17 +111,13 @@ class SessionRecords {
       return this.#messages.leaveOut('summaries of messages that are in the file', at);
     this.#kept = new Map([...newer].map(([id, record]) => [id, this.#kept.get(id) ?? record]));
   }
-}
 
-class RecordReader {
-  readonly #messages: ForeignMessages;
-  readonly #answered = new Set<unknown>();
-
-  constructor(messages: ForeignMessages) {
-    this.#messages = messages;
+  finish(id: unknown): ForeignConversation {
+    for (const record of this.#kept.values()) this.#read(record);
+    return this.#messages.finish(id);
   }
 
-  enter({ value, at }: FileRecord): void {
+  #read({ value, at }: FileRecord): void {
     const { type, content, toolCalls } = value as Block;
     if (!SPEAKERS.has(type)) return this.#messages.leaveOut(`records of type ${toText(type)}`, at);
     const parts = listParts(content);
@@ -153,7 +137,7 @@ class RecordReader {
     if (kept.length > 0 || parts.length === 0) addAll(readGeminiParts('user', kept, at), at, this.#messages);
   }
 
-  /** @param ids all calls of the record, because the result of one call may be listed at another call */
+  /** @param ids all calls of the record: the result of one call may be listed at another */
   #enterResult({ id, name, result, status, resultDisplay }: Block, ids: ReadonlySet<unknown>, at: string): void {
     const given = (Array.isArray(result) ? result : [result]).filter((part) => part !== null && part !== undefined);
     const answered = given.filter((part) => answeredId(part) === id || !ids.has(answeredId(part)));
@@ -174,7 +158,7 @@ function listParts(content: unknown): unknown[] {
   return parts.length === 1 ? parts : parts.filter((part) => !isMapping(part) || part['text'] !== '');
 }
 
-/** Lists the parts of an answer. Newer versions also have calls and thoughts in the content. */
+/** Newer versions also have calls and thoughts in the content. */
 function answerParts({ thoughts }: Block, parts: readonly unknown[], calls: readonly Block[]): unknown[] {
   const said = parts.filter((part) => !isMapping(part) || part['text'] !== '');
   const ids = new Set(said.map((part) => blockOf(blockOf(part)['functionCall'])['id']));
@@ -204,8 +188,8 @@ function nameResponse(part: unknown, id: unknown): unknown {
 }
 
 /**
- * Reads parts as messages of Anthropic's form.
- * @throws invalid_input with the path of a part that is not known
+ * Turns parts into messages of Anthropic's form.
+ * @throws invalid_input with the path of an unknown part
  */
 function readGeminiParts(role: string, parts: unknown, at: string): unknown[] {
   const list: readonly unknown[] = Array.isArray(parts) ? parts : [typeof parts === 'string' ? { text: parts } : parts];
@@ -249,7 +233,7 @@ function readPart(given: unknown, at: string): Block {
   );
 }
 
-/** Reads a result. Only newer files have ids of calls. */
+/** Only newer files have ids of calls. */
 function readResponse({ id, name, response }: Block): Block {
   const { output, error } = isMapping(response) ? response : { output: response };
   const only = isMapping(response) && Object.keys(response).length === 1;

@@ -1,5 +1,5 @@
 import { isMapping } from '../../../domain/parse.ts';
-import { type Block, blocksIn, toText } from '../values.ts';
+import { type Block, blocksIn, toText, withoutFields } from '../values.ts';
 import type { ForeignMessages, HistoryFormat } from './format.ts';
 import { LANGCHAIN_TYPES, listFormat } from './message-lists.ts';
 
@@ -16,28 +16,22 @@ function isType(type: unknown): boolean {
   return typeof type === 'string' && LANGCHAIN_TYPES.has(type);
 }
 
-/** Roles by the constructor in an `lc` dump, without `Message` or `MessageChunk`. */
-const ROLES: ReadonlyMap<string, string> = new Map(
-  Object.entries<string>({
-    human: 'user',
-    ai: 'assistant',
-    system: 'system',
-    developer: 'developer',
-    tool: 'tool',
-    function: 'function',
-  }),
-);
+/** Roles by the class in an `lc` dump, without `Message` or `MessageChunk`. */
+const ROLES: ReadonlyMap<string, string> = new Map([
+  ['human', 'user'],
+  ['ai', 'assistant'],
+  ...['system', 'developer', 'tool', 'function'].map((role) => [role, role] as const),
+]);
 
 /** Fields of chunks and dumps that repeat other fields. */
-const REPEATED = ['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata'];
+const REPEATED = new Set(['tool_call_chunks', 'chunk_position', 'lc', 'id', 'type', 'response_metadata']);
 
-/** @returns undefined for a removal, which is only noted */
+/** @returns undefined for a message that removes another one, which is only noted */
 export function unwrapLangchain(given: Block, at: string, messages: ForeignMessages): unknown {
   const { kind, fields } = openMessage(given);
   if (kind === 'remove') return messages.leaveOut('removals of other messages', at);
   const role = ROLES.get(kind) ?? toText(fields['role'] ?? given['role'] ?? kind);
-  const kept = Object.fromEntries(Object.entries(fields).filter(([key]) => !REPEATED.includes(key)));
-  return { ...kept, role, content: dropRepeatedCalls(fields) };
+  return { ...withoutFields(fields, REPEATED), role, content: dropRepeatedCalls(fields) };
 }
 
 function openMessage(given: Block): { readonly kind: string; readonly fields: Block } {
@@ -54,7 +48,7 @@ function kindOf(name: string): string {
   return name.replace(/Message(?:Chunk)?$/, '').toLowerCase();
 }
 
-/** Drops content blocks with calls that `tool_calls` or `invalid_tool_calls` also list. */
+/** Drops content blocks with calls that `tool_calls` or `invalid_tool_calls` list, too. */
 function dropRepeatedCalls({ content, ...fields }: Block): unknown {
   if (!Array.isArray(content)) return content;
   const ids = new Set(

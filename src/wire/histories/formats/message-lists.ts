@@ -5,7 +5,6 @@ import { type FileRecord, ForeignMessages, type HistoryFormat, listEntries, memb
 export interface MessageList {
   readonly id?: unknown;
   readonly messages: readonly unknown[];
-  /** Place of each message. */
   readonly places: readonly string[];
   readonly system?: { readonly value: unknown; readonly at: string } | undefined;
 }
@@ -30,7 +29,7 @@ function findMessageLists(records: readonly FileRecord[]): MessageList[] {
   }
   const lists = entries.map(({ value, at }) => (isMapping(value) ? findIn(value, at) : undefined));
   const found = lists.filter((list) => list !== undefined);
-  // All states of a graph belong to one conversation, and the longest state has all its messages.
+  // Saved states of a graph belong to one conversation. The longest state has all its messages.
   const isGraph = entries.length > 1 && entries.every(({ value }) => isMapping(blockOf(value)['values']));
   if (found.length !== entries.length && !(isGraph && found.length > 0)) return [];
   return isGraph ? [found.reduce((one, other) => (other.messages.length > one.messages.length ? other : one))] : found;
@@ -70,11 +69,11 @@ function findIn(record: Block, at: string): MessageList | undefined {
 
 interface ListReading extends Pick<HistoryFormat, 'name' | 'title'> {
   readonly recognizes: (messages: readonly Block[], list: MessageList) => boolean;
-  /** Called at the start of a list. Default: the messages need no change. */
+  /** Called at the start of a list. Absent: its messages need no change. */
   readonly open?: (list: MessageList) => Unwrap;
 }
 
-/** Returns a message that `readMessagesInSlices` reads, or undefined if the message was only noted. */
+/** Returns undefined for a message that is only noted. */
 type Unwrap = (message: Block, at: string, messages: ForeignMessages) => unknown;
 
 export function listFormat({ name, title, recognizes, open }: ListReading): HistoryFormat {

@@ -17,16 +17,14 @@ const OWN: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Types of calls whose item also holds the result, with the field of the result. */
-const RESULT_FIELDS: ReadonlyMap<string, string> = new Map(
-  Object.entries<string>({
-    mcp_call: 'output',
-    web_search_call: 'results',
-    file_search_call: 'results',
-    code_interpreter_call: 'outputs',
-    image_generation_call: 'result',
-  }),
-);
+/** Field of the result, for types of calls whose item also has the result. */
+const RESULT_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['mcp_call', 'output'],
+  ['web_search_call', 'results'],
+  ['file_search_call', 'results'],
+  ['code_interpreter_call', 'outputs'],
+  ['image_generation_call', 'result'],
+]);
 
 export function isCallItem(type: string): boolean {
   return type.endsWith('_call') || type === 'program';
@@ -40,7 +38,7 @@ export function isResultItem(type: string): boolean {
   return type.endsWith('_call_output') || type === 'tool_search_output' || type === 'program_output';
 }
 
-/** Reads a call. A tool of the provider gets its name from the item's type: `local_shell` for `local_shell_call`. */
+/** A provider's tool is named after its item: `local_shell` for `local_shell_call`. */
 export function readItemCall(type: string, item: Block): ItemCall {
   const name = nameTool(type, item);
   const field = RESULT_FIELDS.get(type);
@@ -60,14 +58,13 @@ function readArguments(type: string, item: Block): string {
   const given = Object.fromEntries(
     Object.entries(item).filter(([key, value]) => !OWN.has(key) && value !== null && !key.startsWith('_')),
   );
-  // For a shell, a computer or a search, the field `action` holds all arguments.
+  // For a shell, a computer or a search, `action` has all arguments.
   const keys = Object.keys(given);
   const [only = ''] = keys;
   const inner = keys.length === 1 ? given[only] : undefined;
   return JSON.stringify(isMapping(inner) ? dropExec(inner) : given);
 }
 
-/** Drops the type of a local shell's action, which can only be `exec`. */
 function dropExec({ type, ...action }: Block): Block {
   return type === undefined || type === 'exec' ? action : { type, ...action };
 }
@@ -85,7 +82,7 @@ function readOwnResult(type: string, item: Block, field: string): NonNullable<It
   return { content: '', parts: [image] };
 }
 
-/** Reads a result. A shell has a list of outputs, a computer has a screenshot. */
+/** A shell has a list of outputs, a computer has a screenshot. */
 export function readItemOutput(item: Block): ReadResult {
   const output = item['output'] ?? item['tools'] ?? item['result'];
   const isError = item['status'] === 'failed' || (isMapping(output) && output['success'] === false);

@@ -7,30 +7,26 @@ import type { HistoryNotes } from '../notes.ts';
 import { type Block, idOf, toText } from '../values.ts';
 import { isCallItem, isResultItem, readItemCall, readItemOutput } from './responses-calls.ts';
 
-/** Types of items that are left out: they have no content for a model, or only the provider can read it. */
-const LEFT_OUT: ReadonlyMap<string, string> = new Map(
-  Object.entries<string>({
-    item_reference: 'references to items that the file does not hold',
-    mcp_list_tools: 'lists of the tools of a server',
-    mcp_approval_request: 'requests for an approval',
-    mcp_approval_response: 'approvals of a call',
-    compaction: 'encrypted summaries',
-    compaction_summary: 'encrypted summaries',
-    context_compaction: 'encrypted summaries',
-    compaction_trigger: 'requests for a compaction',
-    ghost_snapshot: 'snapshots of files',
-    additional_tools: 'lists of tools',
-  }),
-);
+/** Types of items that are left out: without content for a model, or readable only by the provider. */
+const LEFT_OUT: ReadonlyMap<string, string> = new Map([
+  ['item_reference', 'references to items that the file does not hold'],
+  ['mcp_list_tools', 'lists of the tools of a server'],
+  ['mcp_approval_request', 'requests for an approval'],
+  ['mcp_approval_response', 'approvals of a call'],
+  ['compaction', 'encrypted summaries'],
+  ['compaction_summary', 'encrypted summaries'],
+  ['context_compaction', 'encrypted summaries'],
+  ['compaction_trigger', 'requests for a compaction'],
+  ['ghost_snapshot', 'snapshots of files'],
+  ['additional_tools', 'lists of tools'],
+]);
 
-const ROLES: ReadonlyMap<string, 'system' | 'user' | 'assistant'> = new Map(
-  Object.entries<'system' | 'user' | 'assistant'>({
-    system: 'system',
-    developer: 'system',
-    user: 'user',
-    assistant: 'assistant',
-  }),
-);
+const ROLES: ReadonlyMap<string, 'system' | 'user' | 'assistant'> = new Map([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+]);
 
 interface ItemMessage {
   readonly message: Message;
@@ -44,11 +40,10 @@ interface OpenAnswer {
   hasCalls: boolean;
 }
 
-/** Joins the items of an answer to one message. Its reasoning, text and parallel calls are separate items. */
+/** Joins the items of an answer (reasoning, text, parallel calls) to one message. */
 export class ItemReader {
   readonly #context: ReadingContext;
   readonly #read: ItemMessage[] = [];
-  /** Open calls whose item has no `call_id`. */
   readonly #unnamed: { readonly type: string; readonly id: string }[] = [];
   #draft: OpenAnswer | undefined;
 
@@ -99,7 +94,7 @@ export class ItemReader {
     content.forEach((block, index) => readBlock(block, { draft, notes, at: `${at}.content[${index}]` }));
   }
 
-  /** Reads a message of another agent. Some texts are encrypted, so that only the provider can read them. */
+  /** A message of another agent. Some of its texts are encrypted, so that only the provider can read them. */
   #readAgentMessage({ author, content }: Block, at: string): void {
     this.#endAnswer();
     const { notes } = this.#context;
@@ -137,16 +132,13 @@ export class ItemReader {
 
   #readOutput(item: Block, at: string): void {
     this.#endAnswer();
-    const id =
-      idOf(item['call_id']) ??
-      this.#nameResult(item) ??
-      idOf(item['id']) ??
-      this.#context.callNames.nameResult(undefined);
+    const own = idOf(item['call_id']) ?? this.#nameResult(item) ?? idOf(item['id']);
+    const id = own ?? this.#context.callNames.nameResult(undefined);
     if (id === undefined) throw fieldError('invalid_input', `${at}.call_id`, 'expected the id of a call');
     this.#read.push({ message: resultOf(id, readItemOutput(item)), at });
   }
 
-  /** Finds the call of a result. If the provider ran the call, both items may have only ids of their own. */
+  /** Finds the call of a result whose ids differ, as in calls that the provider ran. */
   #nameResult({ type: given }: Block): string | undefined {
     const type = toText(given).replace(/(?:_call)?_output$/, '');
     const at = this.#unnamed.findIndex((call) => call.type === type);

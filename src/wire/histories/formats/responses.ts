@@ -89,8 +89,8 @@ function isOldRollout([first, ...rest]: readonly FileRecord[]): boolean {
 }
 
 function readRollout(records: readonly FileRecord[]): ForeignConversation {
-  const messages = new ForeignMessages();
-  const items = new RolloutItems(messages);
+  const items = new RolloutItems();
+  const { messages } = items;
   let id: unknown;
   for (const [index, { value, at }] of records.entries()) {
     const { type, payload, ...record } = blockOf(value);
@@ -109,13 +109,9 @@ function readRollout(records: readonly FileRecord[]): ForeignConversation {
 
 class RolloutItems {
   readonly list: FileRecord[] = [];
-  readonly #messages: ForeignMessages;
-  /** Indexes of the users' texts. Each text starts a turn. */
+  readonly messages = new ForeignMessages();
+  /** Indexes of the items with a user's text. Each starts a turn. */
   readonly #turns: number[] = [];
-
-  constructor(messages: ForeignMessages) {
-    this.#messages = messages;
-  }
 
   add(value: unknown, at: string): void {
     this.list.push({ value, at });
@@ -127,13 +123,10 @@ class RolloutItems {
     if (type === 'compacted') return this.#enterSummary(payload, at);
     if (type === 'event_msg' && payload['type'] === 'thread_rolled_back') return this.#takeBack(payload['num_turns']);
     if (type === 'event_msg' && payload['type'] === 'user_message') this.#beginTurn();
-    this.#messages.leaveOut(`records of type ${type}`, at);
+    this.messages.leaveOut(`records of type ${type}`, at);
   }
 
-  /**
-   * Marks the start of a turn at the event of a user's text, which follows the text's item. The role alone is not
-   * enough, because Codex adds facts in the same role.
-   */
+  /** Codex also writes facts in the user's role. The event that follows an item tells the user's own texts apart. */
   #beginTurn(): void {
     const index = this.list.findLastIndex(({ value }) => isMapping(value) && value['role'] === 'user');
     if (index > (this.#turns.at(-1) ?? -1)) this.#turns.push(index);
@@ -143,13 +136,13 @@ class RolloutItems {
     const left = this.#turns.length - (typeof count === 'number' ? count : 0);
     const turns = this.#turns.splice(Math.max(0, left));
     for (const { at } of this.list.splice(turns[0] ?? this.list.length))
-      this.#messages.leaveOut('messages that were taken back', at);
+      this.messages.leaveOut('messages that were taken back', at);
   }
 
-  /** Enters a summary. A rollout that continues another begins with the messages that the summary left. */
+  /** A rollout that continues another begins with the messages that its summary left. */
   #enterSummary({ replacement_history: history }: Block, at: string): void {
     if (this.list.length > 0 || !Array.isArray(history))
-      return this.#messages.leaveOut('summaries of messages that are in the file', at);
+      return this.messages.leaveOut('summaries of messages that are in the file', at);
     for (const record of membersOf(history, `${at}.replacement_history`)) this.list.push(record);
   }
 }

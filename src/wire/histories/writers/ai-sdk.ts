@@ -1,5 +1,5 @@
 import type { Message } from '../../../domain/message.ts';
-import { type HistoryWriter, inputOf, isPlain, joinResults, type Written, writeContent, writeParts } from './writer.ts';
+import { type HistoryWriter, inputOf, isPlain, type Written, writeBlockMessages, writeParts } from './writer.ts';
 
 /** A list of `ModelMessage` of the AI SDK, versions 5 to 7. */
 export const aiSdkWriter: HistoryWriter = {
@@ -8,23 +8,10 @@ export const aiSdkWriter: HistoryWriter = {
     const names = new Map(
       messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)),
     );
-    return joinResults(messages).map((group) => writeGroup(group, names));
+    const writeNamed = (message: Message): Written => writeResult(message, names);
+    return writeBlockMessages(messages, { format: 'ai-sdk', resultRole: 'tool', writeResult: writeNamed, writeAnswer });
   },
 };
-
-function writeGroup(group: readonly Message[], names: ReadonlyMap<string, string>): Written {
-  const [message] = group as readonly [Message];
-  switch (message.role) {
-    case 'tool':
-      return { role: 'tool', content: group.map((result) => writeResult(result, names)) };
-    case 'assistant':
-      return { role: 'assistant', content: writeAnswer(message) };
-    case 'system':
-      return { role: 'system', content: message.content };
-    default:
-      return { role: 'user', content: writeContent(message, 'ai-sdk') };
-  }
-}
 
 function writeResult(message: Message, names: ReadonlyMap<string, string>): Written {
   const { content, toolCallId = '', isError } = message;

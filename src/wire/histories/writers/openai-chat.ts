@@ -2,7 +2,6 @@ import type { Message } from '../../../domain/message.ts';
 import { readRawItems } from '../../../domain/raw-items.ts';
 import { type HistoryWriter, inputOf, type Written, writeContent } from './writer.ts';
 
-/** Messages of OpenAI Chat, as in a request. */
 export const openaiChatWriter: HistoryWriter = {
   name: 'openai-chat',
   write: (messages) => ({ messages: messages.map(writeChatMessage) }),
@@ -32,12 +31,11 @@ function writeChatMessage(message: Message): Written {
   }
 }
 
-const REASONING = ['reasoning_content', 'reasoning', 'reasoning_details'];
-
 function reasoningOf(message: Message): Written {
   const raw = readRawItems(message);
-  const [item] = raw?.format === 'openai-chat' ? raw.items : [];
-  return Object.fromEntries(Object.entries(item ?? {}).filter(([key]) => REASONING.includes(key)));
+  const [item = {}] = raw?.format === 'openai-chat' ? raw.items : [];
+  const fields = ['reasoning_content', 'reasoning', 'reasoning_details'].filter((field) => field in item);
+  return Object.fromEntries(fields.map((field) => [field, item[field]]));
 }
 
 /** Messages of LangChain, as `messages_to_dict` and `toDict` write them. */

@@ -1,7 +1,6 @@
 import type { Message } from '../../../domain/message.ts';
 import { type HistoryWriter, thinkingOf, type Written, writeContent, writeParts } from './writer.ts';
 
-/** Items of OpenAI Responses, as in a request. */
 export const responsesWriter: HistoryWriter = {
   name: 'openai-responses',
   write: (messages) => ({ input: messages.flatMap(writeMessage) }),

@@ -1,11 +1,10 @@
 /**
- * Writers of other programs' formats share this skeleton. turnfold has five kinds of parts that a format can hold, and each
- * format has a table with a function for each kind (`PARTS`). A new kind of part, or a new format, is thus one row that the
- * compiler demands. The file of a format adds only how roles, calls and results are arranged.
+ * The skeleton that all writers of other programs' formats share. A part of a message has one of five kinds, and each
+ * format has a table (`PARTS`) with a function for each kind. So the compiler demands a row for a new kind or format.
+ * The file of a format adds only how it arranges roles, calls and results.
  *
- * `writeContent` decides between a string and a list: a message with only text is a string, because every reader takes one.
- * Requests to providers are not made here. Their layouts (`wire/<format>/layout.ts`) obey the wire rules, while an exported
- * history keeps all that the format has a place for.
+ * A message with only text is written as a string, because every reader takes one. Requests to providers are written
+ * elsewhere (`wire/<format>/layout.ts`), because they obey the wire rules and leave out what a provider refuses.
  */
 
 import { readJsonText } from '../../../domain/json-text.ts';
@@ -13,7 +12,7 @@ import type { Message, ToolCall } from '../../../domain/message.ts';
 import { isMapping } from '../../../domain/parse.ts';
 import { readParts } from '../../../domain/parts.ts';
 import { isThinking, type RawFormat, type RawItem, readRawItems } from '../../../domain/raw-items.ts';
-import type { SentPart } from '../../parts.ts';
+import { dataUrl, type SentPart } from '../../parts.ts';
 
 export type Written = Record<string, unknown>;
 
@@ -27,7 +26,7 @@ type PartTable = {
   readonly [Kind in SentPart['kind']]: (part: Extract<SentPart, { readonly kind: Kind }>) => Written;
 };
 
-/** How each format writes each kind of part. LangChain writes parts as `openai-chat` does. */
+/** LangChain writes parts as `openai-chat` does. */
 const PARTS = {
   anthropic: {
     text: ({ text }) => ({ type: 'text', text }),
@@ -70,11 +69,6 @@ interface Named {
   readonly name?: string | undefined;
 }
 
-interface Data {
-  readonly mediaType: string;
-  readonly base64: string;
-}
-
 function titleOf({ name }: Named): Written {
   return name === undefined ? {} : { title: name };
 }
@@ -83,21 +77,15 @@ function filenameOf({ name }: Named): Written {
   return name === undefined ? {} : { filename: name };
 }
 
-function dataUrl({ mediaType, base64 }: Data): string {
-  return `data:${mediaType};base64,${base64}`;
-}
-
-function anthropicData({ mediaType, base64 }: Data): Written {
+function anthropicData({ mediaType, base64 }: { readonly mediaType: string; readonly base64: string }): Written {
   return { type: 'base64', media_type: mediaType, data: base64 };
 }
 
-/** Writes the parts of a message. A message without parts has its text as one part. */
 export function writeParts(message: Message, format: keyof typeof PARTS): Written[] {
   const table: PartTable = PARTS[format];
   return exportedParts(message).map((part) => (table[part.kind] as (part: SentPart) => Written)(part));
 }
 
-/** Writes the content of a message: the text, or a list if there are other parts. */
 export function writeContent(message: Message, format: keyof typeof PARTS): string | Written[] {
   return isPlain(message) ? message.content : writeParts(message, format);
 }
@@ -124,12 +112,37 @@ export function thinkingOf(message: Message, format: RawFormat): RawItem[] {
   return raw?.format === format ? raw.items.filter(isThinking) : [];
 }
 
-/** Joins results of parallel calls to one message, as formats with content blocks do. */
-export function joinResults(messages: readonly Message[]): Message[][] {
-  const groups: Message[][] = [];
+interface BlockWriters {
+  readonly format: keyof typeof PARTS;
+  readonly resultRole: 'tool' | 'user';
+  readonly writeResult: (message: Message) => Written;
+  readonly writeAnswer: (message: Message) => Written[];
+}
+
+/** Writes messages of a format with content blocks, where the results of parallel calls share a message. */
+export function writeBlockMessages(
+  messages: readonly Message[],
+  { format, resultRole, writeResult, writeAnswer }: BlockWriters,
+): Written[] {
+  return joinResults(messages).map(([message, ...others]) => {
+    switch (message.role) {
+      case 'tool':
+        return { role: resultRole, content: [message, ...others].map(writeResult) };
+      case 'assistant':
+        return { role: 'assistant', content: writeAnswer(message) };
+      case 'system':
+        return { role: 'system', content: message.content };
+      default:
+        return { role: 'user', content: writeContent(message, format) };
+    }
+  });
+}
+
+function joinResults(messages: readonly Message[]): [Message, ...Message[]][] {
+  const groups: [Message, ...Message[]][] = [];
   for (const message of messages) {
     const last = groups.at(-1);
-    if (message.role === 'tool' && last?.[0]?.role === 'tool') last.push(message);
+    if (message.role === 'tool' && last?.[0].role === 'tool') last.push(message);
     else groups.push([message]);
   }
   return groups;
