@@ -35,9 +35,8 @@ export interface ArrangedSystem {
 }
 
 export interface ArrangedRequest {
-  /** System texts: the agent's prompt, and then the system messages at the start. */
   readonly system: readonly ArrangedSystem[];
-  /** Tools of the agent, or a placeholder if the agent has none and the history has calls (wire rule X6). */
+  /** The agent's tools, or a placeholder if it has none and the history has tool calls (wire rule X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
   readonly prefix: string;
@@ -45,15 +44,12 @@ export interface ArrangedRequest {
 
 interface ArrangeOptions {
   readonly callIds?: CallIdForm | undefined;
-  /** False: later system messages become user messages. Default false. */
   readonly takesLaterSystem?: boolean | undefined;
 }
 
 /**
- * Puts messages into the form that all wire formats share:
- * - System messages at the start come first, then a user message (wire rule X5).
- * - Results come directly after the message with their call (wire rule X10).
- * - No content is empty (wire rule X3), calls have tools (wire rule X6), and call ids are legal.
+ * Puts messages into the form that all wire formats share. System messages come first, then a user message (X5).
+ * Tool results directly follow their calls (X10), no content is empty (X3), and call ids are legal.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function arrangeRequest(request: WireRequest, format: RawFormat, options?: ArrangeOptions): ArrangedRequest {
@@ -119,37 +115,28 @@ function arrangeMessage(message: Message, origin: Origin, surroundings: Surround
     case 'system':
       return { kind: 'system', origin, text: sendText(message.content) };
     case 'summary': {
-      const raw = keptRawItems(message, surroundings.binding);
-      const parts = [textPart(textOfSummary(message))];
-      return { kind: 'user', origin, parts, ...(raw === undefined ? {} : { raw }) };
+      const { content, summary } = message;
+      const text = sendText(summary === undefined ? content : renderSummary(content, summary));
+      return { kind: 'user', origin, parts: [textPart(text)], raw: keptRawItems(message, surroundings.binding) };
     }
     default:
       return { kind: 'user', origin, parts: sendParts(message, surroundings.inputs) };
   }
 }
 
-function textOfSummary({ content, summary }: Message): string {
-  return sendText(summary === undefined ? content : renderSummary(content, summary));
-}
-
 /** Drops pictures, because no format accepts pictures from a model. */
 function arrangeAssistant(message: Message, origin: Origin, { ids, toolNames, binding }: Surroundings): ArrangedItem {
   const { content, toolCalls = [] } = message;
   const calls = toolCalls.map((call) => arrangeCall(call, ids, toolNames));
-  const raw = keptRawItems(message, binding);
   const text = calls.length > 0 && isBlank(content) ? '' : sendText(content);
   const thoughts = countThoughts(message, binding.format);
-  return { kind: 'assistant', origin, text, calls, thoughts, ...(raw === undefined ? {} : { raw }) };
+  return { kind: 'assistant', origin, text, calls, thoughts, raw: keptRawItems(message, binding) };
 }
 
 function arrangeCall(call: ToolCall, ids: CallIds, toolNames: ReadonlySet<string>): WireCall {
   return { id: ids.sentOf(call.id) ?? call.id, name: legalToolName(call.name, toolNames), ...readCallArguments(call) };
 }
 
-/**
- * A later system message stays in its place. At the start, it would void the prompt cache and all thinking (wire rule
- * A8).
- */
 function writeAsUser({ origin, text }: Extract<ArrangedItem, { kind: 'system' }>): ArrangedItem {
   return { kind: 'user', origin, parts: [textPart(`<system_message>\n${text}\n</system_message>`)] };
 }

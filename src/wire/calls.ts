@@ -10,16 +10,16 @@ const INVALID_KEY = 'invalid_arguments';
 /** Matches a surrogate, escaped or not. Text without a match holds no lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
-/** Digits or exponents that JavaScript may not represent exactly. */
+/** Long digit runs or exponents, which JavaScript may not represent exactly. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 interface CallArguments {
-  /** Arguments as an object. Numbers that JavaScript cannot represent exactly are strings. */
+  /** Arguments as an object. Numbers that JavaScript would change are strings. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;
 }
 
-/** Returns arguments as a JSON object with well-formed text (wire rules X7, X8). Valid arguments do not change. */
+/** Makes arguments a JSON object with well-formed text (wire rules X7, X8). Valid arguments do not change. */
 export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArguments {
   const text = call.arguments;
   const given = parseObject(text);
@@ -32,47 +32,30 @@ export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArgume
   return { input, arguments: isWellFormed && text.isWellFormed() ? text : JSON.stringify(input) };
 }
 
-/** True if JavaScript would change a number, because a changed 20-digit id would name a different thing. */
-export function hasBigNumber(text: string): boolean {
-  return BIG_NUMBER.test(text) && parseObject(text) !== undefined && mendInput(text).hasBigNumber;
-}
-
-interface MendedInput {
-  readonly input: Record<string, unknown>;
-  readonly isWellFormed: boolean;
-  readonly hasBigNumber: boolean;
-}
-
-function mendInput(text: string): MendedInput {
-  const found = { isWellFormed: true, hasBigNumber: false };
+function mendInput(text: string): { readonly input: Record<string, unknown>; readonly isWellFormed: boolean } {
+  let isWellFormed = true;
   const input = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
     if (typeof value === 'string') {
-      if (!value.isWellFormed()) found.isWellFormed = false;
+      isWellFormed &&= value.isWellFormed();
       return value.toWellFormed();
     }
     const source = context?.source ?? '';
-    if (typeof value !== 'number' || !isChanged(value, source)) return value;
-    found.hasBigNumber = true;
-    return source;
+    return typeof value === 'number' && isChanged(value, source) ? source : value;
   }) as Record<string, unknown>;
-  return { input, ...found };
+  return { input, isWellFormed };
 }
 
-/** False for a rounded fraction, because a tool would round it in the same way. */
+/** True for a 20-digit id, which would name a different thing. False for a fraction: a tool rounds it, too. */
 function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
 
-/** @returns undefined if the text is not a JSON object */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = readJsonText(text);
   return isMapping(value) ? value : undefined;
 }
 
-/**
- * Legal call ids of each format. Anthropic documents its pattern, which AI SDK models also get. The patterns of OpenAI
- * come from experiments with servers.
- */
+/** Legal tool call ids. Anthropic documents its pattern. The patterns of OpenAI come from experiments with servers. */
 const LEGAL_IDS: Readonly<Record<RawFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
   'openai-chat': /^[\x21-\x7e]{1,40}$/,
@@ -80,17 +63,15 @@ const LEGAL_IDS: Readonly<Record<RawFormat, RegExp>> = {
   'ai-sdk': /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
-/** Form of call ids that a provider requires. `nine`: nine letters or digits (Mistral). */
+/** Nine letters or digits, as Mistral requires. */
 export type CallIdForm = 'nine';
 
 const NINE = /^[a-zA-Z0-9]{9}$/;
 const NINE_LENGTH = 9;
 
 /**
- * Chooses the id under which each tool call is sent: the first of these ids that is legal and free.
- * 1. The provider's id, because signed items of the provider may refer to it.
- * 2. The id in the log.
- * 3. A new id derived from the id in the log.
+ * Chooses the id under which each tool call is sent: the first that is legal and free of the provider's own id (its
+ * signed items may name it), the id in the log, and an id derived from the log's id.
  */
 export class CallIds {
   readonly #legal: RegExp;

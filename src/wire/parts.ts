@@ -7,12 +7,12 @@ import { PICTURE_TYPES } from '../domain/picture-size.ts';
 /** Text that is sent instead of a blank text, which providers refuse (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
+/** Text of a tool result that has only a picture. The picture follows in a user message (wire rule C6). */
+export const PICTURE_FOLLOWS = '(the picture follows)';
+
 export type SentPart = Exclude<ContentPart, { kind: 'other' | 'reference' }>;
 
-/**
- * Returns the parts to send, at least one. Blank texts are dropped (X3), lone surrogates replaced (X8), and unsupported
- * parts become texts.
- */
+/** Returns at least one part. Blank texts are dropped (wire rule X3), and unsupported parts become texts. */
 export function sendParts(
   message: Pick<Message, 'content' | 'parts'>,
   inputs: ModelAbilities['inputs'] = ALL_INPUTS,
@@ -29,9 +29,9 @@ export function textPart(text: string): SentPart {
   return { kind: 'text', text };
 }
 
-/** True if a sent text stands for the text of the log. The placeholder of a blank text counts as blank. */
-export function isTextOf(said: string, text: string): boolean {
-  return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
+/** Wire rule A12: providers accept only text in the result of a failed call. */
+export function hidePicture(part: SentPart): SentPart {
+  return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
 
 export function isBlank(text: string): boolean {
@@ -71,10 +71,7 @@ function sendPart(part: ContentPart, inputs: NonNullable<ModelAbilities['inputs'
 const UNREACHABLE_FILE = '(a file that is not on the web is not shown)';
 const UNREAD_PICTURE = '(a picture is not shown, because the model reads none)';
 
-/**
- * False for an unreadable part, from an earlier release or from `loadContent`. With such a part, every later request
- * would fail.
- */
+/** False for an unreadable part, for example from `loadContent`. The provider would refuse every later request. */
 function isSound(part: ContentPart): boolean {
   return findContentFlaw(part) === undefined;
 }
@@ -86,7 +83,7 @@ function sendPicture(part: Extract<ContentPart, { kind: 'image' }>): SentPart {
   return isSound(typed) ? typed : textPart('(a picture that cannot be read is not shown)');
 }
 
-/** Providers accept only PDFs as files. Plain texts are sent as text. */
+/** Providers accept only PDFs as files, so plain texts are sent as text. */
 function sendFile(
   part: Extract<ContentPart, { kind: 'file' | 'file_url' }>,
   inputs: NonNullable<ModelAbilities['inputs']>,

@@ -1,8 +1,9 @@
 import type { Message } from '../domain/message.ts';
 import { isThinking, type RawFormat, type RawItem, type RawItems, readRawItems } from '../domain/raw-items.ts';
-import { isFilledText } from './parts.ts';
+import { EMPTY_TEXT, isBlank, isFilledText } from './parts.ts';
+import type { ArrangedAssistant, WireCall } from './wire-request.ts';
 
-/** True for thinking with a signature. Only Anthropic signs thinking. */
+/** True for signed thinking. Only Anthropic signs thinking. */
 export function isSigned({ signature }: { readonly signature?: unknown }): boolean {
   return isFilledText(signature);
 }
@@ -24,9 +25,8 @@ export interface Binding {
 }
 
 /**
- * Returns the provider's verbatim items that this request may send back: those of its format and model (wire rule R6).
- * Thinking of another context is left out (wire rule A8). Comparing versions drops more thinking than necessary, but
- * stays correct while a compaction runs.
+ * Returns the provider's verbatim items that this request may send back: those of its format and model (wire rule R6),
+ * without thinking that was written in another context (wire rule A8).
  */
 export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
   const raw = readRawItems(message);
@@ -38,12 +38,29 @@ function isOfModel({ format, model }: RawItems, binding: Binding): boolean {
   return format === binding.format && model === binding.model;
 }
 
-/**
- * True if recorded thinking may be sent. A property that was not recorded counts as unchanged, e.g. in an imported log.
- */
+/** True if recorded thinking is still valid. A property that was not recorded, as in an imported log, is ignored. */
 export function isThinkingValid(raw: RawItems, binding: Binding): boolean {
   const { version, prefix } = binding;
   if (!isOfModel(raw, binding)) return false;
   const isSameVersion = version === undefined || raw.version === undefined || raw.version === version;
   return isSameVersion && (raw.prefix === undefined || raw.prefix === prefix);
+}
+
+/**
+ * True if the provider's own items still say what the logged message says, so the message was not edited.
+ * @param givenArguments arguments of the calls in the provider's items
+ */
+export function isUnedited(
+  { text, calls }: Pick<ArrangedAssistant, 'text'> & { readonly calls: readonly Pick<WireCall, 'arguments'>[] },
+  said: string,
+  givenArguments: readonly string[],
+): boolean {
+  const areSameCalls =
+    givenArguments.length === calls.length && calls.every((call, index) => call.arguments === givenArguments[index]);
+  return areSameCalls && isTextOf(said, text);
+}
+
+/** True if a sent text stands for the text of the log. The placeholder of a blank text counts as blank. */
+function isTextOf(said: string, text: string): boolean {
+  return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }

@@ -188,6 +188,15 @@ describe('items of the provider', () => {
     expect(sent(own(says('So.'), items))).toEqual(items.slice(1));
   });
 
+  test('reasoning of every answer is sent back, also from a gateway that gives its items no ids', () => {
+    const { id: _, ...thought } = reasoning('rs_1');
+    const answer = (id: string): Message => own(calls(id), [thought, call(id)]);
+    expect(sent(answer('a'), result('a'), answer('b'), result('b'))).toEqual([
+      ...[thought, call('a'), output('a')],
+      ...[thought, call('b'), output('b')],
+    ]);
+  });
+
   test('the Responses API request has no reasoning of another context version, and no items of another model (wire rule R6)', () => {
     const answer = own(calls('a'), pair, { version: 1 });
     const render = (version: number, model = MODEL): unknown[] =>

@@ -1,16 +1,14 @@
 import type { LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { isThinking, type RawItem } from '../../domain/raw-items.ts';
 import { readCallArguments } from '../../wire/calls.ts';
-import { EMPTY_TEXT, isBlank, isTextOf } from '../../wire/parts.ts';
+import { EMPTY_TEXT, isBlank } from '../../wire/parts.ts';
+import { isUnedited } from '../../wire/raw-items.ts';
 import type { ArrangedAssistant, WireCall } from '../../wire/wire-request.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 type AssistantPart = AssistantContent[number];
 
-/**
- * Writes a message as its provider's own parts with their metadata. If the message was edited, it becomes text and
- * calls.
- */
+/** Writes the provider's own parts with their metadata. An edited message becomes text and calls. */
 export function writeAssistant(item: ArrangedAssistant): AssistantContent {
   const { raw, text, calls } = item;
   if (raw !== undefined && saysTheSame(raw, item)) {
@@ -24,10 +22,7 @@ function writeCall({ id, name, input }: WireCall, providerOptions?: SharedV4Prov
   return { type: 'tool-call', toolCallId: id, toolName: name, input, ...(providerOptions && { providerOptions }) };
 }
 
-/**
- * Writes the provider's own parts without reasoning at the end. Providers refuse reasoning without the item that it
- * belongs to (wire rules A7, R2).
- */
+/** Writes the provider's own parts without reasoning at the end, which providers refuse (wire rules A7, R2). */
 function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): AssistantContent {
   const answered = new Set(raw.filter(({ type }) => type === 'tool-result').map(({ toolCallId }) => toolCallId));
   const sendable = raw.filter((item) => isSendable(item, answered));
@@ -39,24 +34,21 @@ function writeOwnParts(raw: readonly RawItem[], calls: readonly WireCall[]): Ass
     const options = readOptions(item, isReasoned);
     if (isAgentCall(item)) return writeCall(calls[call++] as WireCall, options);
     const { providerOptions: _, ...rest } = item;
-    // The provider wrote this part, and the provider's package accepts its own parts.
+    // The package of a provider accepts the parts that it wrote.
     return { ...rest, ...(options && { providerOptions: options }) } as unknown as AssistantPart;
   });
 }
 
 /**
- * False for blank texts and unanswered calls of the provider's tools, which providers refuse (wire rule A11). Gemini
- * signs blank texts, so signed ones are sent.
+ * False for blank texts and unanswered calls of the provider's tools (wire rule A11). Gemini signs blank texts, which
+ * are sent.
  */
 function isSendable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   if (item['providerExecuted'] === true) return answered.has(item['toolCallId']);
   return item.type !== 'text' || item['providerOptions'] !== undefined || !isBlank(String(item['text']));
 }
 
-/**
- * Reads the options of a part. An item of OpenAI's Responses API may have its id only after its reasoning (wire rule
- * R3).
- */
+/** An item of OpenAI's Responses API may have its id only after its reasoning (wire rule R3). */
 function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOptions | undefined {
   const options = item['providerOptions'] as SharedV4ProviderOptions | undefined;
   if (options === undefined || isReasoned) return options;
@@ -64,20 +56,14 @@ function readOptions(item: RawItem, isReasoned: boolean): SharedV4ProviderOption
   return Object.fromEntries(kept.filter(([, own]) => Object.keys(own).length > 0));
 }
 
-/** True for a call that turnfold runs. The provider runs other calls, such as a web search. */
+/** True for a call that turnfold runs, unlike a web search of the provider. */
 export function isAgentCall(item: RawItem): boolean {
   return item.type === 'tool-call' && item['providerExecuted'] !== true;
 }
 
-function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
-  const own = raw.filter(isAgentCall);
-  const areSameCalls =
-    own.length === calls.length &&
-    calls.every((call, index) => {
-      const written = own[index]?.['input'];
-      return typeof written === 'string' && readCallArguments({ arguments: written }).arguments === call.arguments;
-    });
-  return isTextOf(textOfItems(raw), text) && areSameCalls;
+function saysTheSame(raw: readonly RawItem[], item: ArrangedAssistant): boolean {
+  const inputs = raw.filter(isAgentCall).map(({ input }) => readCallArguments({ arguments: String(input) }).arguments);
+  return isUnedited(item, textOfItems(raw), inputs);
 }
 
 export function textOfItems(items: readonly RawItem[]): string {

@@ -3,12 +3,12 @@ import { forEachInSlices, type Interruptible } from '../../domain/interruptible.
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import { isThinking } from '../../domain/raw-items.ts';
 import { type ArrangedRequest, arrangeInSlices } from '../../wire/arrange.ts';
-import { type SentPart, textPart } from '../../wire/parts.ts';
+import { hidePicture, PICTURE_FOLLOWS, type SentPart, textPart } from '../../wire/parts.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, WireRequest } from '../../wire/wire-request.ts';
 import { writeAssistant } from './content-items.ts';
 import type { ProviderTraits } from './provider-traits.ts';
 
-/** Addresses of files that a model fetches by itself, by media type. */
+/** Addresses of files that a model fetches itself, by media type. */
 type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
 interface AiSdkPromptOptions {
@@ -20,9 +20,8 @@ interface AiSdkPromptOptions {
 }
 
 /**
- * Thinking that is missing in the current tool loop.
- * - `recorded`: thinking that the model wrote can no longer be sent.
- * - `any`: a call has no thinking, because its model wrote none.
+ * Thinking that the current tool loop lacks. `recorded`: the model wrote it, but it can no longer be sent.
+ * `any`: a tool call has no thinking, because its model wrote none.
  */
 type LackingThinking = 'recorded' | 'any' | 'none';
 
@@ -30,12 +29,11 @@ export interface AiSdkPrompt {
   readonly messages: readonly LanguageModelV4Message[];
   readonly tools: ArrangedRequest['tools'];
   readonly prefix: string;
-  /** Missing thinking of the current tool loop, which Claude requires (wire rule A7). */
   readonly lacks: LackingThinking;
 }
 
 /**
- * Converts a request. The two versions of the specification differ only in the form of files.
+ * The two versions of the specification differ only in the form of files.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* writePromptInSlices(request: WireRequest, options: AiSdkPromptOptions): Interruptible<AiSdkPrompt> {
@@ -71,8 +69,8 @@ export function* writePromptInSlices(request: WireRequest, options: AiSdkPromptO
 }
 
 /**
- * Joins adjacent assistant messages, because Gemini accepts a call only after a user message or results. Claude accepts
- * thinking only at the start of a message (wire rule A7).
+ * Joins neighbouring assistant messages: Gemini accepts a tool call only after a user message or results. Claude
+ * accepts thinking only at the start of a message (wire rule A7).
  */
 function addMessage(
   messages: LanguageModelV4Message[],
@@ -90,7 +88,6 @@ function addMessage(
   } else messages.push({ role: 'assistant', content: writeAssistant(item) });
 }
 
-/** Replaces a picture or a file by a text, if the model cannot fetch it. */
 function fitPart(part: SentPart, { supportedUrls }: AiSdkPromptOptions): SentPart {
   if (part.kind === 'image_url' && !isFetched('image/*', part.url, supportedUrls)) {
     return textPart('(a picture that the model cannot fetch is not shown)');
@@ -114,23 +111,23 @@ function writePart(
     case 'image_url':
       return writeFile('image/*', { type: 'url', url: new URL(part.url) }, options);
     case 'file':
-      return { ...writeFile(part.mediaType, { type: 'data', data: part.base64 }, options), ...nameOf(part) };
+      return writeFile(part.mediaType, { type: 'data', data: part.base64 }, options, part.name);
     case 'file_url':
-      return { ...writeFile(part.mediaType, { type: 'url', url: new URL(part.url) }, options), ...nameOf(part) };
+      return writeFile(part.mediaType, { type: 'url', url: new URL(part.url) }, options, part.name);
   }
 }
 
 type FileData = Extract<LanguageModelV4FilePart['data'], { type: 'data' | 'url' }>;
 
-function writeFile(mediaType: string, data: FileData, { specification }: AiSdkPromptOptions): LanguageModelV4FilePart {
-  if (specification === 'v4') return { type: 'file', mediaType, data };
+function writeFile(
+  mediaType: string,
+  data: FileData,
+  { specification }: AiSdkPromptOptions,
+  filename?: string,
+): LanguageModelV4FilePart {
   // Version 3 has the bytes or the URL directly in `data`.
-  const given = data.type === 'data' ? data.data : data.url;
-  return { type: 'file', mediaType, data: given as unknown as FileData };
-}
-
-function nameOf({ name }: { readonly name?: string }): { readonly filename?: string } {
-  return name === undefined ? {} : { filename: name };
+  const given = specification === 'v4' ? data : ((data.type === 'data' ? data.data : data.url) as unknown as FileData);
+  return { type: 'file', mediaType, data: given, ...(filename !== undefined && { filename }) };
 }
 
 /** @param mediaType a type, or a family of types such as `image/*` */
@@ -150,7 +147,7 @@ interface WrittenResult {
   readonly shownLater: readonly SentPart[];
 }
 
-/** Writes a result. The result of a failed call holds only text (wire rule A12). */
+/** A failed call's result has only text (wire rule A12). */
 function writeResult(item: ArrangedResult, toolName: string, options: AiSdkPromptOptions): WrittenResult {
   const { callId, isError } = item;
   const parts = item.parts.map((part) => (isError ? hidePicture(part) : fitPart(part, options)));
@@ -166,7 +163,7 @@ function writeResult(item: ArrangedResult, toolName: string, options: AiSdkPromp
   if (isError) return write({ type: 'error-text', value: texts.join('\n') });
   if (pictures.length === 0) return write({ type: 'text', value: texts.join('\n') });
   if (!options.traits.showsPicturesInResults) {
-    return write({ type: 'text', value: texts.length === 0 ? '(the picture follows)' : texts.join('\n') }, pictures);
+    return write({ type: 'text', value: texts.join('\n') || PICTURE_FOLLOWS }, pictures);
   }
   return write({ type: 'content', value: parts.map((part) => writeResultPart(part, options)) });
 }
@@ -184,11 +181,7 @@ function writeResultPart(part: SentPart, options: AiSdkPromptOptions): ResultPar
   return media as unknown as ResultPart;
 }
 
-function hidePicture(part: SentPart): SentPart {
-  return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
-}
-
-/** Marks three prefixes (wire rule A9): the system text, the previous user message, and the last message. */
+/** Marks three prefixes for the prompt cache (wire rule A9): system text, previous user message, last message. */
 function markPrefixes(
   messages: readonly LanguageModelV4Message[],
   { cacheMark }: ProviderTraits,
@@ -203,10 +196,7 @@ function markPrefixes(
   );
 }
 
-/**
- * Finds missing thinking. User messages directly after results do not end a tool loop, because Claude gets them in the
- * message of the results.
- */
+/** Claude gets user messages after results in the message of the results, so they do not end a tool loop. */
 function findLacking(items: readonly ArrangedItem[]): LackingThinking {
   const isBehindAnswer = (index: number): boolean => (items[index - 1]?.kind ?? 'assistant') === 'assistant';
   const start = items.findLastIndex(({ kind }, index) => kind === 'user' && isBehindAnswer(index));

@@ -2,9 +2,8 @@ import { forEachInSlices, type Interruptible } from '../../domain/interruptible.
 import { PDF } from '../../domain/parts.ts';
 import type { ProviderHabits } from '../../domain/provider-habits.ts';
 import { isThinking, type RawItem } from '../../domain/raw-items.ts';
-import { hasBigNumber } from '../calls.ts';
-import { EMPTY_TEXT, isBlank, isTextOf, type SentPart, textPart } from '../parts.ts';
-import { isSigned } from '../raw-items.ts';
+import { EMPTY_TEXT, hidePicture, isBlank, type SentPart } from '../parts.ts';
+import { isSigned, isUnedited } from '../raw-items.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
 import type {
   AnthropicBlock,
@@ -18,7 +17,7 @@ import type {
   ToolUseBlock,
 } from './body.ts';
 
-/** A message of the request while it is built. Adjacent messages of one role are merged (wire rule A3). */
+/** A message of the request while it is built. Neighbours of one role are merged (wire rule A3). */
 export interface Turn {
   readonly role: AnthropicMessage['role'];
   readonly blocks: AnthropicBlock[];
@@ -30,7 +29,7 @@ export interface LaidTurns {
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
-/** Lays out messages of alternating roles (wire rules A2, A3). Results already follow their calls (wire rule A4). */
+/** Makes messages of alternating roles (wire rules A2, A3). Tool results already follow their calls. */
 export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits = {}): Interruptible<LaidTurns> {
   const turns: Turn[] = [];
   const withoutThinking = new Set<Origin>();
@@ -48,7 +47,7 @@ export function* layTurns(items: readonly ArrangedItem[], habits: ProviderHabits
   return { turns, withoutThinking };
 }
 
-/** Wire rule A7: a message must start with its thinking. A message that is merged into another loses its thinking. */
+/** Wire rule A7: a message starts with its thinking. A message that is merged into another one loses its thinking. */
 function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
@@ -86,9 +85,8 @@ function trimEnd(turn: Turn | undefined): void {
 /**
  * Wire rule A7: true if the request lacks thinking that the API requires in the current tool loop.
  * - `enabled`: every message with calls must start with thinking.
- * - `adaptive`: the model may call tools without thinking, but none of its thinking may be missing.
- *
- * The loop starts after the last user message without results. User text after results does not end the loop.
+ * - `adaptive`: a model may call tools without thinking, but none of its thinking may be missing.
+ * The loop starts after the last user message without tool results. User text after results does not end the loop.
  */
 export function hasLostThinking(
   { turns, withoutThinking }: LaidTurns,
@@ -108,7 +106,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/** Type of a summary by the provider. turnfold's own summary beside it holds the same text. */
+/** Type of a summary by the provider. turnfold's own summary beside it has the same content. */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock | DocumentBlock {
@@ -139,22 +137,14 @@ function writeResult(item: ArrangedResult): ToolResultBlock {
   return { type: 'tool_result', tool_use_id: item.callId, content, ...(item.isError ? { is_error: true } : {}) };
 }
 
-/** Wire rule A12: the API accepts only text in the result of a failed call. */
-function hidePicture(part: SentPart): SentPart {
-  return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
-}
-
 function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
   return [...(text === '' ? [] : [textBlock(text)]), ...calls.map(writeCall)];
 }
 
 /**
- * Writes a message as its provider wrote it, verbatim and in order, without blocks that the API would refuse:
- * - blank texts
- * - thinking without a signature or in an illegal place (wire rule A7)
- * - a server tool's call without its result (wire rule A11)
- * - a compaction that is not the first block (wire rule A10): the earlier messages hold the same content
- * @returns undefined if the message has no verbatim blocks, or was edited and no longer matches them
+ * Writes a message as its provider wrote it, in order, without blocks that the API would refuse: blank texts, misplaced
+ * or unsigned thinking (wire rule A7), server tools' calls without results (A11), later compactions (A10).
+ * @returns undefined if the message has no verbatim blocks, or was edited
  */
 function writeOwnBlocks(item: ArrangedAssistant, habits: ProviderHabits): AnthropicBlock[] | undefined {
   const { raw, calls } = item;
@@ -163,16 +153,16 @@ function writeOwnBlocks(item: ArrangedAssistant, habits: ProviderHabits): Anthro
   const callOf = new Map(uses.map((use, index) => [use, calls[index] as WireCall]));
   const answered = new Set(raw.map((given) => given.tool_use_id));
   const kept = placeThinking(raw.filter((given) => isReadable(given, { answered, habits }))).map((given) => {
-    const call = callOf.get(given);
-    return call === undefined ? given : fitUse(given, call);
+    const { id, name, input } = callOf.get(given) ?? {};
+    return id === undefined ? given : { ...given, id, name, input };
   });
-  // The API refuses an assistant message that is empty or holds only thinking.
+  // The API refuses an assistant message that is empty or has only thinking.
   return [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
 }
 
 /**
- * Wire rule A7: drops thinking at the end, which an output limit may leave there. If the message does not start with
- * thinking, all its thinking is dropped.
+ * Wire rule A7: drops thinking at the end, where an output limit may leave it. Drops all if the message starts
+ * otherwise.
  */
 function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
   const last = items.findLastIndex((item) => !isThinking(item));
@@ -182,21 +172,10 @@ function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
 }
 
 function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
-  const said = joinTextBlocks(raw);
   const inputs = raw.filter(isToolUse).map((use) => JSON.stringify(use.input));
-  const areSameCalls =
-    inputs.length === calls.length && calls.every((call, index) => rewrite(call.arguments) === inputs[index]);
-  return isTextOf(said, text) && areSameCalls;
-}
-
-/** Long numbers lose digits here as in the recorded block, so that the two texts can be compared. */
-function rewrite(given: string): string {
-  return JSON.stringify(JSON.parse(given));
-}
-
-function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
-  const isSame = use.id === id && use.name === name && !hasBigNumber(given);
-  return isSame ? use : { ...use, id, name, input };
+  // Long numbers lose digits when they are parsed, as they did in the recorded block.
+  const parsed = calls.map((call) => ({ arguments: JSON.stringify(JSON.parse(call.arguments)) }));
+  return isUnedited({ text, calls: parsed }, joinTextBlocks(raw), inputs);
 }
 
 export function joinTextBlocks(items: readonly RawItem[]): string {
@@ -229,14 +208,13 @@ function isReadable(
   }
 }
 
-/** Placeholder for a server that requires thinking in every answer with calls. */
+/** For a server that requires thinking in every answer with tool calls. */
 const NOT_RECORDED = { type: 'thinking', thinking: '(not recorded)', signature: '' };
 
 function addThinking(blocks: readonly AnthropicBlock[]): AnthropicBlock[] {
   return hasCall(blocks) && !blocks.some(isThinking) ? [asBlock(NOT_RECORDED), ...blocks] : [...blocks];
 }
 
-/** The cast is safe, because the provider accepts its own block types. */
 function asBlock(item: RawItem): AnthropicBlock {
   return item as unknown as AnthropicBlock;
 }

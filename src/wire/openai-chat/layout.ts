@@ -3,23 +3,21 @@ import { boundedList } from '../../domain/bounded-schemas.ts';
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import { MAX_CALLS } from '../../domain/message.ts';
 import { readCallArguments } from '../calls.ts';
-import { dataUrl, isTextOf, type SentPart } from '../parts.ts';
-import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
-import type { ChatAssistantMessage, ChatFilePart, ChatImagePart, ChatMessage, ChatPart } from './body.ts';
+import { dataUrl, PICTURE_FOLLOWS, type SentPart } from '../parts.ts';
+import { isUnedited } from '../raw-items.ts';
+import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
+import type { ChatAssistantMessage, ChatMessage, ChatPart } from './body.ts';
 
 export interface LaidMessage {
   readonly message: ChatMessage;
   readonly origins: readonly Origin[];
-  /** True for a user message with the pictures of the results before it. */
+  /** True for a user message that shows the pictures of the tool results before it. */
   readonly isOfResults?: true;
 }
 
-/** Text of a result that holds only a picture. The picture follows in a user message (wire rule C6). */
-const PICTURE_TEXT = '(the picture follows)';
-
 /**
- * Lays out messages with results directly after their calls (wire rules C1, C2). A result holds only text, so its
- * pictures follow in a user message. No field marks an error.
+ * Writes messages whose tool results directly follow their calls (wire rules C1, C2). A result is one text, because
+ * some compatible servers refuse a list of parts. Its pictures follow in a user message, and no field marks an error.
  */
 export function* layMessages(
   items: readonly ArrangedItem[],
@@ -40,8 +38,11 @@ export function* layMessages(
         origins: content.map(() => origin),
       });
     } else {
-      messages.push({ message: { role: 'tool', tool_call_id: item.callId, content: textOf(item) }, origins: [origin] });
-      pictures.push(...picturesOf(item));
+      const parts = item.parts.map(writePart);
+      const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+      const content = texts.join('\n') || PICTURE_FOLLOWS;
+      messages.push({ message: { role: 'tool', tool_call_id: item.callId, content }, origins: [origin] });
+      pictures.push(...parts.filter(({ type }) => type !== 'text').map((part) => ({ origin, part })));
       if (items[index + 1]?.kind === 'result' || pictures.length === 0) return;
       messages.push(showPictures(pictures));
       pictures = [];
@@ -50,7 +51,7 @@ export function* layMessages(
   return messages;
 }
 
-type Pictures = { readonly origin: Origin; readonly part: ChatImagePart | ChatFilePart }[];
+type Pictures = { readonly origin: Origin; readonly part: ChatPart }[];
 
 function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessage {
   const toolCalls = calls.map(({ id, name, arguments: given }) => ({
@@ -65,28 +66,12 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessag
   };
 }
 
-/** A result is one text, because some OpenAI-compatible servers refuse a list of parts. */
-function textOf({ parts }: ArrangedResult): string {
-  const texts = parts.flatMap((part) => {
-    const written = writePart(part);
-    return written.type === 'text' ? [written.text] : [];
-  });
-  return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
-}
-
 function showPictures(pictures: Pictures): LaidMessage {
   return {
     message: { role: 'user', content: pictures.map(({ part }) => part) },
     origins: pictures.map(({ origin }) => origin),
     isOfResults: true,
   };
-}
-
-function picturesOf({ origin, parts }: ArrangedResult): Pictures {
-  return parts.flatMap((part) => {
-    const written = writePart(part);
-    return part.kind === 'text' || written.type === 'text' ? [] : [{ origin, part: written }];
-  });
 }
 
 function writePart(part: SentPart): ChatPart {
@@ -121,8 +106,8 @@ const ownSchema = z.object({
 type OwnCall = NonNullable<z.infer<typeof ownSchema>['tool_calls']>[number];
 
 /**
- * Writes a message with its server's own fields. A server may refuse a call that comes back without its signature.
- * @returns undefined if the logged message was edited
+ * Keeps the fields of the server: it may refuse a tool call that comes back without its signature.
+ * @returns undefined if the message has no own form, or was edited
  */
 function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefined {
   const [given, ...others] = item.raw ?? [];
@@ -130,7 +115,8 @@ function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefi
   if (given === undefined || others.length > 0 || !read.success) return undefined;
   const { content, tool_calls } = read.data;
   const own = tool_calls ?? [];
-  if (!isTextOf(content ?? '', item.text) || !areSameCalls(own, item.calls)) return undefined;
+  const ownArguments = own.map((call) => readCallArguments(call.function).arguments);
+  if (!isUnedited(item, content ?? '', ownArguments)) return undefined;
   const { tool_calls: _, ...rest } = given;
   const calls = own.map((call, index) => rename(call, item.calls[index] as WireCall));
   return {
@@ -139,14 +125,6 @@ function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefi
     content: item.text === '' ? null : item.text,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-}
-
-function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): boolean {
-  return own.length === calls.length && calls.every((call, index) => call.arguments === argumentsOf(own[index]));
-}
-
-function argumentsOf(call: OwnCall | undefined): string | undefined {
-  return call === undefined ? undefined : readCallArguments(call.function).arguments;
 }
 
 function rename(own: OwnCall, { id, name, arguments: given }: WireCall): OwnCall & { readonly type: 'function' } {

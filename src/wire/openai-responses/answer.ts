@@ -11,7 +11,7 @@ export interface ResponsesAnswer {
   readonly output: readonly { readonly type: string }[];
 }
 
-/** Fields of the SDK, or of answers only. The API refuses these fields in a request. */
+/** Fields of the SDK or of answers, which the API refuses in a request. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
 
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
@@ -20,18 +20,15 @@ export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
     received.filter(isFunctionCall).map((item) => ({ ...item, id: item['call_id'] ?? item['id'] })),
   );
   const left = toolCalls.values();
-  const items = received.map((item) =>
-    isFunctionCall(item) ? completeItem(item, left.next().value as ToolCall) : item,
-  );
+  const items = received.map((item) => {
+    if (!isFunctionCall(item)) return item;
+    const { id, name, arguments: given } = left.next().value as ToolCall;
+    return { ...item, call_id: id, name, arguments: given };
+  });
   const isFiltered = response.incomplete_details?.reason === 'content_filter';
   const end =
     isFiltered || items.some(isRefusal) ? 'refusal' : response.status === 'completed' ? 'complete' : 'cut_off';
   return { content: joinOutputTexts(items), toolCalls, end, ...(isFiltered && { isFiltered }), items };
-}
-
-function completeItem(item: RawItem, { id, name, arguments: given }: ToolCall): RawItem {
-  const fields = { call_id: id, name, arguments: given };
-  return Object.entries(fields).every(([field, value]) => item[field] === value) ? item : { ...item, ...fields };
 }
 
 function readItem(item: object): RawItem {
@@ -39,7 +36,6 @@ function readItem(item: object): RawItem {
   return Object.fromEntries(fields.map(([name, value]) => [name, name === 'content' ? dropParsed(value) : value]));
 }
 
-/** Drops the field `parsed` of the SDK's parser, which the API refuses in a request. */
 function dropParsed(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) => {

@@ -1,7 +1,8 @@
 import { forEachInSlices, type Interruptible } from '../../domain/interruptible.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { readCallArguments } from '../calls.ts';
-import { dataUrl, EMPTY_TEXT, isBlank, isFilledText, isTextOf, type SentPart } from '../parts.ts';
+import { dataUrl, EMPTY_TEXT, isBlank, isFilledText, type SentPart } from '../parts.ts';
+import { isUnedited } from '../raw-items.ts';
 import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
 import type { ResponsesItem, ResponsesPart } from './body.ts';
 
@@ -11,7 +12,7 @@ interface LaidItem {
   readonly origins: readonly Origin[];
 }
 
-/** Lays out items with outputs directly after their calls (wire rules R1, R5). */
+/** Writes items whose outputs directly follow their calls (wire rules R1, R5). */
 export function* layItems(arranged: readonly ArrangedItem[]): Interruptible<LaidItem[]> {
   const items: LaidItem[] = [];
   const ids = new Set<unknown>();
@@ -25,8 +26,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Lai
   const { origin } = item;
   switch (item.kind) {
     case 'user': {
-      // Wire rule R8: the server may drop the items before a compaction, so a compaction is sent only as the first
-      // item.
+      // Wire rule R8: a compaction is sent only as the first item, because the server may drop all items before it.
       const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
       if (compaction !== undefined) return compaction.map((sent) => ({ item: sent, origins: [origin] }));
       const content = item.parts.map(writePart);
@@ -82,34 +82,43 @@ function writePart(part: SentPart): ResponsesPart {
 const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
 /**
- * Writes an answer as its provider wrote it: verbatim, in order, with no other items in between (wire rule R5).
- * - Items that the API would refuse are left out.
- * - An item keeps its id only if its reasoning is sent before it (wire rule R3).
- * - Without its reasoning, an item is sent without its id, or left out if its type requires an id.
- * @param taken ids that are already in the request. The ids sent here are added (wire rule R9)
- * @returns undefined if the message has no verbatim items, or was edited and no longer matches them
+ * Writes an answer as its provider wrote it: in order, with nothing in between (wire rule R5), without items that the
+ * API would refuse. Without its reasoning, an item is sent without its id (wire rule R3), or left out if it needs one.
+ * @param taken ids that the request has. The ids sent here are added (wire rule R9)
+ * @returns undefined if the message has no verbatim items, or was edited
  */
 function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): ResponsesItem[] | undefined {
   const { raw, calls } = item;
-  if (raw === undefined || !saysTheSame(raw, item)) return undefined;
-  const callOf = new Map(raw.filter(isFunctionCall).map((given, index) => [given, calls[index] as WireCall]));
-  const readable = raw.map((given) => isReadable(given, taken));
+  if (raw === undefined) return undefined;
+  const own = raw.filter(isFunctionCall);
+  if (!isUnedited(item, joinOutputTexts(raw), own.map(argumentsOf))) return undefined;
+  const callOf = new Map(own.map((given, index) => [given, calls[index] as WireCall]));
   const items: RawItem[] = [];
-  let isReasoned = false;
-  for (const [index, given] of raw.entries()) {
-    const isKept =
-      readable[index] === true &&
-      (!isReasoning(given) || (readable[index + 1] === true && isCompanion(raw[index + 1], taken)));
-    if (isReasoning(given)) isReasoned = isKept;
-    if (!isKept || !(isReasoned || TAKEN_WITHOUT_ID.has(given.type))) continue;
-    const keepsId = isReasoned && !taken.has(given['id']);
-    if (keepsId) taken.add(given['id']);
+  for (const { given, isReasoned } of selectItems(raw, taken)) {
+    const { id } = given;
+    const keepsId = isReasoned && !taken.has(id);
+    if (keepsId && isFilledText(id)) taken.add(id);
     const fitted = fit(given, callOf.get(given));
-    items.push(keepsId || given['id'] === undefined ? fitted : withoutId(fitted));
+    items.push(keepsId ? fitted : withoutId(fitted));
   }
   const isSaid = items.some(isMessage) || items.some(isFunctionCall);
   if (!isSaid) items.push({ role: 'assistant', content: EMPTY_TEXT });
   return items.map(asItem);
+}
+
+/** Yields the items that the API accepts. `taken` is read at each item, because the caller adds ids to it. */
+function* selectItems(
+  raw: readonly RawItem[],
+  taken: ReadonlySet<unknown>,
+): Generator<{ readonly given: RawItem; readonly isReasoned: boolean }> {
+  const readable = raw.map((given) => isReadable(given, taken));
+  let isReasoned = false;
+  for (const [index, given] of raw.entries()) {
+    const hasCompanion = readable[index + 1] === true && isCompanion(raw[index + 1], taken);
+    const isKept = readable[index] === true && (!isReasoning(given) || hasCompanion);
+    if (isReasoning(given)) isReasoned = isKept;
+    if (isKept && (isReasoned || TAKEN_WITHOUT_ID.has(given.type))) yield { given, isReasoned };
+  }
 }
 
 export function joinOutputTexts(items: readonly RawItem[]): string {
@@ -125,8 +134,8 @@ export function isFunctionCall({ type }: RawItem): boolean {
 }
 
 /**
- * Returns the user messages that the provider kept, and its encrypted compaction (wire rule R8). Their ids are left
- * out, because a reasoning model would require reasoning before them (wire rule R3).
+ * Returns the user messages that the provider kept, and its encrypted compaction (wire rule R8). They lose their ids,
+ * because a reasoning model requires reasoning before an item with an id (wire rule R3).
  */
 function findCompactionItem(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
   const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));
@@ -146,16 +155,6 @@ function textOf(part: unknown): string {
   if (typeof part !== 'object' || part === null) return '';
   if ('text' in part && typeof part.text === 'string') return part.text;
   return 'refusal' in part && typeof part.refusal === 'string' ? part.refusal : '';
-}
-
-function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
-  const said = joinOutputTexts(raw);
-  const given = raw.filter(isFunctionCall).map(argumentsOf);
-  return (
-    isTextOf(said, text) &&
-    given.length === calls.length &&
-    calls.every((call, index) => call.arguments === given[index])
-  );
 }
 
 function argumentsOf({ arguments: given }: RawItem): string {
@@ -178,10 +177,7 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   return isFunctionCall(item) || !(waits || item.type === 'compaction');
 }
 
-/**
- * True if reasoning has `encrypted_content`. A server that stores nothing restores reasoning only from this field (wire
- * rule R6).
- */
+/** True if an item has `encrypted_content`, from which a server that stores nothing restores it (wire rule R6). */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return isFilledText(sealed);
 }
@@ -193,20 +189,15 @@ function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): bo
 }
 
 function fit(item: RawItem, call: WireCall | undefined): RawItem {
-  if (call !== undefined) {
-    const sent = { call_id: call.id, name: call.name, arguments: call.arguments };
-    return Object.entries(sent).every(([name, value]) => item[name] === value) ? item : { ...item, ...sent };
-  }
+  if (call !== undefined) return { ...item, call_id: call.id, name: call.name, arguments: call.arguments };
   if (!isMessage(item) || !Array.isArray(item.content)) return item;
-  const content = item.content.filter((part) => !isBlank(textOf(part)));
-  return content.length === item.content.length ? item : { ...item, content };
+  return { ...item, content: item.content.filter((part) => !isBlank(textOf(part))) };
 }
 
 function withoutId({ id: _, ...item }: RawItem): RawItem {
   return item;
 }
 
-/** The cast is safe, because the provider accepts its own item types. */
 function asItem(item: RawItem): ResponsesItem {
   return item as unknown as ResponsesItem;
 }
