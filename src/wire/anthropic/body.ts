@@ -1,6 +1,6 @@
-/** The part of an Anthropic Messages request that turnfold writes. Declared here, so that this code needs no SDK. */
+/** The part of an Anthropic Messages request that turnfold writes, declared without the SDK. */
 
-/** The provider may cache the request up to and including the block with this mark (wire rule A9). */
+/** The provider may cache the request up to this block (wire rule A9). */
 export interface CacheControl {
   readonly type: 'ephemeral';
   readonly ttl?: '1h';
@@ -58,9 +58,7 @@ interface RedactedThinkingBlock {
   readonly data: string;
 }
 
-/**
- * Blocks that are sent back verbatim may have other types: server tools (wire rule A11), compactions (wire rule A10).
- */
+/** Blocks that are sent back verbatim may have other types: server tools, compactions. */
 export type AnthropicBlock =
   | TextBlock
   | ImageBlock
@@ -89,7 +87,7 @@ type ThinkingDisplay = 'summarized' | 'omitted';
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** Maximum tokens of thinking. Must be less than `max_tokens`. */
+      /** Less than `max_tokens`. */
       readonly budget_tokens: number;
       readonly display?: ThinkingDisplay;
     }

@@ -16,18 +16,14 @@ import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.t
 
 export interface AnthropicOptions
   extends Pick<ProviderHabits, 'callIds' | 'isThinkingUnsigned' | 'needsReasoning' | 'takesLaterSystem'> {
-  /** Thinking of the request. Absent: the model thinks as by default. */
+  /** Absent: the model thinks as by default. */
   readonly thinking?: AnthropicThinking;
-  /**
-   * Value of `thinking` that turns thinking off. `omit`: without a value, the model does not think. `never`: the model
-   * always thinks. Default `omit`.
-   */
+  /** Value that turns thinking off. `omit`: thinking is off by default. `never`: it is always on. Default `omit`. */
   readonly off?: 'omit' | 'disabled' | 'between_tools' | 'never';
   /** True: the request has breakpoints for the provider's prompt cache (wire rule A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
-/** Renders a request by wire rules A1–A12. @throws as `arrangeInSlices` */
 export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
@@ -49,10 +45,7 @@ export function* renderAnthropicInSlices(
   return { format: 'anthropic', body, origins: turns.map(({ origins }) => origins), prefix: arranged.prefix };
 }
 
-/**
- * Writes tools and system texts. One cache breakpoint follows the last of them. The API reads tools before system
- * texts.
- */
+/** Writes tools and system texts, with a cache breakpoint after the last. The API reads tools before system texts. */
 function writeHead(
   { system, tools }: ArrangedRequest,
   mark: CacheMark | undefined,
@@ -83,7 +76,7 @@ function fitThinking(
   return budget < MIN_THINKING_TOKENS ? withoutThinking(off) : { ...asked, budget_tokens: budget };
 }
 
-/** Without a value, a model that thinks by default continues without the lost thinking. */
+/** A model that thinks by default continues without the lost thinking. */
 function withoutThinking(off: AnthropicOptions['off']): AnthropicThinking | undefined {
   return off === 'disabled' ? { type: off } : undefined;
 }
@@ -96,10 +89,7 @@ function markFor(ttl: WireRequest['cacheTtl']): CacheMark {
   return { cache_control: { type: 'ephemeral', ...(ttl === '1h' && { ttl }) } };
 }
 
-/**
- * Types of blocks that may have a breakpoint. The API refuses breakpoints on thinking. Blocks of unknown types are sent
- * unchanged.
- */
+/** Types of blocks that may have a cache breakpoint. Thinking may not, and unknown types are sent unchanged. */
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',
@@ -109,11 +99,11 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * Wire rule A9: puts breakpoints on three blocks. With the one on tools and system texts, that is the allowed four.
+ * Wire rule A9: puts cache breakpoints on three blocks. The one on tools and system texts is the fourth and last
+ * allowed.
  * - The last summary stays the same while messages are appended.
- * - The previous user turn ended an earlier request. The API looks for cached starts at most 20 blocks before a
- *   breakpoint, and an answer may have more blocks.
- * - The last block of the request ends what the next request begins with.
+ * - The previous user turn ended an earlier request. The API looks back only 20 blocks, and an answer may have more.
+ * - The last block ends what the next request begins with.
  */
 function markMessages(turns: readonly Turn[], mark: CacheMark, isSummary: (origin: number) => boolean): void {
   for (const turn of turns.toReversed()) {

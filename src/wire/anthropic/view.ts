@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { type Interruptible, mapInSlices } from '../../domain/interruptible.ts';
+import { isMapping } from '../../domain/parse.ts';
 import {
   BodyReader,
   type BodyView,
+  contentSchema,
+  isGiven,
+  listSchema,
   NO_POSITION,
   type Position,
   type ViewedMessage,
@@ -30,11 +33,10 @@ export interface AnthropicView extends BodyView {
 
 const MAX_NAME_LENGTH = 128;
 
-const contentSchema = z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]);
 const bodySchema = z.object({
-  messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES),
+  messages: listSchema,
   system: contentSchema.optional(),
-  tools: boundedList(z.unknown(), MAX_GROWN_ENTRIES).optional(),
+  tools: listSchema.optional(),
   max_tokens: z.unknown().optional(),
   thinking: z.object({ type: z.string(), budget_tokens: z.unknown().optional() }).optional(),
   cache_control: z.unknown().optional(),
@@ -106,12 +108,9 @@ class AnthropicReading extends BodyReader {
   #see(block: PlacedBlock, role: AnthropicTurn['role'], position: Position): void {
     const { path } = block;
     if (block.type === 'tool_use') {
-      if (role !== 'assistant')
-        this.report(
-          path,
-          `a tool call in a message with the role ${role}: only assistant messages may have tool calls`,
-        );
       const { id, name, input } = block;
+      const misplaced = `a tool call in a message with the role ${role}: only assistant messages may have tool calls`;
+      if (role !== 'assistant') this.report(path, misplaced);
       this.calls.push({ path, id, name, input, position, answer: position });
     }
     if (block.type === 'tool_result') {
@@ -136,45 +135,21 @@ function isResult({ type }: PlacedBlock): boolean {
   return type === 'tool_result';
 }
 
-const cacheMark = { cache_control: z.unknown().optional() };
-const textSchema = z.object({ type: z.literal('text'), text: z.string(), ...cacheMark });
-const toolUseSchema = z.object({
-  type: z.literal('tool_use'),
-  id: z.string(),
-  name: z.string(),
-  input: z.unknown().optional(),
-  ...cacheMark,
-});
-const toolResultSchema = z.object({
-  type: z.literal('tool_result'),
-  tool_use_id: z.string(),
-  content: z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]).optional(),
-  is_error: z.unknown().optional(),
-  ...cacheMark,
-});
-const thinkingSchema = z.object({
-  type: z.literal('thinking'),
-  thinking: z.unknown().optional(),
-  signature: z.unknown().optional(),
-  ...cacheMark,
-});
-const redactedThinkingSchema = z.object({
-  type: z.literal('redacted_thinking'),
-  data: z.unknown().optional(),
-  ...cacheMark,
-});
-const compactionSchema = z.object({ type: z.literal('compaction'), content: z.unknown().optional(), ...cacheMark });
+const unchecked = z.unknown().optional();
+const cacheMark = { cache_control: unchecked };
+const toolUse = { type: z.literal('tool_use'), id: z.string(), name: z.string(), input: unchecked };
+const toolResult = { type: z.literal('tool_result'), tool_use_id: z.string(), is_error: unchecked };
 
 const knownSchema = z.discriminatedUnion('type', [
-  textSchema,
-  toolUseSchema,
-  toolResultSchema,
-  thinkingSchema,
-  redactedThinkingSchema,
-  compactionSchema,
+  z.object({ type: z.literal('text'), text: z.string(), ...cacheMark }),
+  z.object({ ...toolUse, ...cacheMark }),
+  z.object({ ...toolResult, content: contentSchema.optional(), ...cacheMark }),
+  z.object({ type: z.literal('thinking'), thinking: unchecked, signature: unchecked, ...cacheMark }),
+  z.object({ type: z.literal('redacted_thinking'), data: unchecked, ...cacheMark }),
+  z.object({ type: z.literal('compaction'), content: unchecked, ...cacheMark }),
 ]);
 
-/** Blocks of other types: pictures, documents, server tools, and types that do not exist yet. */
+/** Pictures, documents, server tools, and types that do not exist yet. */
 const otherSchema = z.object({
   type: z.string(),
   id: z.string().optional(),
@@ -191,25 +166,14 @@ interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
 
 type BodyBlock = KnownBlock | OtherBlock;
 
-const KNOWN_KINDS: ReadonlySet<unknown> = new Set<KnownBlock['type']>([
-  'text',
-  'tool_use',
-  'tool_result',
-  'thinking',
-  'redacted_thinking',
-  'compaction',
-]);
+const KNOWN_KINDS: ReadonlySet<unknown> = new Set(knownSchema.options.map(({ shape }) => shape.type.value));
 
 export function isMarked({ cache_control }: { readonly cache_control?: unknown }): boolean {
-  return cache_control !== undefined && cache_control !== null;
+  return isGiven(cache_control);
 }
 
 export function readBodyBlock(value: unknown): BodyBlock | undefined {
-  if (isKnownKind(value)) return knownSchema.safeParse(value).data;
+  if (isMapping(value) && KNOWN_KINDS.has(value['type'])) return knownSchema.safeParse(value).data;
   const { type: kind, ...rest } = otherSchema.safeParse(value).data ?? {};
   return kind === undefined ? undefined : { type: 'other', kind, ...rest };
-}
-
-function isKnownKind(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'type' in value && KNOWN_KINDS.has(value.type);
 }

@@ -17,7 +17,7 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/** Finish reasons with their end. Other reasons mean `complete`. Gateways also send the names of other providers. */
+/** Finish reasons that do not mean `complete`. Gateways also send the names of other providers. */
 const ENDS: readonly (readonly [name: RegExp, end: AnswerParts['end']])[] = [
   [/^(?:length|model_length|max_tokens|max_output_tokens|error|insufficient_system_resource)$/i, 'cut_off'],
   // z.ai sends `sensitive`. Gemini sends names such as `content_filter: PROHIBITED_CONTENT`.
@@ -46,7 +46,7 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
   };
 }
 
-/** Drops fields that the SDK adds. Some servers refuse a message with fields that they did not write. */
+/** Drops fields that the SDK adds: some servers refuse a message with fields that they did not write. */
 function dropEmptyFields(message: ChatAnswer['message']): RawItem {
   const fields = Object.entries(message).filter(([name, value]) => name === 'content' || isFilled(value));
   return Object.fromEntries(fields);

@@ -1,16 +1,16 @@
-/** The part of a Chat Completions request that turnfold writes. Declared here, so that this code needs no SDK. */
+/** The part of a Chat Completions request that turnfold writes, declared without the SDK. */
 
 export interface ChatTextPart {
   readonly type: 'text';
   readonly text: string;
 }
 
-export interface ChatImagePart {
+interface ChatImagePart {
   readonly type: 'image_url';
   readonly image_url: { readonly url: string };
 }
 
-export interface ChatFilePart {
+interface ChatFilePart {
   readonly type: 'file';
   readonly file: { readonly filename: string; readonly file_data: string };
 }
@@ -33,7 +33,7 @@ export interface ChatUserMessage {
   readonly content: string | ChatPart[];
 }
 
-/** A message that is sent back verbatim may have more fields of its server, such as reasoning (wire rule C7). */
+/** A message that is sent back verbatim may have more fields, such as reasoning (wire rule C7). */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
   /** Null only beside tool calls (wire rule C3). */
@@ -63,6 +63,6 @@ export interface ChatBody {
   readonly messages: ChatMessage[];
   readonly tools?: ChatTool[];
   readonly max_completion_tokens?: number;
-  /** Name of the output limit for OpenAI-compatible servers that require this name. */
+  /** The same limit for compatible servers that require this older name. */
   readonly max_tokens?: number;
 }

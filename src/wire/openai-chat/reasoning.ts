@@ -3,18 +3,18 @@ import type { ChatAssistantMessage } from './body.ts';
 import type { LaidMessage } from './layout.ts';
 
 const TEXT_FIELDS = ['reasoning_content', 'reasoning'] as const;
-/** Field of OpenRouter and MiniMax with the text and signatures of reasoning. */
+/** Reasoning with signatures, of OpenRouter and MiniMax. */
 const DETAILS = 'reasoning_details';
 
-/** Placeholder for a server that requires reasoning in every answer. Some servers refuse an empty text. */
+/** For a server that requires reasoning in every answer. Some servers refuse an empty text. */
 const NOT_RECORDED = '(not recorded)';
 
-/** Placeholder that Gemini accepts instead of the signature of a call by another model. */
+/** Gemini accepts this text instead of the signature of a call that another model made. */
 const ANY_SIGNATURE = 'skip_thought_signature_validator';
 
 /**
- * Wire rule C7: keeps the reasoning that the server requires. DeepSeek, Kimi and Qwen require it of all answers with
- * calls. Most servers require it only in the current tool loop.
+ * Wire rule C7: keeps the reasoning that the server requires. Most require it in the current tool loop only, but
+ * DeepSeek, Kimi and Qwen require it in all answers with tool calls.
  */
 export function keepReasoning(
   laid: readonly LaidMessage[],

@@ -8,12 +8,9 @@ import { type LaidMessage, layMessages, plainText } from './layout.ts';
 import { keepReasoning } from './reasoning.ts';
 
 export interface ServerOptions extends ProviderHabits {
-  /**
-   * Role of system messages. OpenAI's reasoning models call it `developer`. Default `system`, which every server
-   * accepts.
-   */
+  /** OpenAI's reasoning models call it `developer`. Default `system`, which every server accepts. */
   readonly systemRole?: 'system' | 'developer';
-  /** True if the server's chat template requires user and assistant messages to alternate. Default false. */
+  /** True if the chat template of the server requires user and assistant messages to alternate. Default false. */
   readonly isStrict?: boolean;
 }
 
@@ -21,7 +18,6 @@ export interface ChatOptions extends ServerOptions {
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }
 
-/** Renders a request by wire rules C1–C7. @throws as `arrangeInSlices` */
 export function* renderChatInSlices(
   request: WireRequest,
   options: ChatOptions = {},
@@ -47,9 +43,7 @@ export function* renderChatInSlices(
   };
 }
 
-/**
- * Joins all system texts to one message, because strict chat templates refuse a second system message (wire rule C5).
- */
+/** Joins system texts to one message: strict chat templates refuse a second system message (wire rule C5). */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];
   const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
@@ -57,7 +51,7 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
-/** The schema always has `properties`. Servers refuse a schema without them, even for a tool without parameters. */
+/** Servers refuse a schema without `properties`, even for a tool without parameters. */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };
@@ -66,7 +60,7 @@ function writeTool({ name, description, parameters }: ToolDescription): ChatTool
 const BETWEEN_ANSWERS = '(go on)';
 const BEHIND_RESULTS = '(the results are noted)';
 
-/** Wire rule C5, for a strict chat template. Calls and their results need not alternate. */
+/** Wire rule C5, for a strict chat template. Tool calls and their results need not alternate. */
 function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
   const laid: LaidMessage[] = [];
   let openCalls = 0;

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { type Interruptible, mapInSlices } from '../../domain/interruptible.ts';
 import {
   BodyReader,
   type BodyView,
+  contentSchema,
+  isGiven,
+  listSchema,
   type Position,
   parseBodyJson,
   type ViewedMessage,
@@ -16,7 +18,6 @@ const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 export interface ViewedChatMessage {
   readonly path: string;
   readonly role: z.infer<typeof roleSchema>;
-  /** True if the message has content. Also true for an unreadable message, which is reported only as malformed. */
   readonly hasContent: boolean;
   readonly hasCalls: boolean;
   readonly images: readonly string[];
@@ -24,6 +25,17 @@ export interface ViewedChatMessage {
   readonly hasReasoning: boolean;
   readonly hasOnlyDetails: boolean;
 }
+
+/** Reported only as malformed, so no rule finds a flaw in it. */
+const UNREADABLE: Omit<ViewedChatMessage, 'path'> = {
+  role: 'user',
+  hasContent: true,
+  hasCalls: false,
+  images: [],
+  reasoning: undefined,
+  hasReasoning: false,
+  hasOnlyDetails: true,
+};
 
 export interface ChatView extends BodyView {
   readonly chat: readonly ViewedChatMessage[];
@@ -36,8 +48,8 @@ const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;
 
 const bodySchema = z.object({
-  messages: boundedList(z.unknown(), MAX_GROWN_ENTRIES),
-  tools: boundedList(z.unknown(), MAX_GROWN_ENTRIES).nullish(),
+  messages: listSchema,
+  tools: listSchema.nullish(),
 });
 const toolSchema = z.object({
   function: z.object({ name: z.string() }).optional(),
@@ -45,8 +57,8 @@ const toolSchema = z.object({
 });
 const messageSchema = z.object({
   role: roleSchema,
-  content: z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]).nullish(),
-  tool_calls: boundedList(z.unknown(), MAX_GROWN_ENTRIES).nullish(),
+  content: contentSchema.nullish(),
+  tool_calls: listSchema.nullish(),
   tool_call_id: z.string().optional(),
   reasoning_content: z.unknown().optional(),
   reasoning: z.unknown().optional(),
@@ -90,24 +102,33 @@ class ChatReading extends BodyReader {
   readMessage(value: unknown, position: Position): ViewedChatMessage {
     const path = `messages[${position}]`;
     const read = this.read(messageSchema, value, path);
-    const { role = 'user', content, tool_calls, tool_call_id, reasoning_content } = read ?? {};
+    if (read === undefined) return { ...UNREADABLE, path };
+    const { role, content, tool_calls: calls, tool_call_id: callId, reasoning_content: reasoning } = read;
+    const hasCalls = isGiven(calls);
+    if (hasCalls) this.#readCalls(calls, role, position);
+    if (role === 'tool' && callId === undefined) this.report(path, 'the tool result has no tool_call_id');
+    if (role === 'tool' && callId !== undefined) this.results.push({ path, callId, position });
+    const hasText = isGiven(reasoning) || isGiven(read.reasoning);
+    return {
+      path,
+      role,
+      hasContent: isGiven(content),
+      hasCalls,
+      images: isGiven(content) ? this.#readParts(content, `${path}.content`, position) : [],
+      reasoning: reasoning ?? undefined,
+      hasReasoning: hasText || isGiven(read.reasoning_details),
+      hasOnlyDetails: !hasText,
+    };
+  }
+
+  /** @returns the paths of pictures and files */
+  #readParts(content: string | readonly unknown[], path: string, position: Position): string[] {
     const images: string[] = [];
-    if (content !== undefined && content !== null) {
-      this.readContent(content, { path: `${path}.content`, position }, (part, at) => {
-        const kind = this.#readPart(part, at, position);
-        if (kind === 'image_url' || kind === 'file') images.push(at);
-      });
-    }
-    const hasCalls = tool_calls !== undefined && tool_calls !== null;
-    if (hasCalls) this.#readCalls(tool_calls, role, position);
-    if (role === 'tool' && tool_call_id === undefined) this.report(path, 'the tool result has no tool_call_id');
-    if (role === 'tool' && tool_call_id !== undefined) this.results.push({ path, callId: tool_call_id, position });
-    const hasContent = read === undefined || (content !== undefined && content !== null);
-    const reasoning = reasoning_content ?? undefined;
-    const hasText = (reasoning ?? read?.reasoning ?? undefined) !== undefined;
-    const hasDetails = (read?.reasoning_details ?? undefined) !== undefined;
-    const hasReasoning = hasText || hasDetails;
-    return { path, role, hasContent, hasCalls, images, reasoning, hasReasoning, hasOnlyDetails: !hasText };
+    this.readContent(content, { path, position }, (part, at) => {
+      const kind = this.#readPart(part, at, position);
+      if (kind === 'image_url' || kind === 'file') images.push(at);
+    });
+    return images;
   }
 
   #readPart(value: unknown, path: string, position: Position): string | undefined {
@@ -124,14 +145,10 @@ class ChatReading extends BodyReader {
     if (role !== 'assistant')
       return this.report(path, `tool calls in a message with the role ${role}: only assistant messages may have calls`);
     for (const [index, value] of calls.entries()) {
-      const call = this.read(
-        callSchema,
-        value,
-        `${path}[${index}]`,
-        'expected a tool call with id, name and arguments',
-      );
+      const at = `${path}[${index}]`;
+      const call = this.read(callSchema, value, at, 'expected a tool call with id, name and arguments');
       if (call === undefined) continue;
-      const place = { path: `${path}[${index}]`, id: call.id, position, answer: position };
+      const place = { path: at, id: call.id, position, answer: position };
       if ('custom' in call) this.calls.push({ ...place, name: call.custom.name });
       else {
         const { name, arguments: given } = call.function;
@@ -142,16 +159,14 @@ class ChatReading extends BodyReader {
   }
 }
 
+const AUTHORS = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'result',
+} as const;
+
 function viewMessage({ path, role }: ViewedChatMessage, position: Position): ViewedMessage {
-  switch (role) {
-    case 'assistant':
-      return { path, author: 'assistant', answer: position };
-    case 'tool':
-      return { path, author: 'result' };
-    case 'user':
-      return { path, author: 'user' };
-    case 'system':
-    case 'developer':
-      return { path, author: 'system' };
-  }
+  return { path, author: AUTHORS[role], ...(role === 'assistant' && { answer: position }) };
 }

@@ -1,4 +1,4 @@
-/** The part of a Responses request that turnfold writes. Declared here, so that this code needs no SDK. */
+/** The part of a Responses request that turnfold writes, declared without the SDK. */
 
 interface InputText {
   readonly type: 'input_text';
@@ -26,7 +26,7 @@ interface UserItem {
   readonly content: ResponsesPart[];
 }
 
-/** An answer without an id. The server accepts an id only together with the answer's reasoning (wire rule R3). */
+/** Has no id: the server accepts an id only together with the answer's reasoning (wire rule R3). */
 interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
@@ -45,9 +45,7 @@ interface FunctionOutputItem {
   readonly output: string | ResponsesPart[];
 }
 
-/**
- * Items that are sent back verbatim may have other types: reasoning, compactions, calls of the provider's own tools.
- */
+/** Items that are sent back verbatim may have other types: reasoning, compactions, calls of the provider's tools. */
 export type ResponsesItem = UserItem | AssistantItem | FunctionCallItem | FunctionOutputItem;
 
 export interface ResponsesTool {

@@ -7,17 +7,13 @@ import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { layItems, writeDeveloper } from './layout.ts';
 
 export interface ResponsesOptions extends Pick<ProviderHabits, 'callIds' | 'takesLaterSystem'> {
-  /**
-   * True: the request asks for the model's encrypted reasoning. A model that does not reason refuses such a request.
-   * Default true.
-   */
+  /** True: the request asks for encrypted reasoning. A model that does not reason refuses that. Default true. */
   readonly isReasoning?: boolean;
 }
 
 /** Smallest `max_output_tokens` that the API accepts. */
 const MIN_OUTPUT_TOKENS = 16;
 
-/** Renders a request by wire rules R1–R9. @throws as `arrangeInSlices` */
 export function* renderResponsesInSlices(
   request: WireRequest,
   { isReasoning = true, callIds, takesLaterSystem = true }: ResponsesOptions = {},
@@ -43,19 +39,13 @@ export function* renderResponsesInSlices(
   };
 }
 
-/**
- * Divides system texts. The agent's prompt becomes `instructions`. Other system texts are developer messages before the
- * input.
- */
+/** The agent's prompt becomes `instructions`. Other system texts become developer messages before the input. */
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
 }
 
-/**
- * `strict` is set, because its default is true. The schema always has `properties`, because servers refuse a schema
- * without them.
- */
+/** `strict` would be true by default. Servers refuse a schema without `properties`. */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', name, description, parameters: schema, strict: false };

@@ -1,7 +1,7 @@
 import type { Interruptible } from '../../domain/interruptible.ts';
 import { isFilledText } from '../parts.ts';
 import { findOpenable } from '../rules/body-view.ts';
-import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
+import { applyRules, type Breaches, breachesOf, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
 import { outputTypeOf, type ResponsesView, type ViewedItem, viewResponses } from './view.ts';
@@ -24,111 +24,93 @@ export function* validateResponsesInSlices(body: unknown, context: RuleContext =
 }
 
 /** Wire rule R1: each call has a later output of its type with its `call_id`, and each output has a call before it. */
-function* pairsOutputs(view: ResponsesView, context: RuleContext): Generator<Breach> {
+function* pairsOutputs(view: ResponsesView, context: RuleContext): Breaches {
   const { items, calls, results } = view;
   const due = new Map(calls.map((call) => [call.id, call]));
-  for (const { path, callId, position } of results) {
+  yield* breachesOf(results, ({ callId, position }) => {
     const call = due.get(callId);
-    const isOfKind = call !== undefined && items[position]?.type === outputTypeOf(items[call.position]?.type ?? '');
-    if (call === undefined || call.position > position)
-      yield { path, message: 'the tool output has no call with its call_id before it' };
-    else if (!isOfKind) yield { path, message: 'the type of the tool output does not match the type of its call' };
-  }
+    if (call === undefined || call.position > position) return 'the tool output has no call with its call_id before it';
+    const isOfKind = items[position]?.type === outputTypeOf(items[call.position]?.type ?? '');
+    return !isOfKind && 'the type of the tool output does not match the type of its call';
+  });
   const answered = new Set(results.map(({ callId }) => callId));
   const openable = findOpenable(view, context);
-  for (const call of calls) {
-    if (!answered.has(call.id) && !openable.has(call))
-      yield { path: call.path, message: 'the tool call has no output' };
-  }
+  yield* breachesOf(calls, (call) => {
+    return !answered.has(call.id) && !openable.has(call) && 'the tool call has no output';
+  });
 }
 
 /** Wire rule R2: reasoning is followed by an item of its answer. If that item is a message, it has the server's id. */
-function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breach> {
-  for (const [position, { path, type, answer }] of items.entries()) {
+function keepsReasoningWithCompanion({ items }: ResponsesView): Breaches {
+  return breachesOf(items, ({ type, answer }, position) => {
     const next = items[position + 1];
     const isOther = next?.answer !== answer || (next?.type === 'message' && !isFilledText(next.id));
-    if (type === 'reasoning' && isOther)
-      yield { path, message: 'the reasoning is not followed by the item that came with it in its answer' };
-  }
+    return (
+      type === 'reasoning' && isOther && 'the reasoning is not followed by the item that came with it in its answer'
+    );
+  });
 }
 
 /**
- * Wire rule R3: an item with the server's id needs the reasoning that it came with. A request does not show which
- * reasoning that is. If a request has any reasoning, this check requires reasoning before every item with an id in an
- * answer. The server is less strict.
+ * Wire rule R3: an item with the server's id needs the reasoning that it came with. A request does not show which one,
+ * so this check accepts any reasoning before it in its answer, if the request has reasoning at all.
  */
-function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): Generator<Breach> {
-  if (!usesReasoning) return;
+function needsReasoningBefore({ items, usesReasoning }: ResponsesView): Breaches {
   let reasoned: ViewedItem['answer'];
-  for (const { path, type, id, answer } of items) {
+  return breachesOf(usesReasoning ? items : [], ({ type, id, answer }) => {
     if (type === 'reasoning') reasoned = answer;
-    else if (isFilledText(id) && answer !== undefined && answer !== reasoned) {
-      yield { path, message: "the item has the server's id, but no reasoning before it in its answer" };
-    }
-  }
+    else if (isFilledText(id) && answer !== undefined && answer !== reasoned)
+      return "the item has the server's id, but no reasoning before it in its answer";
+    return undefined;
+  });
 }
 
 /** Wire rule R4: the API sometimes returns neighbouring reasoning items, but refuses them in a request. */
-function* dropsUnpairedReasoning({ items }: ResponsesView): Generator<Breach> {
-  for (const [position, { path, type }] of items.entries()) {
-    if (type === 'reasoning' && items[position + 1]?.type === 'reasoning')
-      yield { path, message: 'a reasoning item directly precedes another reasoning item' };
-  }
+function dropsUnpairedReasoning({ items }: ResponsesView): Breaches {
+  return breachesOf(items, ({ type }, position) => {
+    const isDoubled = type === 'reasoning' && items[position + 1]?.type === 'reasoning';
+    return isDoubled && 'a reasoning item directly precedes another reasoning item';
+  });
 }
 
 /** Wire rule R5: no user or system message is placed within one answer. */
-function* keepsAnswersTogether({ items, calls, results }: ResponsesView): Generator<Breach> {
+function keepsAnswersTogether({ items, calls, results }: ResponsesView): Breaches {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
-  const foreignBefore = nearestForeign(items);
-  for (const { path, callId, position } of results) {
-    if ((foreignBefore[position] ?? -1) > (callAt.get(callId) ?? position)) {
-      yield { path, message: 'a user or system message stands between this tool output and its call' };
-    }
-  }
-}
-
-function nearestForeign(items: readonly ViewedItem[]): number[] {
   let nearest = -1;
-  return items.map(({ type, author }, position) => {
+  const foreignBefore = items.map(({ type, author }, position) => {
     if (type === 'message' && author !== 'assistant') nearest = position;
     return nearest;
+  });
+  return breachesOf(results, ({ callId, position }) => {
+    const isCut = (foreignBefore[position] ?? -1) > (callAt.get(callId) ?? position);
+    return isCut && 'a user or system message stands between this tool output and its call';
   });
 }
 
 /** Wire rule R6: `encrypted_content` is not empty, and a stateless request names no reasoning by its id alone. */
-function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generator<Breach> {
-  for (const { path, type, encrypted_content, content } of items) {
-    if (type !== 'reasoning') continue;
-    const isAbsent = encrypted_content === undefined || encrypted_content === null;
+function keepsEncryptedContent({ items, isStateless }: ResponsesView): Breaches {
+  const reasoning = items.filter(({ type }) => type === 'reasoning');
+  return breachesOf(reasoning, ({ encrypted_content: sealed, content }) => {
+    if (sealed !== undefined && sealed !== null)
+      return !isFilledText(sealed) && 'encrypted_content of the reasoning is empty';
     const isOpen = Array.isArray(content) && content.length > 0;
-    if (!isAbsent && !isFilledText(encrypted_content))
-      yield { path, message: 'encrypted_content of the reasoning is empty' };
-    if (isAbsent && isStateless && !isOpen)
-      yield { path, message: 'the reasoning has no encrypted_content, which is required while store is false' };
-  }
+    return isStateless && !isOpen && 'the reasoning has no encrypted_content, which is required while store is false';
+  });
 }
 
-/**
- * Wire rule R7: the request names no history on the server. The input is the whole history, so messages would be
- * repeated.
- */
-function* usesNoServerHistory({ serverHistory }: ResponsesView): Generator<Breach> {
-  for (const path of serverHistory)
-    yield {
-      path,
-      message:
-        'the request refers to a history that the server stored: remove the reference, because input holds the whole history',
-    };
+/** Wire rule R7: the request names no history on the server, because its messages would be sent twice. */
+function usesNoServerHistory({ serverHistory }: ResponsesView): Breaches {
+  const message =
+    'the request refers to a history that the server stored: remove the reference, because input holds the whole history';
+  return serverHistory.map((path) => ({ path, message }));
 }
 
 /** Wire rule R8: a compaction has its encrypted content, and is not placed between a call and its output. */
-function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Generator<Breach> {
+function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Breaches {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
-  const compactions = items.flatMap(({ type }, position) => (type === 'compaction' ? [position] : []));
-  for (const position of compactions) {
-    const { path = '', encrypted_content } = items[position] ?? {};
-    if (!isFilledText(encrypted_content)) yield { path, message: 'the compaction has no encrypted_content' };
-  }
+  yield* breachesOf(items, ({ type, encrypted_content }) => {
+    return type === 'compaction' && !isFilledText(encrypted_content) && 'the compaction has no encrypted_content';
+  });
   const nextAfter = findNextCompactions(items);
   for (const { callId, position } of results) {
     const cut = nextAfter[callAt.get(callId) ?? position];
@@ -147,11 +129,12 @@ function findNextCompactions(items: ResponsesView['items']): (number | undefined
   return next;
 }
 
-function* hasUniqueIds({ items }: ResponsesView): Generator<Breach> {
+function hasUniqueIds({ items }: ResponsesView): Breaches {
   const seen = new Set<string>();
-  for (const { path, id } of items) {
-    if (id === undefined || id === null) continue;
-    if (seen.has(id)) yield { path, message: 'two input items have the same id' };
+  return breachesOf(items, ({ id }) => {
+    if (id === undefined || id === null) return undefined;
+    if (seen.has(id)) return 'two input items have the same id';
     seen.add(id);
-  }
+    return undefined;
+  });
 }

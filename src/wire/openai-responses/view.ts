@@ -5,6 +5,9 @@ import {
   type Author,
   BodyReader,
   type BodyView,
+  contentSchema,
+  isGiven,
+  listSchema,
   NO_POSITION,
   type Position,
   parseBodyJson,
@@ -14,9 +17,7 @@ import {
 } from '../rules/body-view.ts';
 import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
-const contentSchema = z.union([z.string(), boundedList(z.unknown(), MAX_GROWN_ENTRIES)]);
-
-/** Items of the input. A field that a rule checks by itself is `unknown` here. */
+/** A field that a rule checks by itself is `unknown` here. */
 const itemSchema = z.object({
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
@@ -32,9 +33,7 @@ const itemSchema = z.object({
 
 type InputItem = z.infer<typeof itemSchema>;
 
-/**
- * True for a call with a separate output. Calls of the provider's own tools have no `call_id` and contain their result.
- */
+/** Calls of the provider's own tools have no `call_id`, and their result is in the same item. */
 function isCall({ type, call_id }: InputItem): boolean {
   return typeof call_id === 'string' && (type.endsWith('_call') || type === 'program');
 }
@@ -70,7 +69,7 @@ const MAX_NAME_LENGTH = 64;
 const bodySchema = z.object({
   input: contentSchema,
   instructions: z.string().nullish(),
-  tools: boundedList(z.unknown(), MAX_GROWN_ENTRIES).nullish(),
+  tools: listSchema.nullish(),
   store: z.boolean().nullish(),
   reasoning: z.unknown().optional(),
   previous_response_id: z.unknown().optional(),
@@ -109,17 +108,13 @@ export function* viewResponses(body: unknown): Interruptible<ResponsesView> {
   };
 }
 
-/** Lists the tools of an entry. A namespace describes several tools, which are called by their own names. */
+/** A namespace describes several tools, which are called by their own names. */
 function listTools(tool: z.infer<typeof toolSchema> | undefined, path: string): ViewedTool[] {
   const named = [
     { path, name: tool?.name },
     ...(tool?.tools ?? []).map(({ name }, index) => ({ path: `${path}.tools[${index}]`, name })),
   ];
   return named.flatMap(({ name, path: at }) => (name === undefined ? [] : [{ path: at, name }]));
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 class ResponsesReading extends BodyReader {
@@ -168,7 +163,7 @@ class ResponsesReading extends BodyReader {
   #readOutput({ type, call_id, output }: InputItem, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
     else if (type === 'function_call_output') this.report(path, 'the tool output has no call_id');
-    // Other outputs hold no text for the model, only screenshots, streams or exit codes.
+    // Other outputs have no text for the model, only screenshots, streams or exit codes.
     const read = contentSchema.safeParse(output);
     const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
     if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);

@@ -1,9 +1,10 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { boundedList, MAX_GROWN_ENTRIES } from '../../domain/bounded-schemas.ts';
 import { endsSlice, type Interruptible } from '../../domain/interruptible.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
 export type Position = number;
-/** Position of a text in Anthropic's `system`, or in `instructions` of Responses. */
+/** Position of a system prompt, which is not in the list of messages. */
 export const NO_POSITION: Position = -1;
 
 export type Author = 'system' | 'user' | 'assistant' | 'result';
@@ -11,7 +12,7 @@ export type Author = 'system' | 'user' | 'assistant' | 'result';
 export interface ViewedMessage {
   readonly path: string;
   readonly author: Author;
-  /** Index of the item where the assistant's answer starts. In Responses, an answer may be several items. */
+  /** Index of the first item of the answer. In Responses, an answer may be several items. */
   readonly answer?: Position;
   /** True for a compaction of the provider, which replaces everything before it. */
   readonly isCompaction?: boolean;
@@ -21,11 +22,11 @@ export interface ViewedCall {
   readonly path: string;
   readonly id: string;
   readonly position: Position;
-  /** Index of the answer that made the call. The calls of one answer are parallel. */
+  /** Index of the answer that made the call. Calls of one answer are parallel. */
   readonly answer: Position;
-  /** Absent for a call of the provider's own tool, which the request need not describe. */
+  /** Absent for a provider's own tool, which the request need not describe. */
   readonly name?: string;
-  /** Arguments of the call. Undefined if they are not JSON. Absent for a tool that accepts free text. */
+  /** Undefined for arguments that are not JSON. Absent for a tool that accepts free text. */
   readonly input?: unknown;
 }
 
@@ -46,7 +47,7 @@ interface ViewedText {
   readonly position: Position;
 }
 
-/** Facts about a body that the shared rules (X1–X11) check, in one shape for all formats. */
+/** Facts of a body that the shared rules (X1–X11) check, in one shape for all formats. */
 export interface BodyView {
   readonly body: unknown;
   readonly written: WrittenBody | undefined;
@@ -56,16 +57,15 @@ export interface BodyView {
   readonly texts: readonly ViewedText[];
   readonly emptyLists: readonly string[];
   readonly tools: readonly ViewedTool[];
-  /** Maximum characters of a tool call id. */
   readonly maxIdLength?: number;
   readonly maxNameLength?: number;
   readonly maxTools?: number;
   readonly maxMessages?: number;
-  /** Violations for parts that could not be read. These parts are missing in the other fields. */
+  /** Parts that could not be read. The other fields lack them. */
   readonly malformed: readonly Breach[];
 }
 
-/** Returns the calls that may lack a result before a commit: the unanswered calls of the last answer. */
+/** Returns the calls that may lack a result before a commit: unanswered calls of the last answer. */
 export function findOpenable(
   { messages, calls, results }: BodyView,
   { isProbed }: RuleContext,
@@ -74,6 +74,13 @@ export function findOpenable(
   const last = messages.findLast(({ author }) => author === 'assistant');
   const answered = new Set(results.map(({ callId }) => callId));
   return new Set(calls.filter(({ answer, id }) => answer === last?.answer && !answered.has(id)));
+}
+
+export const listSchema = boundedList(z.unknown(), MAX_GROWN_ENTRIES);
+export const contentSchema = z.union([z.string(), listSchema]);
+
+export function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
 }
 
 type Seen = Pick<BodyView, 'calls' | 'results' | 'texts' | 'emptyLists' | 'malformed'>;
@@ -126,7 +133,7 @@ export function parseBodyJson(text: string): unknown {
   }
 }
 
-/** Facts about a body's JSON. The text itself may exceed the maximum length of a string. */
+/** Facts of a body's JSON, whose text may exceed the maximum length of a string. */
 interface WrittenBody {
   readonly bytes: number;
   readonly hasEscapedSurrogate: boolean;
@@ -139,8 +146,8 @@ const ESCAPED_SURROGATE = '\\ud';
 const SLICE_CHARACTERS = 1_000_000;
 
 /**
- * Serializes one message at a time, so that a long conversation does not block the event loop.
- * @returns undefined if the body cannot be serialized: nested too deep, or not JSON
+ * Serializes message by message, so that a long conversation does not block the event loop.
+ * @returns undefined if the body cannot be serialized
  */
 export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Interruptible<WrittenBody | undefined> {
   const { [list]: given, ...rest } = (isObject(body) ? body : {}) as { [list]?: unknown };

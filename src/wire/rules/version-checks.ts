@@ -9,8 +9,8 @@ import { isBound, isThinkingValid } from '../raw-items.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**
- * Wire rule X10: all messages are sent in their order. Only a result may move to its call. System messages at the start
- * are skipped, because the formats join them with the system prompt.
+ * Wire rule X10: messages are sent in their order. Only a tool result may move, to its call. System messages at the
+ * start are skipped, because they are joined with the system prompt.
  */
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
@@ -68,7 +68,7 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     .flatMap(({ positions }) => positions)
     .filter((position) => {
       const message = before[position] as Message;
-      // A set is used, because a message can have 10,000 tool calls.
+      // A set, because a message can have 10,000 tool calls.
       const found = new Set(keysOf(message).map((key) => kept.get(key)));
       return ![...found].every((one) => isDeepStrictEqual(one, message));
     })
@@ -79,13 +79,13 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     }));
 }
 
-/** Keys of a message's calls and result. A prefix distinguishes a call from its result, which has the same id. */
+/** The prefix tells a call from its result, which has the same id. */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }
 
 /**
- * Wire rule A8: thinking is sent only to the model that wrote it, under the same context version, system texts and
+ * Wire rule A8: only the model that wrote thinking gets it back, under the same context version, system texts and
  * tools. A body does not show where its thinking was written, so this check reads the log.
  */
 export function* checkThinking(
@@ -93,38 +93,27 @@ export function* checkThinking(
   rendered: Rendered<unknown>,
 ): Interruptible<Violation[]> {
   const violations: Violation[] = [];
-  const { format, prefix } = rendered;
+  const { format, prefix, body } = rendered;
   const binding = { format, prefix, model: request.model, version: request.version };
-  const checkBlock = (block: { readonly type?: unknown }, { path, place, index }: Place): void => {
-    if (!isBound(block)) return;
+  // Anthropic has thinking inside messages, and Responses has reasoning as separate items.
+  const { messages, input } = body as { messages?: readonly { content: unknown }[]; input?: readonly object[] };
+  yield* forEachInSlices<object>(input ?? messages ?? [], (entry, place) => {
+    const content = 'content' in entry ? entry.content : undefined;
+    const blocks: readonly object[] = input !== undefined ? [entry] : Array.isArray(content) ? content : [];
     const origins = rendered.origins[place] ?? [];
-    const message = request.messages[origins[index] ?? origins[0] ?? NO_ORIGIN];
-    const raw = message && readRawItems(message);
-    if (message === undefined || (raw !== undefined && isThinkingValid(raw, binding))) return;
-    violations.push({
-      rule: 'A8',
-      path: path(),
-      message: 'the thinking was written by another model, or under another context version, system prompt or tools',
-    });
-  };
-  // Anthropic has thinking inside messages. The Responses API has reasoning as separate items.
-  const { messages = [], input = [] } = rendered.body as { messages?: { content: unknown }[]; input?: object[] };
-  yield* forEachInSlices(messages, ({ content }, place) => {
-    const blocks: readonly object[] = Array.isArray(content) ? content : [];
     for (const [index, block] of blocks.entries()) {
-      checkBlock(block, { path: () => `messages[${place}].content[${index}]`, place, index });
+      if (!isBound(block)) continue;
+      const message = request.messages[origins[index] ?? origins[0] ?? NO_ORIGIN];
+      const raw = message && readRawItems(message);
+      if (message === undefined || (raw !== undefined && isThinkingValid(raw, binding))) continue;
+      violations.push({
+        rule: 'A8',
+        path: input !== undefined ? `input[${place}]` : `messages[${place}].content[${index}]`,
+        message: 'the thinking was written by another model, or under another context version, system prompt or tools',
+      });
     }
   });
-  yield* forEachInSlices(input, (block, place) =>
-    checkBlock(block, { path: () => `input[${place}]`, place, index: 0 }),
-  );
   return violations;
-}
-
-interface Place {
-  readonly path: () => string;
-  readonly place: number;
-  readonly index: number;
 }
 
 /** Characters that are searched between two yields, in less than 5 ms. */
@@ -133,15 +122,10 @@ const MIN_SEARCHED = 50;
 
 /** Wire rule X13: compaction changes no pinned message. Paths refer to `before`. */
 export function* checkPinned(before: readonly Message[], after: readonly Message[]): Interruptible<Violation[]> {
-  const kept = new Set<Message>();
-  const byContent = new Map<string, Message[]>();
-  yield* forEachInSlices(after, (message) => {
-    if (message.pinned !== true) return;
-    kept.add(message);
-    const alike = byContent.get(message.content);
-    if (alike === undefined) byContent.set(message.content, [message]);
-    else alike.push(message);
-  });
+  const pinned = after.filter((message) => message.pinned === true);
+  const byContent = Map.groupBy(pinned, ({ content }) => content);
+  const kept = new Set(pinned);
+  yield;
   const violations: Violation[] = [];
   yield* forEachInSlices(before, (message, position) => {
     if (message.pinned !== true || kept.has(message)) return;
@@ -159,13 +143,12 @@ export function* checkPins(
 ): Interruptible<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
-    // Messages with verbatim blocks are skipped, because blocks may be left out. Summaries are skipped, because their
-    // text is escaped.
+    // Verbatim blocks may be left out, and the text of summaries is escaped.
     if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });
   if (sought.length === 0) return [];
-  // Nearly all pinned texts are sent whole. Only the other pinned texts are searched for in the whole body.
+  // Nearly all pinned texts are sent whole. The others are searched for in the whole body.
   const whole = yield* collectTexts(body);
   const others = sought.filter(({ text }) => !whole.has(text));
   const lost = new Set(others);
@@ -198,7 +181,7 @@ function* collectTexts(body: unknown): Interruptible<ReadonlySet<string>> {
   return texts;
 }
 
-/** Texts of a message that are sent. Assistant and system messages send only text. */
+/** Assistant and system messages send only text. */
 function textsOf(message: Message): string[] {
   const { role, content } = message;
   const isTextOnly = role === 'assistant' || role === 'system';
