@@ -6,16 +6,13 @@ import { parseObject } from './calls.ts';
 /** Tool name of a call that came without a name. Its result is an error that lists the tools. */
 const UNNAMED = 'unknown_tool';
 
-/** A tool call as a server sent it. Servers leave fields out, or send other types in them. */
 interface ReceivedCall {
   readonly id?: unknown;
   readonly name?: unknown;
   readonly arguments?: unknown;
 }
 
-/**
- * Gives each call of an answer an id. Local servers and gateways may send no id, an empty id, or one id for two calls.
- */
+/** Gives each call its own id. Local servers and gateways may send no id, an empty id, or one id for two calls. */
 export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
   const taken = new Set<string>();
   return received.map(({ id, name, arguments: given }) => {
@@ -27,10 +24,7 @@ export function completeCalls(received: readonly ReceivedCall[]): ToolCall[] {
   });
 }
 
-/**
- * Returns arguments as a text. Ollama and vLLM send an object, other servers null. Some gateways put `{}` in front, or
- * serialize the text twice.
- */
+/** Returns arguments as text. Some servers send an object or null, put `{}` in front, or serialize the text twice. */
 export function mendArguments(given: unknown): string {
   if (given === undefined || given === null) return '';
   if (typeof given !== 'string') return JSON.stringify(given);

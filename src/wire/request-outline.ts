@@ -1,6 +1,6 @@
 import { isMapping } from '../domain/parse.ts';
 
-/** Fields whose values are shown. Other values may be contents of the conversation, so only their sizes are shown. */
+/** Fields whose values are shown. Other values may be contents of the conversation. */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -19,9 +19,8 @@ const SHOWN_WITHOUT_PLACE = 6;
 const MAX_CHARS = 8_000;
 
 /**
- * Describes a refused request as JSON, without contents: roles, types, ids and sizes. Shows the messages around the one
- * that `refusal` names, or else the last.
- * @param refusal the provider's message, or the path of a rule violation
+ * Describes a refused request as JSON without contents: roles, types, ids and sizes.
+ * @param refusal the provider's message or the path of a rule violation. The messages near the named one are shown
  */
 export function outlineRequest(body: unknown, refusal: string): string {
   if (!isMapping(body)) return JSON.stringify(sizeOf(body));

@@ -1,6 +1,6 @@
 /**
- * Classes of characters. Letters differ by their part in English contractions, and capitals likewise. `s` (s, t, m, d)
- * stands alone ('s, 't). `r` (r, v) needs an `e` ('re, 've), and `l` needs a second l ('ll).
+ * Letters differ by their part in English contractions, as do capitals: `s` (s, t, m, d) stands alone ('s, 't),
+ * `r` (r, v) needs an `e` ('re, 've), and `l` needs a second l ('ll).
  */
 export const CHAR_CLASSES = [
   'unknown',
@@ -21,8 +21,8 @@ export const CHAR_CLASSES = [
 export type CharClass = (typeof CHAR_CLASSES)[number];
 
 /**
- * Letters, marks and numbers of Unicode 17 (Node 24). tiktoken has Unicode 16 and treats them as symbols. A test
- * compares all characters. If a newer Node fails the test, the test prints what to add.
+ * Characters of Unicode 17 (Node 24). tiktoken has Unicode 16 and takes them for symbols. A test compares all
+ * characters, and prints what to add here for a newer Node.
  */
 const NEWER_THAN_TIKTOKEN =
   /[\u1ACF-\u1ADD\u1AE0-\u1AEB\u088F\u0C5C\u0CDC\uA7CE\uA7CF\uA7D2\uA7D4\uA7F1\u{10940}-\u{10959}\u{10EC5}-\u{10EC7}\u{10EFA}\u{10EFB}\u{11B60}-\u{11B67}\u{11DB0}-\u{11DDB}\u{11DE0}-\u{11DE9}\u{16EA0}-\u{16EB8}\u{16EBB}-\u{16ED3}\u{16FF2}-\u{16FF6}\u{187F8}-\u{187FF}\u{18D09}-\u{18D1E}\u{18D80}-\u{18DF2}\u{1E6C0}-\u{1E6FF}\u{2B73A}-\u{2B73F}\u{2CEA2}-\u{2CEAD}\u{323B0}-\u{33479}]/u;
@@ -53,10 +53,7 @@ const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
 
 const symbol = CHAR_CLASSES.indexOf('symbol');
 
-/**
- * Class of each code point, filled in on first use. 0: not known yet, so `classify` has to be called. Uses only a few
- * pages of its 1.1 MB.
- */
+/** Class of each code point. 0: not known yet, `classify` has to be called. Uses only a few pages of its 1.1 MB. */
 export class CharClassTable {
   readonly classes = new Uint8Array(0x110000);
 

@@ -1,27 +1,26 @@
 import { type EncodingTables, tokenize } from './tokenization.ts';
 
-/** UTF-16 units per token, for the first try. Most tokens are shorter, but a token of blanks may have 128 units. */
+/** UTF-16 units per token, for a first try. Most tokens are shorter, but one of blanks may have 128 units. */
 const UNITS_A_TOKEN = 8;
 
-/** Tokens at the cut that may change when more text follows: 500 blanks are five tokens, 512 are four. */
+/** Tokens at the cut that may change if more text follows: 500 blanks are five tokens, 512 are four. */
 const MARGIN_TOKENS = 8;
 
 /** Code points between two yields, which take about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** The start or the end of a text that a clip keeps. It never contains half a surrogate pair. */
+/** The start or the end of a text. Never contains half a surrogate pair. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;
-  /** Bytes of the first or last `tokens` tokens. `ends`: offset of each token's end. */
+  /** Bytes of the first or last `tokens` tokens. `ends` has the offset of each token's end. */
   bytesOf(ends: readonly number[], tokens: number): number;
 }
 
 /**
- * Returns the longest start of at most `maxTokens` whole tokens, without splitting a character. One or two more
- * characters might fit after another cut. Yields at least once per millisecond.
- * The cost grows with `maxTokens`, not with the text. 8,000 tokens of real text take 3–20 ms, a run of one letter 30
- * ms, and a megabyte of blanks 0.4 s.
+ * Returns the longest start of at most `maxTokens` tokens, without splitting a character. After another cut, one or two
+ * more characters might fit. The cost grows with `maxTokens`, not with the text: 8,000 tokens of real text take 3–20
+ * ms, of one letter 30 ms, of blanks (a megabyte) 0.4 s. Yields at least once per millisecond.
  */
 export function clipStart(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(HEAD, tables, text, maxTokens);

@@ -1,23 +1,19 @@
-/**
- * Milliseconds of token counting in one iteration of the event loop. The iteration then stays below 50 ms even on a
- * busy machine.
- */
+/** Maximum of token counting in an iteration of the event loop. It then stays below 50 ms even on a busy machine. */
 const SHARE_MS = 8;
 
 const QUANTUM_MS = 1;
 
-interface Waiting {
-  serve(): boolean;
-}
+/** Runs a task for one turn. Returns true if the task has ended. */
+type Task = () => boolean;
 
 /**
- * Limits the token counting of a whole process in one iteration of the event loop. A limit for each task would not
- * help. 1,000 short counts in a row never leave the microtask queue, and ten long counts all resume in one iteration.
- * Tasks run in turn for a millisecond each. Every second turn goes to new tasks, so that short counts need not wait.
+ * Limits the token counting of a whole process in an iteration of the event loop. A limit for each task would not help:
+ * 1,000 short counts never leave the microtask queue, and ten long counts all resume in one iteration. Tasks run in
+ * turn for a millisecond each. Every second turn goes to a new task, so that short counts need not wait.
  */
 export class EventLoopShare {
-  readonly #fresh: Waiting[] = [];
-  readonly #begun: Waiting[] = [];
+  readonly #fresh: Task[] = [];
+  readonly #begun: Task[] = [];
   #isFreshNext = true;
   #isTurnMarked = false;
   #isServing = false;
@@ -29,7 +25,7 @@ export class EventLoopShare {
 
   run<Result>(work: Generator<void, Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const serve = (): boolean => {
+    const serve: Task = () => {
       try {
         const endsMs = performance.now() + QUANTUM_MS;
         do {
@@ -45,7 +41,7 @@ export class EventLoopShare {
         return true;
       }
     };
-    this.#fresh.push({ serve });
+    this.#fresh.push(serve);
     this.#serveWaiting();
     return promise;
   }
@@ -53,17 +49,17 @@ export class EventLoopShare {
   #serveWaiting(): void {
     if (this.#isServing) return;
     this.#isServing = true;
-    while (this.#fresh.length + this.#begun.length > 0 && !this.#isSpent()) {
-      const next = this.#takeNext();
-      if (!next.serve()) this.#begun.push(next);
+    while (!this.isIdle && !this.#isSpent()) {
+      const serve = this.#takeNext();
+      if (!serve()) this.#begun.push(serve);
     }
     this.#isServing = false;
   }
 
-  #takeNext(): Waiting {
+  #takeNext(): Task {
     const [first, other] = this.#isFreshNext ? [this.#fresh, this.#begun] : [this.#begun, this.#fresh];
     this.#isFreshNext = !this.#isFreshNext;
-    return (first.shift() ?? other.shift()) as Waiting;
+    return (first.shift() ?? other.shift()) as Task;
   }
 
   #isSpent(): boolean {

@@ -1,20 +1,20 @@
 import type { BytePiece } from './merge.ts';
 
 const PAIRS = 1 << 15;
-/** Numbers in a slot: hash, offset of the bytes, sizes (0: free), offset of the ids. */
+/** Numbers of a slot: hash, offset of the bytes, sizes (0: free), offset of the ids. */
 const FIELDS = 4;
-/** Number of low bits in a slot's sizes that hold the number of tokens. The higher bits hold the bytes of the piece. */
+/** Low bits of a slot's sizes, which hold the number of tokens. The higher bits hold the bytes of the piece. */
 const COUNT_BITS = 12;
 const COUNT_MASK = (1 << COUNT_BITS) - 1;
-/** Maximum bytes of a piece that is remembered. A sentence in Japanese may have several hundred bytes. */
+/** Maximum bytes of a piece. A sentence in Japanese may have several hundred. */
 export const KNOWN_BYTES = 1_024;
 const ALL_BYTES = 1 << 20;
 const ALL_IDS = 1 << 19;
 
 /**
- * Remembers tokens of pieces, because names, words and phrases repeat. A known piece needs no merges, and no look-up in
- * the vocabulary, which is too large for the caches of a processor. Each hash has two slots, and a new piece overwrites
- * the older one. A full memory is emptied. At most 4.2 MB, of which the system allocates only the used pages.
+ * Remembers the tokens of pieces, because words and phrases repeat. A known piece needs no merges and no look-up in the
+ * vocabulary, which exceeds the caches of a processor. Each hash has two slots, and a new piece replaces the older one.
+ * A full memory is emptied. At most 4.2 MB, of which the system allocates only the used pages.
  */
 export class KnownPieces {
   readonly ids = new Int32Array(ALL_IDS);
@@ -71,7 +71,7 @@ export class KnownPieces {
   }
 }
 
-/** Mixes the high bits into the low bits, because only the low bits choose the pair of slots. */
+/** Only the low bits choose the pair of slots, so they take in the high bits. */
 function pairOf(hash: number): number {
   return ((hash ^ (hash >>> 15)) & (PAIRS - 1)) * 2 * FIELDS;
 }

@@ -10,8 +10,8 @@ export interface BytePiece {
 }
 
 /**
- * Merges the bytes of a piece in O(n log n), with a linked list of parts and a heap of merges. A changed rank marks an
- * outdated entry. Uses 28 bytes of memory per byte.
+ * Merges the bytes of a piece in O(n log n), with a linked list of parts and a heap of merges. An entry is outdated if
+ * its rank has changed. Uses 28 bytes of memory per byte.
  */
 export function* mergeLong(
   vocabulary: Vocabulary,
@@ -20,16 +20,12 @@ export function* mergeLong(
 ): Generator<void, void> {
   const { bytes, start } = piece;
   const length = piece.end - start;
-  // Part p starts at byte p and ends where next[p] starts. One loop with yields fills all arrays, because filling 10 MB
-  // at once would take 50 ms.
+  // Part p starts at byte p and ends where next[p] starts. A loop with yields fills the arrays: 10 MB would take 50 ms.
   const next = new Int32Array(length);
   const previous = new Int32Array(length + 1);
-  /**
-   * Rank of the token that part p and its successor form together. NO_TOKEN if there is none, or after part p was
-   * merged away.
-   */
+  /** Rank of the token of part p and its successor. NO_TOKEN: there is no such token, or part p was merged away. */
   const ranks = new Int32Array(length);
-  // Each merge removes one heap entry and adds at most two entries.
+  // Each merge removes one entry and adds at most two.
   const heap = new RankHeap(2 * length);
 
   const enqueue = (part: number): void => {
@@ -69,7 +65,7 @@ export function* mergeLong(
 /** Ranks are below 2^18 and positions below 2^31, so one number (53 bits) holds both. */
 const POSITIONS = 2 ** 31;
 
-/** Binary heap of (rank, position). The lowest rank comes first, then the leftmost position. */
+/** The lowest rank comes first, then the leftmost position. */
 class RankHeap {
   readonly #keys: Float64Array;
   #size = 0;
@@ -126,7 +122,7 @@ function positionOf(key: number): number {
 /** Bytes up to which a linear search for the next merge is faster than a heap. */
 export const SHORT_BYTES = 128;
 
-/** Merges a short piece by a linear search for the lowest rank before each merge. All calls share one memory. */
+/** Searches for the lowest rank before each merge. All calls share one memory. */
 export class ShortMerge {
   readonly ids = new Int32Array(SHORT_BYTES + 1);
   readonly #vocabulary: Vocabulary;
@@ -137,7 +133,7 @@ export class ShortMerge {
     this.#vocabulary = vocabulary;
   }
 
-  /** Returns the number of tokens. Their ids are the first items of `ids`. */
+  /** Returns the number of tokens, which are the first items of `ids`. */
   merge(bytes: Uint8Array, start: number, end: number): number {
     const vocabulary = this.#vocabulary;
     const [starts, ranks, ids] = [this.#starts, this.#ranks, this.ids];

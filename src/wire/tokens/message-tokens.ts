@@ -13,15 +13,14 @@ interface CountedMessage {
 const PAGE_TOKENS = 3_000 + PICTURE_TOKENS;
 
 /**
- * Bytes per page of a PDF whose pages cannot be counted. The provider's own count replaces this estimate after the
- * first request.
+ * Bytes per page of a PDF whose pages cannot be counted. The provider's count replaces this estimate after a request.
  */
 const PAGE_BYTES = 50_000;
 const UNKNOWN_PAGES = 10;
 
 const WRAPPER_TOKENS = 4;
 
-/** @param formula how the provider counts images. Default: a formula that suits most providers */
+/** @param formula tokens of images. Default: a formula that suits most providers */
 export async function countMessage(
   counter: Pick<BpeTokenCounter, 'count'>,
   message: CountedMessage,
@@ -31,7 +30,7 @@ export async function countMessage(
   return (await counter.count(text)) + sumTokens(media, formula) + WRAPPER_TOKENS;
 }
 
-/** Counts a message, but blocks the event loop. Only for messages of at most a few thousand tokens. */
+/** Blocks the event loop, so only for messages of at most a few thousand tokens. */
 export function countMessageSync(
   counter: Pick<BpeTokenCounter, 'countSync'>,
   message: CountedMessage,
@@ -43,7 +42,7 @@ export function countMessageSync(
 
 export function countPictures(messages: readonly CountedMessage[], formula: PictureFormula): number {
   const shown = messages.filter(({ parts = [] }) => parts.length > 0);
-  return shown.reduce((sum, message) => sum + sumTokens(readMedia(message), formula), 0);
+  return shown.reduce((sum, message) => sum + sumTokens(readContent(message).media, formula), 0);
 }
 
 function sumTokens(media: readonly ContentPart[], formula: PictureFormula | undefined): number {
@@ -57,7 +56,7 @@ export function bytesOfMessage(message: CountedMessage): number {
 }
 
 interface CountedContent {
-  /** Texts to count, joined without separators. */
+  /** Joined without separators. */
   readonly text: string;
   readonly media: readonly ContentPart[];
 }
@@ -68,10 +67,6 @@ function readContent({ content, toolCalls = [], parts = [] }: CountedMessage): C
   const read = readParts({ content, parts: [...parts] });
   const texts = read.map((part) => (part.kind === 'text' ? part.text : readTextFile(part)));
   return { text: texts.join('') + calls, media: read.filter((part) => !isTextFile(part)) };
-}
-
-function readMedia({ content, parts = [] }: CountedMessage): ContentPart[] {
-  return readParts({ content, parts: [...parts] }).filter((part) => !isTextFile(part));
 }
 
 type TextFile = Extract<ContentPart, { kind: 'file' }>;
@@ -118,7 +113,7 @@ function bytesOfMedia(part: ContentPart): number {
   }
 }
 
-/** Counts the pages of a PDF. A PDF whose objects are compressed hides its pages. */
+/** Counts the pages of a PDF, which compressed objects hide. */
 function countPages(base64: string): number {
   const bytes = Buffer.from(base64, 'base64');
   const found = bytes.toString('latin1').match(/\/Type\s{0,9}\/Page\b/g);

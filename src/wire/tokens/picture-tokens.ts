@@ -3,14 +3,14 @@ import { readPictureSize } from '../../domain/picture-size.ts';
 
 type Picture = { readonly kind: 'image'; readonly base64: string } | { readonly kind: 'image_url' };
 
-/** Tokens of a picture with unknown size, for a model without a formula. */
+/** For a picture of unknown size, or a model without a formula. */
 export const PICTURE_TOKENS = 1_600;
 
 const DEFAULT: PictureFormula = { patchPixels: 28, maxTokens: PICTURE_TOKENS };
 
 /**
- * Formulas by the model's name: one token for each patch of pixels, times a factor. Larger pictures are scaled down to
- * `maxTokens`. The results are within 5 % of the bills for 10 sizes from 256 × 256 to 4032 × 3024 pixels
+ * Formulas by the model's name: a token for each patch of pixels, times a factor, and at most `maxTokens`. Within 5 %
+ * of the bills for 10 sizes from 256 × 256 to 4032 × 3024 pixels
  * (https://huggingface.co/datasets/JOHNISKING/image-token-cost). Gemini bills the same for all sizes.
  */
 const FORMULAS: readonly (readonly [name: RegExp, formula: PictureFormula])[] = [
@@ -26,7 +26,7 @@ export function findPictureFormula({ id, pictures }: Pick<ModelProfile, 'id' | '
   return pictures ?? FORMULAS.find(([name]) => name.test(id))?.[1] ?? DEFAULT;
 }
 
-/** Counts a picture. A picture that is given by its URL counts as a large one. */
+/** A picture that is given by its URL counts as a large one. */
 export function countPicture(picture: Picture, formula: PictureFormula = DEFAULT): number {
   const { patchPixels, factor = 1, maxTokens, maxPixels = Number.POSITIVE_INFINITY } = formula;
   const size = picture.kind === 'image' ? readPictureSize(picture.base64) : undefined;

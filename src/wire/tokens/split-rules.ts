@@ -4,16 +4,16 @@ import { FNV_OFFSET, FNV_PRIME } from './vocabulary.ts';
 
 /**
  * The split patterns `pat_str` of tiktoken's encodings, as state machines over character classes. A regular expression
- * would be shorter, but cannot be interrupted (64 ms for 1,000,000 Chinese characters). It would also use Node's
- * version of Unicode instead of tiktoken's, and takes three times as long beyond Latin-1.
+ * would be shorter, but cannot be interrupted (64 ms for 1,000,000 Chinese characters), has Node's version of Unicode
+ * instead of tiktoken's, and takes three times as long beyond Latin-1.
  *
  * A rule gives the next state for a character class, and one of these moves:
  * - `take`: the piece may end after this character.
  * - `before`: the piece may end before this character.
- * - `keep`: the last possible end of the piece does not change.
+ * - `keep`: the last possible end of the piece stays, as in the backtracking of a regular expression.
  *
- * If no rule matches, the piece ends at its last possible end. This equals the leftmost-first choice of a regular
- * expression, not the longest match. `keep` reproduces the backtracking of a regular expression.
+ * Without a matching rule, the piece ends at its last possible end: the leftmost-first choice of a regular expression,
+ * not the longest match.
  */
 type Move = 'take' | 'before' | 'keep';
 type Rule = readonly [classes: readonly CharClass[], next: string, move: Move];
@@ -26,10 +26,7 @@ const EITHER = ['caseless', 'mark'] as const;
 const SYMBOL = ['symbol', 'apostrophe', 'slash'] as const;
 const BLANK = ['space', 'blank'] as const;
 
-/**
- * Rules for `\p{N}{1,3}`, `\s*[\r
- * ]+`, `\s+(?!\S)` and `\s+`, which all encodings share.
- */
+/** Rules for `\p{N}{1,3}`, `\s*[\r\n]+`, `\s+(?!\S)` and `\s+`, which all encodings share. */
 const COMMON: Rules = {
   digit: [[['number'], 'secondDigit', 'take']],
   secondDigit: [[['number'], 'thirdDigit', 'take']],
@@ -62,7 +59,7 @@ const AFTER_BLANK: readonly Rule[] = [
   [['newline'], 'newlines', 'take'],
 ];
 
-/** Rules for words of o200k_base: capitals followed by lower case. Letters without case, and marks, count as both. */
+/** Words of o200k_base: capitals, then lower case. Letters without case, and marks, count as both. */
 const O200K_WORD: readonly Rule[] = [
   [UPPER, 'capitals', 'take'],
   [LOWER, 'word', 'take'],
@@ -87,8 +84,7 @@ const O200K: Rules = {
     [EITHER, 'either', 'take'],
     [['apostrophe'], 'suffix', 'keep'],
   ],
-  // The first alternative must end in lower case. After a caseless letter or a mark, the piece ends before capitals,
-  // unless lower case follows.
+  // The first alternative must end in lower case. After a caseless letter, the piece ends before capitals without any.
   eitherThenCapitals: [
     [UPPER, 'eitherThenCapitals', 'keep'],
     [LOWER, 'word', 'take'],
@@ -114,7 +110,7 @@ const CL100K_AFTER_SYMBOL: readonly Rule[] = [
   [['newline'], 'symbolsEnd', 'take'],
 ];
 
-/** Rules for cl100k_base. A later rule of a state overrides an earlier one. */
+/** A later rule of a state overrides an earlier one. */
 const CL100K: Rules = {
   ...COMMON,
   start: [
@@ -177,7 +173,7 @@ const MOVE_MASK = (1 << MOVE_BITS) - 1;
 export class SplitTables {
   readonly rules: Uint8Array;
   readonly chars = new CharClassTable();
-  /** Table for ASCII: `ascii[(state << 7) | character]`. It saves the look-up of the class. */
+  /** `ascii[(state << 7) | character]` saves the look-up of the class. */
   readonly ascii: Uint8Array;
 
   constructor(encoding: Encoding) {
@@ -207,7 +203,7 @@ export class PieceSplitter {
     this.#bytes = bytes;
   }
 
-  /** Returns the end of the next piece in bytes. −1 if the end is not within `maxBytes`: the caller must call again. */
+  /** Returns the end of the next piece in bytes, or −1 if it is beyond `maxBytes`: the caller must call again. */
   next(maxBytes: number): number {
     const bytes = this.#bytes;
     const { rules, ascii, chars } = this.#tables;
@@ -263,7 +259,7 @@ export class PieceSplitter {
   }
 }
 
-/** Reads a code point without validation, because the bytes come from an encoder. */
+/** Reads without validation, because the bytes come from an encoder. */
 function decodeAt(bytes: Uint8Array, position: number, width: number): number {
   const lead = bytes[position] as number;
   const second = (bytes[position + 1] as number) & 0x3f;

@@ -12,8 +12,8 @@ export type { Encoding };
 
 /**
  * Counts like tiktoken's `encode_ordinary`: names of special tokens are ordinary text, and a lone surrogate is U+FFFD.
- * `count` and the clips yield after about 8 ms. `countSync` and `encode` block the event loop. They take 0.02–0.09 µs
- * per byte of real text, and at worst 0.35 µs (a run of blanks). 128 KiB of any text take less than 50 ms.
+ * `count` and the clips yield after about 8 ms. `countSync` and `encode` block the event loop: 0.02–0.09 µs per byte of
+ * real text, at worst 0.35 µs (a run of blanks). 128 KiB of any text take less than 50 ms.
  */
 export interface BpeTokenCounter extends TokenCounter {
   readonly encoding: Encoding;
@@ -22,9 +22,7 @@ export interface BpeTokenCounter extends TokenCounter {
 
 const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
-/**
- * Loads an encoding. The first call takes 20–70 ms and yields in between. Rejects if the file of tokens cannot be read.
- */
+/** Takes 20–70 ms at the first call, and yields in between. Rejects if the file of tokens cannot be read. */
 export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   let counter = counters.get(encoding);
   if (counter === undefined) {
@@ -90,10 +88,7 @@ export interface TokenCounter {
   readonly longestTokenBytes: number;
   count(text: string): Promise<number>;
   countSync(text: string): number;
-  /**
-   * Returns the longest start with at most `maxTokens` tokens. Never splits a character. The cost grows with
-   * `maxTokens`, not with the text.
-   */
+  /** Returns the longest start with at most `maxTokens` tokens. Its cost grows with `maxTokens`, not with the text. */
   clipStart(text: string, maxTokens: number): Promise<string>;
   clipEnd(text: string, maxTokens: number): Promise<string>;
 }

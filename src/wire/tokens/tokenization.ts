@@ -1,19 +1,17 @@
 /**
- * turnfold counts tokens with code of its own, exactly as tiktoken does. It counts every text of every context, so the
- * count may neither be slow nor block the event loop. The encoder of js-tiktoken is quadratic in the length of a piece:
- * 20,000 equal letters would block the event loop for about a minute. For real text, it takes 5 to 11 times as long as
- * this code. For a text that was counted before, the factor is 18 to 132 (docs/explanation/performance.md). turnfold
- * uses only the token files of js-tiktoken.
+ * turnfold counts every text of every context exactly as tiktoken does, so counting may neither be slow nor block the
+ * event loop. The encoder of js-tiktoken is quadratic in the length of a piece: 20,000 equal letters would take a
+ * minute. It needs 5 to 11 times as long for real text as this code, and 18 to 132 times for text that was counted
+ * before (docs/explanation/performance.md). turnfold uses only its token files.
  *
  * A text passes these steps:
- * - `PieceSplitter` splits its UTF-8 bytes into words, numbers and blanks. It is a state machine, because a regular
- *   expression cannot be interrupted.
- * - `KnownPieces` remembers the tokens of earlier pieces, because names, words and phrases repeat.
+ * - `PieceSplitter` splits its UTF-8 bytes into words, numbers and blanks, as a state machine that can be interrupted.
+ * - `KnownPieces` remembers the tokens of earlier pieces, because words and phrases repeat.
  * - `Vocabulary` holds the pieces that are one token.
  * - Other pieces are merged byte by byte: `ShortMerge` up to 128 bytes, above it `mergeLong` in O(n log n).
  *
- * Each step yields at least once per millisecond. `EventLoopShare` decides how long the counting of a process may run
- * before other work. `clip.ts` finds the longest start or end of a text with a given number of tokens.
+ * Each step yields at least once per millisecond, and `EventLoopShare` decides how long a process may count before
+ * other work. `clip.ts` finds the longest start or end of a text with a given number of tokens.
  */
 
 import { KNOWN_BYTES, type KnownPieces } from './known-pieces.ts';

@@ -4,18 +4,17 @@ export const NO_TOKEN = 0x7fffffff;
 
 /**
  * All tokens of an encoding by their bytes. An id is also the merge rank: lower ranks are merged first. Typed arrays
- * replace a Map of strings: tokens need not be valid UTF-8, and a look-up allocates nothing. Memory: 7.0 MB for
- * o200k_base, 3.6 MB for cl100k_base.
+ * replace a Map of strings, because tokens need not be valid UTF-8. 7.0 MB for o200k_base, 3.6 MB for cl100k_base.
  */
 export class Vocabulary {
   #size = 0;
   #longest = 0;
   readonly #bytes: Uint8Array;
   readonly #offsets: Int32Array;
-  /** Slots of a hash table with open addressing. Each slot has a hash and id + 1. A free slot has 0. */
+  /** A hash table with open addressing. Each slot has a hash and id + 1. A free slot has 0. */
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** Token of each pair of bytes. Half of all look-ups are for two bytes, because every merge starts with two bytes. */
+  /** Token of each pair of bytes, which half of all look-ups are for: every merge starts with two bytes. */
   readonly #pairs = new Int32Array(0x10000).fill(NO_TOKEN);
   readonly #singles = new Int32Array(0x100).fill(NO_TOKEN);
 
@@ -102,8 +101,8 @@ const SPACE = 0x20;
 const PADDING = 0x3d;
 
 /**
- * Imports a token file, `! 0 <token> <token> …`. It has base64 tokens in the order of their ids, as one literal of 2.3
- * or 1.1 MB. The import blocks the event loop once for 12–20 ms.
+ * Imports a token file: base64 tokens in the order of their ids, as one literal of 2.3 or 1.1 MB. Blocks the event loop
+ * once for 12–20 ms.
  */
 export async function importRanks(encoding: Encoding): Promise<string> {
   const module =
@@ -111,7 +110,7 @@ export async function importRanks(encoding: Encoding): Promise<string> {
       ? await import('js-tiktoken/ranks/o200k_base')
       : await import('js-tiktoken/ranks/cl100k_base');
   const ranks = module.default.bpe_ranks;
-  // Older token files, e.g. for gpt2, have several lines with offsets.
+  // Older token files, e.g. for gpt2, have several lines.
   if (!ranks.startsWith(HEADER) || ranks.includes('\n'))
     throw new Error(
       `js-tiktoken has a token table of unknown format for ${encoding}. Install the version in turnfold's lock file`,
@@ -119,7 +118,7 @@ export async function importRanks(encoding: Encoding): Promise<string> {
   return ranks.slice(HEADER.length);
 }
 
-/** Reads the tokens in slices of about a millisecond (50 slices for o200k_base). */
+/** Yields about once per millisecond, 50 times for o200k_base. */
 export function* readVocabulary(ranks: string): Generator<void, Vocabulary> {
   const vocabulary = new Vocabulary({ tokens: countTokens(ranks), bytes: Math.ceil(ranks.length * 0.75) });
   const token = new Uint8Array(256);
